@@ -18,7 +18,7 @@ from pathlib import Path
 import structlog
 from pydantic import JsonValue
 
-from gateway.cluster.membership import ClusterEvents, ClusterMembership
+from gateway.cluster.membership import ClusterMembership
 from gateway.cluster.ownership import CHORES, Ownership
 from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
 from gateway.config.settings import Settings
@@ -131,9 +131,9 @@ class ClusterProcess(LoneProcess):
         self._link: PostgresLink = link_to(settings.database_url, self._wakeups.hear, self._on_connected)
         self._me = me
         self._adopting = asyncio.Lock()
-        super().__init__(store, Ownership(), 0)
-        self._membership = ClusterMembership(me, self._link, self._wakeups)
-        self.ownership = self._membership.ownership
+        self._working: tuple[Shared, Supervised] | None = None  # None: not resumed yet
+        self._membership = ClusterMembership(me, self._link, self._wakeups, self)
+        super().__init__(store, self._membership.ownership, 0)
 
     async def join(self, shared: Shared, tasks: Supervised) -> bool:
         others = await self._membership.begin(shared.channels.list_accounts, shared.clocks.now())
@@ -147,39 +147,46 @@ class ClusterProcess(LoneProcess):
 
     async def resume(self, shared: Shared, news: asyncio.Event, tasks: Supervised) -> None:
         """Resume in the shards that are owned by now; later ones follow as they come."""
-        bus, router = shared.bus, shared.sessions
-        assert isinstance(bus, SharedBus), "a shared ownership has a shared bus"
-
-        def lose(shards: Collection[int]) -> None:
-            bus.drop(shards)
-            router.drop(shards)
-
-        def gain(shards: Mapping[int, int]) -> None:
-            tasks.keep("shards", partial(self._adopt, shared, bus, shards))
-
-        def idle() -> Collection[int]:
-            owned = self._membership.ownership.shards
-            return [shard for shard in router.idle_shards(owned) if not bus.holds(shard)]
-
+        bus = _shared_bus(shared)
         for topic in PEOPLE:
             self._wakeups.on(topic, self._note_person)
         for topic in RULES:
             self._wakeups.on(topic, lambda _name: self._note_all())
         self._wakeups.on(OUT, lambda _account: self._look.set())
         self._wakeups.on(IN, bus.wake)
-        owned = dict(self._membership.ownership.shards)
-        self._membership.bind(ClusterEvents(gain, lose, self._look.set, idle))
-        await self._adopt(shared, bus, owned)
+        self._working = shared, tasks
+        await self._adopt(shared, dict(self._membership.ownership.shards))
         tasks.keep("looks", partial(self._keep_looking, shared, news))
 
-    async def _adopt(self, shared: Shared, bus: SharedBus, shards: Mapping[int, int]) -> None:
+    def gain_shards(self, shards: Mapping[int, int]) -> None:
+        if self._working is not None:  # else `resume` begins with all that are owned then
+            shared, tasks = self._working
+            tasks.keep("shards", partial(self._adopt, shared, shards))
+
+    def lose_shards(self, shards: Collection[int]) -> None:
+        if self._working is not None:
+            shared, _ = self._working
+            _shared_bus(shared).drop(shards)
+            shared.sessions.drop(shards)
+
+    def note_leases(self) -> None:
+        self._look.set()
+
+    def list_idle(self) -> Collection[int]:
+        if self._working is None:
+            return ()
+        shared, _ = self._working
+        idle = shared.sessions.idle_shards(self._membership.ownership.shards)
+        return [shard for shard in idle if not _shared_bus(shared).holds(shard)]
+
+    async def _adopt(self, shared: Shared, shards: Mapping[int, int]) -> None:
         async with self._adopting:
             with suppress(StoreUnavailable):  # then the next look does; whoever is not known is looked up by the bus
                 await self._learn(shared)
             await shared.delivery.recover()  # what their last owner said there goes before what is said now
             await shared.sessions.adopt(shards)
             owned = self._membership.ownership.shards
-            bus.adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
+            _shared_bus(shared).adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
 
     async def _keep_looking(self, shared: Shared, news: asyncio.Event) -> None:
         """Take in what other processes put into the store, when told and every `POLL_S`."""
@@ -252,6 +259,11 @@ class ClusterProcess(LoneProcess):
     def _note_all(self) -> None:
         self._reload = True
         self._look.set()
+
+
+def _shared_bus(shared: Shared) -> SharedBus:
+    assert isinstance(shared.bus, SharedBus), "a shared ownership has a shared bus"
+    return shared.bus
 
 
 async def wait_until_idle(

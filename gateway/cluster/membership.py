@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Protocol
 
 import structlog
 
@@ -50,14 +51,24 @@ class LeasedAccount:
     attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
 
 
-@dataclass(slots=True)
-class ClusterEvents:
-    """What others do when something is gained or lost; set before `run`."""
+class OwnsShards(Protocol):
+    """What works in the shards of a process; told of each change in the event loop."""
 
-    on_gained: Callable[[Mapping[int, int]], None]  # each shard with its epoch
-    on_lost: Callable[[Collection[int]], None]
-    on_named: Callable[[], None]
-    idle: Callable[[], Collection[int]]  # owned shards in which nothing happens
+    def gain_shards(self, shards: Mapping[int, int]) -> None:
+        """Begin to work in these, each with its epoch."""
+        ...
+
+    def lose_shards(self, shards: Collection[int]) -> None:
+        """Stop: another process works in these."""
+        ...
+
+    def note_leases(self) -> None:
+        """Look what to send or to receive: other named leases are held."""
+        ...
+
+    def list_idle(self) -> Collection[int]:
+        """Return the owned shards in which nothing happens."""
+        ...
 
 
 class ClusterMembership:
@@ -68,11 +79,14 @@ class ClusterMembership:
         me: Member,
         link: PostgresLink,
         wakeups: Wakeups,
+        owner: OwnsShards,
         now_s: Callable[[], float] = since_boot_s,
         go_by: Callable[[datetime, timedelta], timedelta] = steady_now.go_by,
     ) -> None:
-        """Nothing is asked for before `begin`. `now_s` also counts while the process, or the machine, stands still;
-        `go_by` is told what the server's clock showed, within so long.
+        """Nothing is asked for before `begin`. `owner` is told of each change.
+
+        `now_s` also counts while the process, or the machine, stands still; `go_by` is told what the server's clock
+        showed, within so long.
         """
         self.me = me
         self.wakeups = wakeups
@@ -82,7 +96,7 @@ class ClusterMembership:
         self._go_by = go_by
         self._off_s = 0.0  # the machine's clock from the server's
         self.ownership = SharedOwnership(now_s, wakeups.tell)
-        self._events: ClusterEvents | None = None
+        self._owner = owner
         self._nudged = asyncio.Event()
         self._leaving = False
         self._seen_s = float("-inf")  # when the database answered last
@@ -119,10 +133,6 @@ class ClusterMembership:
         log.info("cluster_joined", member=self.me.id, others=len(others))
         return len(others)
 
-    def bind(self, events: ClusterEvents) -> None:
-        """Tell these of every change from now on; what is owned by now they have taken up themselves."""
-        self._events = events
-
     async def run(self) -> None:
         """Renew and take until cancelled."""
         while True:
@@ -141,10 +151,9 @@ class ClusterMembership:
             StoreUnavailable: it is not known what is owned now; what was owned runs out by itself.
         """
         begun_s = self._now_s()
-        idle = () if self._events is None else self._events.idle()
         names = [] if self._leaving else self._names()
         look = partial(
-            leases.look_round, me=self.me, wanted=names, surplus=idle, fenced=self.ownership.fenced,
+            leases.look_round, me=self.me, wanted=names, surplus=self._owner.list_idle(), fenced=self.ownership.fenced,
             lease_s=LEASE_S, takes=None if self._leaving else self._patience(begun_s),
         )  # fmt: skip
         self._note(await self._link.transact(look, LEASE_S), begun_s)
@@ -168,15 +177,13 @@ class ClusterMembership:
         gained, lost = self.ownership.update(done, begun_s + LEASE_S)
         if gained or lost:
             log.info("shards_changed", gained=len(gained), lost=len(lost), owned=len(done.shards), died=len(done.died))
-        if self._events is None:
-            return
         if lost:
-            self._events.on_lost(lost)
+            self._owner.lose_shards(lost)
         if before != dict(done.names):
             log.info("leases_changed", held=sorted(done.names))
-            self._events.on_named()
+            self._owner.note_leases()
         if gained:
-            self._events.on_gained(gained)
+            self._owner.gain_shards(gained)
 
     async def _ask_for_clock(self) -> None:
         """Go by the server's clock as the quickest of a few questions shows it: nothing was stamped yet."""

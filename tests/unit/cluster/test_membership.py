@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from channels.clocks import SteadyClock, steady_now
-from gateway.cluster.membership import LATELY, ClusterEvents, ClusterMembership, LeasedAccount
+from gateway.cluster.membership import LATELY, ClusterMembership, LeasedAccount
 from gateway.cluster.ownership import CHORES
 from gateway.cluster.wakeups import LEASES, Wakeups
 from gateway.config.settings import Settings
@@ -65,9 +65,9 @@ class ScriptedLink:
         self.notices.append(words)
 
 
-def membership(link: ScriptedLink, me: Member) -> ClusterMembership:
+def membership(link: ScriptedLink, me: Member, told: "Told | None" = None) -> ClusterMembership:
     """One process over it."""
-    return ClusterMembership(me, cast(PostgresLink, link), Wakeups(me.id))
+    return ClusterMembership(me, cast(PostgresLink, link), Wakeups(me.id), told or Told())
 
 
 def accounts() -> list[LeasedAccount]:
@@ -90,26 +90,37 @@ class Told:
 
     def __init__(self) -> None:
         self.said: list[object] = []
-        self.events = ClusterEvents(self._gain, self._lose, lambda: self.said.append("named"), lambda: [7])
 
-    def _gain(self, shards: Mapping[int, int]) -> None:
+    def gain_shards(self, shards: Mapping[int, int]) -> None:
+        """As the port says."""
         self.said.append(dict(shards))
 
-    def _lose(self, shards: Collection[int]) -> None:
+    def lose_shards(self, shards: Collection[int]) -> None:
+        """As the port says."""
         self.said.append(list(shards))
+
+    def note_leases(self) -> None:
+        """As the port says."""
+        self.said.append("named")
+
+    def list_idle(self) -> list[int]:
+        """As the port says."""
+        return [7]
 
 
 async def test_what_is_gained_and_lost_is_told_and_no_more() -> None:
     """What stays is not; what is lost is told before what is gained; what is idle may be handed back."""
     link = ScriptedLink(Round({1: 1}, {}), Round({1: 1}, {}), Round({1: 3, 2: 1}, {CHORES: 1}))
-    one, told = membership(link, member()), Told()
+    told = Told()
+    one = membership(link, member(), told)
     assert 0 == await one.begin(accounts, NOW)
-    one.bind(told.events)
+    assert [{1: 1}] == told.said
+    told.said.clear()
     await one.look()
     assert [] == told.said
     await one.look()
     assert [[1], "named", {1: 3, 2: 1}] == told.said
-    assert [(), [7], [7]] == [look["surplus"] for look in link.looks]
+    assert [[7]] * 3 == [look["surplus"] for look in link.looks]
 
 
 async def test_one_with_other_keys_does_not_join() -> None:
@@ -134,7 +145,7 @@ async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
     machine = SetClock()
     clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
     link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late), now=lambda: late))
-    one = ClusterMembership(member(), link, Wakeups("me:1"), go_by=clock.go_by)
+    one = ClusterMembership(member(), link, Wakeups("me:1"), Told(), go_by=clock.go_by)
     with structlog.testing.capture_logs() as logged:
         await one.begin(accounts, NOW)
         await one.look()
@@ -159,7 +170,7 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
 async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_back_first() -> None:
     """Perhaps nobody could renew: for a second nothing that ran out is taken."""
     link, times_s = ScriptedLink(), iter([0.0, 0.0, 3.0, 6.5, 7.0, 7.5])
-    one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), lambda: next(times_s))
+    one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), Told(), lambda: next(times_s))
     await one.begin(accounts, NOW)
     for _ in range(4):
         await one.look()
