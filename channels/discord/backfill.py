@@ -8,16 +8,19 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 
 import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import Sink
+from channels.chat.backfill import READ_ON, read_patiently, some_of
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep
 from channels.discord.channel_cache import READ_TYPES, Place, place_of
 from channels.discord.config import Wake
+from channels.discord.error_mapping import REFUSALS
 from channels.discord.raw import RawChannel, RawMessage, RawThreads
 from channels.discord.translate import (
     TranslationContext,
@@ -28,10 +31,9 @@ from channels.discord.translate import (
     validate,
 )
 from channels.discord.wire import DiscordWire
-from channels.errors import ChannelError, Retryable
-from channels.foreign import LONGEST_WAIT_S, whole_of
+from channels.errors import ChannelError
+from channels.foreign import whole_of
 from channels.messages import ChatKind, InboundEvent, Rejected
-from channels.retrying import Backoff
 
 HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
 
@@ -44,10 +46,7 @@ ARCHIVE_PAGES = 10  # of one channel's archived threads
 AT_ONCE = 4
 BATCH = 200  # messages handed in together
 SORTED_AT_MOST = 5_000  # messages kept, to be handed in by their ids
-TRIES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
-READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
 OVERLAP_MS = 60_000  # ids of different machines of Discord's are not in perfect order; dedupe takes the rest
-NAMED = 5  # channels that health names; the log has more
 WITH_THREADS = frozenset({0, 5, 15, 16})  # text, announcements, forum, media
 
 ALL = "all"  # in place of a server: the list of them
@@ -78,13 +77,13 @@ class BackfillResult:
         """What is missing, for health; "" where nothing is."""
         missing = []
         if self.cut:
-            missing.append(f"{len(self.cut)} channels had more than is fetched: {_some(self.cut)}")
+            missing.append(f"{len(self.cut)} channels had more than is fetched: {some_of(self.cut)}")
         if self.unread:
             named = (f"{_kind(place)} {place.id} ({reason})" for place, reason in self.unread.items())
-            missing.append(f"{len(self.unread)} were not read: {_some(named)}")
+            missing.append(f"{len(self.unread)} were not read: {some_of(named)}")
         if self.unlisted:
             named = (f"{guild} ({reason})" for guild, reason in self.unlisted.items())
-            missing.append(f"{len(self.unlisted)} servers did not list their channels: {_some(named)}")
+            missing.append(f"{len(self.unlisted)} servers did not list their channels: {some_of(named)}")
         return f"after a gap {'; '.join(missing)}" if missing else ""
 
 
@@ -312,21 +311,8 @@ class Backfill:
             ApiRefusal: we may not look there, or it is gone.
             Retryable: no answer, however often it was asked.
         """
-        for attempt, wait_s in enumerate((*TRIES_S, None)):
-            try:
-                return await self._wire.call("GET", path, query=query)
-            except ApiRefusal as refusal:
-                if refusal.status in (403, 404):
-                    raise
-                seen = str(refusal)
-            except ChannelError as error:
-                seen = str(error)
-                if isinstance(error, Retryable) and error.retry_after_s and wait_s is not None:
-                    wait_s = max(wait_s, min(error.retry_after_s, LONGEST_WAIT_S))  # noqa: PLW2901  the longer of the two
-            if wait_s is not None:
-                _log.warning("backfill_call_failed", path=path, attempt=attempt + 1, detail=seen)
-                await self._sleep(wait_s)
-        raise Retryable(seen)
+        read = partial(self._wire.call, "GET", path, query=query)
+        return await read_patiently(read, REFUSALS.to_channel_error, self._sleep)
 
 
 def _objects(page: JsonValue) -> list[dict[str, JsonValue]]:
@@ -353,9 +339,3 @@ def _kind(place: Place) -> str:
 
 def _ids(places: Iterable[Place]) -> list[str]:
     return [place.id for place in places]
-
-
-def _some(named: Iterable[str]) -> str:
-    """The first of them, and whether there are more."""
-    names = list(named)
-    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

@@ -10,12 +10,12 @@ import structlog
 from pydantic import JsonValue, ValidationError
 
 from channels.base import KnownChat
+from channels.chat.backfill import READ_ON, read_patiently, some_of
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Sleep, wall_now
-from channels.errors import ChannelError, Permanent, Retryable
+from channels.errors import ChannelError, Permanent
 from channels.foreign import JsonObject
 from channels.messages import InboundMessage
-from channels.retrying import Backoff
 from channels.slack.cursor import later
 from channels.slack.error_mapping import MISSING_SCOPE, is_operators_matter, to_channel_error, where_to_mend
 from channels.slack.names import spoken_of
@@ -28,10 +28,6 @@ OVERLAP_S = 120.0  # read again before the resume point: what came out of order 
 PAGE = 200
 PAGES_AT_MOST = 10  # of one chat or thread
 LISTED_PAGES = 100  # of the chats we are in
-NAMED = 5  # chats that health names; the log has more
-TRIES = 5  # of a call
-BACKOFF = Backoff((0.5, 2.0, 5.0, 15.0, 30.0))  # after each of them
-READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
 READ_ON_TIMES = 144  # a day of them
 ASLEEP = timedelta(days=30)  # a thread that was not heard for so long is not looked into: each costs a call
 
@@ -58,10 +54,10 @@ class _Missing:
         missing = []
         if self.unread:
             named = [f"{chat} ({why})" for chat, (_, why) in self.unread.items()]
-            missing.append(f"{len(named)} chats could not be read: {_some(named)}")
+            missing.append(f"{len(named)} chats could not be read: {some_of(named)}")
         if self.cut:
             most = PAGES_AT_MOST * PAGE
-            missing.append(f"{len(self.cut)} chats had more than {most} messages: {_some(list(self.cut))}")
+            missing.append(f"{len(self.cut)} chats had more than {most} messages: {some_of(self.cut)}")
         return f"what was said meanwhile could not be read: {'; '.join(missing)}" if missing else ""
 
 
@@ -252,20 +248,12 @@ class Backfill:
         return found
 
     async def _call(self, method: str, arguments: Arguments) -> JsonObject:
-        """One call; limits and failures that may pass are waited out, so many times."""
-        failure: ChannelError = Retryable(method)
-        for tries in range(1, TRIES + 1):
-            try:
-                return await self._wire.get(method, **arguments)
-            except ApiRefusal as refusal:
-                failure = to_channel_error(refusal)
-                if isinstance(failure, Permanent) or is_operators_matter(refusal):
-                    raise
-            except ChannelError as unanswered:
-                failure = unanswered
-            asked_s = failure.retry_after_s if isinstance(failure, Retryable) else None
-            await self._sleep(BACKOFF.wait_s(tries, asked_s))
-        raise failure
+        return await read_patiently(lambda: self._wire.get(method, **arguments), _to_final, self._sleep)
+
+
+def _to_final(refusal: ApiRefusal) -> ChannelError:
+    """Return what a refusal means; what the operator has to mend is not asked for again."""
+    return Permanent(str(refusal)) if is_operators_matter(refusal) else to_channel_error(refusal)
 
 
 def _awake(known: Iterable[KnownChat], now: datetime) -> Iterable[tuple[str, str]]:
@@ -297,8 +285,3 @@ def _messages(raw: JsonValue) -> list[RawMessage]:
         except ValidationError:
             _log.warning("history_unreadable")
     return found
-
-
-def _some(names: list[str]) -> str:
-    """The first of them, and whether there are more."""
-    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
