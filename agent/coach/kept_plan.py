@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from agent.coach.durations import spell_minutes
 from agent.coach.practice import Insight, PracticeSession, Skill, WeeklyPlan, emoji_for, name_key
-from agent.coach.reports import InsightRow, PlannedRow, PlanReport
+from agent.coach.reports import PlannedRow, PlanReport
 from agent.coach.texts import COACH_TEXTS, say, say_day
 from agent.language import escape
 
@@ -45,18 +45,10 @@ def plan_report(
         today=today,
         found=plan is not None,
         content="" if plan is None else plan.content,
-        insights=() if plan is None else insight_rows(plan.insights),
+        insights=() if plan is None else plan.insights,
         planned=rows,
         planned_minutes=sum(each.minutes for each in planned),
         done_minutes=sum(done.values()),
-    )
-
-
-def insight_rows(insights: Sequence[Insight]) -> tuple[InsightRow, ...]:
-    """Findings as a report has them."""
-    return tuple(
-        InsightRow(type=each.type.value, title=each.title, description=each.description, skill_id=each.skill_id)
-        for each in insights
     )
 
 
@@ -74,7 +66,7 @@ def kept_plan_text(language: str, report: PlanReport) -> str:
     return "\n\n".join([*blocks, *([found] if found else []), say(language, "plan.another")])
 
 
-def insights_text(language: str, insights: Sequence[InsightRow]) -> str:
+def insights_text(language: str, insights: Sequence[Insight]) -> str:
     """Findings, a line each; "" where there are none."""
     if not insights:
         return ""

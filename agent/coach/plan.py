@@ -21,8 +21,7 @@ from agent.coach.kept_plan import insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
 from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
-from agent.coach.practice import PracticeReader, PracticeWriter, WeeklyPlan
-from agent.coach.reports import InsightRow
+from agent.coach.practice import Insight, PracticeReader, PracticeWriter, WeeklyPlan
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.definition import Agent
@@ -64,7 +63,7 @@ over with its own deadline."""
 HISTORY_ITEMS = 10
 SAVED = "save_weekly_plan"
 
-_INSIGHTS = TypeAdapter(tuple[InsightRow, ...], config=ConfigDict(defer_build=True))
+_INSIGHTS = TypeAdapter(tuple[Insight, ...], config=ConfigDict(defer_build=True))
 
 RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 

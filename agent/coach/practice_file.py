@@ -18,6 +18,7 @@ from agent.coach.practice import (
     PracticeRefused,
     PracticeSession,
     Skill,
+    SkillEdit,
     check_entry,
     clean_name,
     clean_notes,
@@ -55,18 +56,6 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSkill:
-    """How a skill is kept in a file of ours; what is None, or cannot be, is as of any new skill."""
-
-    name: str
-    emoji: str | None = None
-    colour: str | None = None  # "#rrggbb"
-    archived: bool | None = None
-    goal_minutes: int | None = None
-    weekly_minutes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class BadLine:
     """One line that is no entry, and why: the key of a text."""
 
@@ -82,7 +71,7 @@ class PracticeFile:
     rows: tuple[FileRow, ...]
     bad: tuple[BadLine, ...]
     more: bool = False  # it goes on beyond what was looked at
-    skills: tuple[FileSkill, ...] = ()  # of JSON alone
+    skills: tuple[tuple[str, SkillEdit], ...] = ()  # of JSON alone: each name, and what a new skill of it looks like
 
 
 def read_file(text: str, today: date) -> PracticeFile:
@@ -131,22 +120,20 @@ def _from_json(text: str, today: date) -> PracticeFile:
     return replace(found, skills=_skills(listed if isinstance(listed, list) else []))
 
 
-def _skills(listed: Sequence[object]) -> tuple[FileSkill, ...]:
+def _skills(listed: Sequence[object]) -> tuple[tuple[str, SkillEdit], ...]:
     found = []
     for skill in listed[:MAX_SKILLS]:
         if not isinstance(skill, dict):
             continue
         colour = _text(skill.get("colour"))
-        found.append(
-            FileSkill(
-                name=_text(skill.get("name")),
-                emoji=_text(skill.get("emoji")) or None,
-                colour=colour if _COLOUR.fullmatch(colour) else None,
-                archived=skill.get("archived") is True or None,
-                goal_minutes=_within(skill.get("goal_minutes"), MAX_GOAL_MINUTES),
-                weekly_minutes=_within(skill.get("weekly_minutes"), WEEK_MINUTES),
-            )
+        edit = SkillEdit(
+            emoji=_text(skill.get("emoji")) or None,
+            colour=colour if _COLOUR.fullmatch(colour) else None,
+            archived=skill.get("archived") is True or None,
+            goal_minutes=_within(skill.get("goal_minutes"), MAX_GOAL_MINUTES),
+            weekly_minutes=_within(skill.get("weekly_minutes"), WEEK_MINUTES),
         )
+        found.append((_text(skill.get("name")), edit))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
-from agent.coach.practice import PracticeSession, Skill, level_of, name_key, next_level
+from agent.coach.practice import Insight, PracticeSession, Skill, level_of, name_key, next_level
 
 MAX_SESSIONS_SHOWN = 200
 
@@ -211,15 +211,6 @@ class PatternsReport(_Report):
     longest_by_skill: dict[str, int] = {}  # the same of each skill, by its id
 
 
-class InsightRow(_Report):
-    """One finding of a plan."""
-
-    type: str
-    title: str
-    description: str
-    skill_id: str | None
-
-
 class PlannedRow(_Report):
     """One session of a plan, and what was done of that skill on that day."""
 
@@ -238,7 +229,7 @@ class PlanReport(_Report):
     today: date
     found: bool  # False: none is kept for that week
     content: str  # Markdown
-    insights: tuple[InsightRow, ...]
+    insights: tuple[Insight, ...]
     planned: tuple[PlannedRow, ...]  # by day; none where the plan does not say
     planned_minutes: int
     done_minutes: int  # of all skills in that week

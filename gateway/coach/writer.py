@@ -36,7 +36,7 @@ from agent.coach.practice import (
     emoji_for,
     name_key,
 )
-from agent.coach.practice_file import FileRow, FileSkill
+from agent.coach.practice_file import FileRow
 from agent.coach.reminders import exists, next_slot
 from agent.ports import Change, LocalEffect
 from agent.wellformed import clean
@@ -160,8 +160,8 @@ def _undo(change: Change, session: PracticeSession | None, missing: Refusal) -> 
     return {"change": "undone", **_entry(session, skill, left), "archived_skill": only_for_it}
 
 
-def import_entries(change: Change, entries: Sequence[FileRow], kept: Sequence[FileSkill] = ()) -> Result:
-    """Add each entry as if it was logged now, but those that are there already; new skills look as they were kept."""
+def import_entries(change: Change, entries: Sequence[FileRow], looks: Sequence[tuple[str, SkillEdit]] = ()) -> Result:
+    """Add each entry as if it was logged now, but those that are there already; `looks` is how new skills look."""
     by_id = {skill.id: skill for skill in rows.all_skills(change.tx, change.principal, include_archived=True)}
     by_name = {name_key(skill.name): skill for skill in by_id.values()}
     there = Counter(
@@ -201,9 +201,9 @@ def import_entries(change: Change, entries: Sequence[FileRow], kept: Sequence[Fi
             practice_sessions.insert(), [each | {"user_id": holders[each["skill_id"]]} for each in values]
         )
     added = {name_key(name) for name in new}
-    for look in (skill for skill in kept if name_key(skill.name) in added):
-        edit = SkillEdit(None, look.archived, look.colour, look.emoji, look.goal_minutes, look.weekly_minutes)
-        edit_skill(change, by_name[name_key(look.name)].id, edit)
+    for name, edit in looks:
+        if name_key(name) in added:
+            edit_skill(change, by_name[name_key(name)].id, edit)
     counts = {"imported": len(values), "already_there": already, "over_a_day": over}
     return {"change": "imported", **counts, "new_skills": new}
 
