@@ -176,16 +176,16 @@ class Gateway:
         http = HttpServer(settings.http, status, Mounts(channels), api, playground=playground, routes=console.routes())
         links = PublicLinks(channels, http, console)
 
-        models_of = ModelDeps(
+        model_deps = ModelDeps(
             board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
         )
-        deps = TenantDeps(models_of, self._extra_tools, links, api_channel, self._show, self._budget_news)
+        deps = TenantDeps(model_deps, self._extra_tools, links, api_channel, self._show, self._budget_news)
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
         words = OwnerWords(store, channels, delivery, steady_now)
         reloader = Reloader(settings, self._read_settings, change.apply, words)
 
-        # the tenants, and what an earlier process left
+        # the tenants; what an earlier process left unsent goes before anything new
         closing.push_async_callback(change.aclose)
         closing.push_async_callback(channels.aclose)
         for name in (DEFAULT_TENANT, *settings.tenants):

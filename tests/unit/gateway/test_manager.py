@@ -49,7 +49,7 @@ class Ours:
 
     def __init__(self) -> None:
         self.menus = {"": [("start", "What I do")]}
-        self.personas: dict[str, str] = {}
+        self.personas = {"web:main": "You are Ada."}
 
 
 @asynccontextmanager
@@ -210,3 +210,11 @@ async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> 
         await done.wait()
     assert isinstance(channel, Slow)
     assert [("1", Reaction.QUEUED), ("1", None)] == channel.signs
+
+
+async def test_the_agent_is_on_the_page_who_its_tenant_says(store: Store) -> None:
+    """Also where the page is another tenant's than the installation's own."""
+    async with asyncio.TaskGroup() as tasks:
+        spec = ChannelAccount("web", "main", lambda: Runs(name="web"), tenant="bell", attached=True)
+        manager = ChannelManager([spec], store, lambda: NOON, tasks, {"bell": Ours()})
+        assert "You are Ada." == manager.hints(Address("web", "main", "1"))
