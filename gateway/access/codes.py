@@ -16,26 +16,47 @@ from gateway.safety.private_files import KEY, read_private, write_private
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """No 0, O, 1 or I: they are mistaken for each other."""
 
-CODE_CHARS = 8
 KEY_BYTES = 32
 
-BULLETS = "•" * CODE_CHARS
-"""Stands for the code in every text that is kept. As long as a code in any unit, so that entities stay in place."""
 
-INVITE_CHARS = 16
+@dataclass(frozen=True, slots=True)
+class CodeForm:
+    """What the codes of a kind of ticket look like, and how they are derived from its id."""
 
-INVITE_BULLETS = "-".join(["•" * 4] * (INVITE_CHARS // 4))
-"""The same for an invitation's code."""
+    name: str  # begins the reference that an outbox row carries in the code's stead
+    purpose: bytes
+    chars: int
+    group: int  # characters between two dashes, as people read it
 
-CONSOLE_BULLETS = "•" * 32
-"""The same for the secret of a link that opens the console."""
+    @property
+    def bullets(self) -> str:
+        """Return what stands for the code in every text that is kept, as long as the code."""
+        return self.in_groups("•" * self.chars)
 
-_REF = "pairing:"
-_CONSOLE_REF = "console:"
-_INVITE_REF = "invite:"
-_PURPOSE = b"tenk pairing code v1 "
-_INVITE_PURPOSE = b"tenk invite code v1 "
-_CONSOLE_PURPOSE = b"tenk console link v1 "
+    def in_groups(self, code: str) -> str:
+        """Return a code as people read it: ABCD-EFGH-JKLM-NPQR."""
+        return "-".join(code[at : at + self.group] for at in range(0, self.chars, self.group))
+
+    def derive(self, key: bytes, ticket_id: str) -> str:
+        """Return the code of a ticket: the same every time, unknowable without the key."""
+        digest = hmac.digest(key, self.purpose + ticket_id.encode(), hashlib.sha256)
+        bits = int.from_bytes(digest[: -(-self.chars * 5 // 8)], "big")  # five bits a symbol
+        return "".join(ALPHABET[bits >> 5 * place & 31] for place in range(self.chars))
+
+    def ref(self, ticket_id: str) -> str:
+        """Return the reference to a ticket's code."""
+        return f"{self.name}:{ticket_id}"
+
+
+REQUEST_CODE = CodeForm("pairing", b"tenk pairing code v1 ", 8, 8)
+"""Of pairing requests and links between users."""
+
+INVITE_CODE = CodeForm("invite", b"tenk invite code v1 ", 16, 4)
+CONSOLE_CODE = CodeForm("console", b"tenk console link v1 ", 32, 32)
+
+CODE_CHARS, INVITE_CHARS = REQUEST_CODE.chars, INVITE_CODE.chars
+BULLETS, INVITE_BULLETS, CONSOLE_BULLETS = REQUEST_CODE.bullets, INVITE_CODE.bullets, CONSOLE_CODE.bullets
+
 _SEPARATORS = str.maketrans("", "", " -\t\n\r\N{EN DASH}\N{EM DASH}\N{NON-BREAKING HYPHEN}\N{NO-BREAK SPACE}")
 
 
@@ -60,31 +81,9 @@ def load_key(home: Path) -> bytes:
     return key
 
 
-def code_of(key: bytes, request_id: str) -> str:
-    """The code of a request: the same every time, unknowable without the key."""
-    digest = hmac.digest(key, _PURPOSE + request_id.encode(), hashlib.sha256)
-    return _in_symbols(digest, CODE_CHARS)
-
-
-def invite_code_of(key: bytes, invite_id: str) -> str:
-    """The code of an invitation, by `AccessKeys.invites`."""
-    return _in_symbols(hmac.digest(key, _INVITE_PURPOSE + invite_id.encode(), hashlib.sha256), INVITE_CHARS)
-
-
-def console_code_of(key: bytes, ref: str) -> str:
-    """The secret of a link to the console, by the home's key."""
-    return _in_symbols(hmac.digest(key, _CONSOLE_PURPOSE + ref.encode(), hashlib.sha256), len(CONSOLE_BULLETS))
-
-
-def _in_symbols(digest: bytes, chars: int) -> str:
-    """Five bits a symbol."""
-    bits = int.from_bytes(digest[: -(-chars * 5 // 8)], "big")
-    return "".join(ALPHABET[bits >> 5 * place & 31] for place in range(chars))
-
-
-def in_groups(code: str) -> str:
-    """An invitation's code as people read it: ABCD-EFGH-JKLM-NPQR."""
-    return "-".join(code[at : at + 4] for at in range(0, INVITE_CHARS, 4))
+code_of = REQUEST_CODE.derive
+invite_code_of = INVITE_CODE.derive  # by `AccessKeys.invites`
+in_groups = INVITE_CODE.in_groups
 
 
 def matches(key: bytes, request_id: str, code: str) -> bool:
@@ -106,29 +105,17 @@ def find_flaw(code: str) -> str | None:
     return None
 
 
-def secret_ref(request_id: str) -> str:
-    """What an outbox row carries in the code's stead."""
-    return _REF + request_id
-
-
-def invite_ref(invite_id: str) -> str:
-    """The same for an invitation's code."""
-    return _INVITE_REF + invite_id
-
-
-def console_ref(ticket_id: str) -> str:
-    """The same for the secret of a link to the console."""
-    return _CONSOLE_REF + ticket_id
+secret_ref, invite_ref = REQUEST_CODE.ref, INVITE_CODE.ref
 
 
 def reveal(key: bytes, ref: str, text: str) -> str:
-    """The text as it is sent: the bullets replaced by the code `ref` means. A ref of another kind changes nothing."""
-    if ref.startswith(_INVITE_REF):
-        code = invite_code_of(AccessKeys.derive_from(key).invites, ref.removeprefix(_INVITE_REF))
-        return text.replace(INVITE_BULLETS, in_groups(code))
-    if ref.startswith(_CONSOLE_REF):
-        return text.replace(CONSOLE_BULLETS, console_code_of(key, ref))
-    return text.replace(BULLETS, code_of(key, ref.removeprefix(_REF))) if ref.startswith(_REF) else text
+    """Return the text as it is sent: the bullets replaced by the code that the reference means."""
+    name, _, ticket_id = ref.partition(":")
+    for form in (REQUEST_CODE, INVITE_CODE, CONSOLE_CODE):
+        if form.name == name:
+            own_key = AccessKeys.derive_from(key).invites if form is INVITE_CODE else key
+            return text.replace(form.bullets, form.in_groups(form.derive(own_key, ticket_id)))
+    return text
 
 
 @dataclass(frozen=True, slots=True, repr=False)

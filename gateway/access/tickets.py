@@ -23,12 +23,15 @@ class TicketPolicy:
 
     valid: timedelta
     kept: timedelta  # after its end
+    guesses_overall: int | None = None  # wrong codes an hour of everybody in a tenant; None: no bound
     most_open: int | None = None  # of one account, or of one person where it is 1; None: no bound
     keeps_approved: bool = False  # an approved ticket says who somebody is, and stays
 
 
 POLICIES = {
-    TicketKind.PAIRING: TicketPolicy(timedelta(minutes=60), timedelta(days=30), most_open=500, keeps_approved=True),
+    TicketKind.PAIRING: TicketPolicy(
+        timedelta(minutes=60), timedelta(days=30), guesses_overall=20, most_open=500, keeps_approved=True
+    ),
     TicketKind.INVITE: TicketPolicy(timedelta(days=7), timedelta(days=90)),
     TicketKind.FOUNDING: TicketPolicy(timedelta(hours=1), timedelta(days=90), most_open=1),
     TicketKind.LINK: TicketPolicy(timedelta(minutes=10), timedelta(days=90), most_open=1, keeps_approved=True),
@@ -41,10 +44,9 @@ EACH_WINDOW = timedelta(minutes=15)
 LOCKED_FOR = timedelta(hours=1)
 """Five wrong codes of one person within the window lock them out for so long."""
 
-GUESSES_OVERALL = 20
 OVERALL_WINDOW = timedelta(hours=1)
-"""Wrong codes of everybody who approves in a tenant. For those who bring codes such a bound would be a lever to shut
-invited people out."""
+"""For wrong codes of everybody who approves in a tenant. On those who bring codes such a bound would be a lever to
+shut invited people out."""
 
 CLOCK_SLACK = timedelta(minutes=1)
 """A ticket that was born later than this from now tells that the clock was set back; it holds no longer."""
@@ -123,7 +125,7 @@ def locked_until(
         for first, last in zip(own, own[GUESSES_EACH - 1 :], strict=False)
         if last - first <= EACH_WINDOW and now < last + LOCKED_FOR
     ]
-    if kind is TicketKind.PAIRING:
+    if (most := POLICIES[kind].guesses_overall) is not None:
         overall = [guess.at for guess in GUESSES.find(connection, at > now - OVERALL_WINDOW, order=at, **same)]
-        ends += [overall[-GUESSES_OVERALL] + OVERALL_WINDOW] if len(overall) >= GUESSES_OVERALL else []
+        ends += [overall[-most] + OVERALL_WINDOW] if len(overall) >= most else []
     return max(ends, default=None)

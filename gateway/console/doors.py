@@ -15,7 +15,7 @@ from channels.messages import DEFAULT_TENANT
 from channels.rate import TokenBucket
 from gateway.access import ranks, tickets
 from gateway.access.api_keys import Scope, digest_of, id_of, opens
-from gateway.access.codes import console_code_of, console_ref
+from gateway.access.codes import CONSOLE_CODE
 from gateway.access.ranks import BY_CLI, BY_KEY, Rank
 from gateway.access.tickets import POLICIES
 from gateway.store import people
@@ -79,7 +79,7 @@ class ConsoleDoors:
         Only its digest is kept; a message that brings it stands in the store with the ref alone.
         """
         now, id_ = self._clock(), new_id()
-        token = console_code_of(self._key, console_ref(id_))
+        token = CONSOLE_CODE.derive(self._key, id_)
         ticket = Ticket(
             id=id_,
             tenant=self._store.home_tenant,
@@ -90,7 +90,7 @@ class ConsoleDoors:
             expires_at=now + POLICIES[TicketKind.CONSOLE].valid,
         )
         await self._store.commit(tickets.issue, ticket)
-        return token, console_ref(id_)
+        return token, CONSOLE_CODE.ref(id_)
 
     def wait_s(self, address: str) -> float:
         """Seconds until this address may try again; a try is counted where it may."""

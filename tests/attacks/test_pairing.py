@@ -205,13 +205,13 @@ def test_the_figures_of_pairing_follow_from_its_constants() -> None:
     """How likely a guess succeeds, by how many wait and how often it may be tried; S8."""
     codes_there_are = len(ALPHABET) ** CODE_CHARS
     hours = pairing.POLICY.valid / timedelta(hours=1)
-    overall = tickets.GUESSES_OVERALL * (pairing.POLICY.valid / tickets.OVERALL_WINDOW)
+    overall = (pairing.POLICY.guesses_overall or 0) * (pairing.POLICY.valid / tickets.OVERALL_WINDOW)
 
     def chance(guesses: float, waiting: int) -> float:
         return guesses * waiting / codes_there_are
 
     assert (32, 8, 40.0) == (len(set(ALPHABET) - set("01IO")), CODE_CHARS, math.log2(codes_there_are))
-    assert (500, 20, 5) == (pairing.MAX_PENDING, tickets.GUESSES_OVERALL, tickets.GUESSES_EACH)
+    assert (500, 20, 5) == (pairing.MAX_PENDING, (pairing.POLICY.guesses_overall or 0), tickets.GUESSES_EACH)
     figures = {
         chance(tickets.GUESSES_EACH, 3): 1.4e-11,  # one approver, three wait
         chance(overall, 3): 5.5e-11,

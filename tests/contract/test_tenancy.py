@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gateway.access.pairing import approve_code
-from gateway.access.tickets import GUESSES_OVERALL, locked_until
+from gateway.access.pairing import POLICY, approve_code
+from gateway.access.tickets import locked_until
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import inbox as rows
 from gateway.store.agent_tables import bring_up
@@ -89,7 +89,7 @@ async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -
     """Each tries codes against its own requests alone, and so has guesses of its own."""
 
     def guess(connection: sa.Connection) -> datetime | None:
-        for number in range(GUESSES_OVERALL):
+        for number in range(POLICY.guesses_overall or 0):
             approve_code(connection, b"k" * 32, "wrong", f"somebody {number}", NOON)
         return locked_until(connection, TicketKind.PAIRING, "another", NOON)
 
