@@ -24,7 +24,6 @@ from gateway.answering import make_agent, make_permissions, make_sessions, make_
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
 from gateway.commands.connect import Connecting, providers_of
-from gateway.commands.groups import GroupDeps
 from gateway.commands.people import Links, PeopleServices
 from gateway.commands.session import RETRY
 from gateway.config.settings import Settings
@@ -100,8 +99,8 @@ class Tenant:
             access=self.access,
             invites=self.invites,
             links=deps.links,
-            linking=link_deps(store, shared),
-            groups=GroupDeps(store, people, clocks.now),
+            linking=link_deps(shared),
+            people=people,
         )
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
 

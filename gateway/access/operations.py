@@ -163,23 +163,23 @@ class AccessOperations(AccessLists):
 
         return await self._change(job, "pairing_approved", by)
 
-    async def follow_allowed(self, group_id: str, by: str) -> None:
-        """A group is allowed: nothing there asks for it any more.
+    def take_up_group(self, connection: Connection, group_id: str, by: str) -> AccessChange:
+        """Take up what an operator said in a group before it was allowed, and close the question whether it may be.
 
-        What an operator said there before is taken in now, once, as far as it is kept.
+        Part of the commit that allows the group; `announce` the change after it.
         """
         now = self._clock()
+        kept_said = groups.take(connection, group_id, now - groups.KEPT_FOR)
+        said = kept.taken_up(kept_said, f"{group_id}:{int(now.timestamp())}")
+        person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
+        row = None
+        if person is not None and person.role != Role.BLOCKED:
+            row = self._take_up(connection, said, person, now)
+        return AccessChange(told=self._show_allowed(connection, group_id, by), row=row)
 
-        def job(connection: Connection) -> AccessChange:
-            said = kept.taken_up(
-                groups.take(connection, group_id, now - groups.KEPT_FOR), f"{group_id}:{int(now.timestamp())}"
-            )
-            person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
-            may = person is not None and person.role != Role.BLOCKED
-            row = self._take_up(connection, said, person, now) if person is not None and may else None
-            return AccessChange(told=self._show_allowed(connection, group_id, by), row=row)
-
-        self._changed(await self._store.commit(job))
+    def announce(self, change: AccessChange) -> None:
+        """Tell the running gateway of a change that is committed."""
+        self._changed(change)
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.

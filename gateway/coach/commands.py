@@ -23,10 +23,10 @@ from agent.wellformed import clean
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
-from gateway.coach.change_words import change_words
+from gateway.coach.change_words import change_practice
 from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands, timer_commands
-from gateway.commands.base import Command, Invocation, Reply, Results
+from gateway.commands.base import Command, Invocation, Reply, Write
 
 UNSAID_ZONE = "UTC"
 
@@ -65,7 +65,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
     )
 
 
-async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _log(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Log what the line says, or say what it lacks."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     skills = await reader.skills(principal)
@@ -74,18 +74,13 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
         lines = parse_logs(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
-    words = partial(_first_words if not skills and principal.timezone == UNSAID_ZONE else change_words, asked)
-    logs = tuple(LocalEffect(writer.log, line.skill, line.minutes, line.day, line.notes) for line in lines)
-    return Reply(words, changes=logs)
+    logs = [LocalEffect(writer.log, line.skill, line.minutes, line.day, line.notes) for line in lines]
+    asks_zone = not skills and principal.timezone == UNSAID_ZONE  # with the very first entry: days are counted in it
+    return change_practice(asked, *logs, more=say(language, "zone.ask") if asks_zone else "")
 
 
-def _first_words(asked: Invocation, results: Results) -> str:
-    """Of the very first entry: the zone is asked for once where nobody has said it, for days are counted in it."""
-    return f"{change_words(asked, results)}\n\n{say(language_of(asked.principal.locale), 'zone.ask')}"
-
-
-async def _undo(asked: Invocation) -> Reply:
-    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.undo_last_log),))
+async def _undo(asked: Invocation) -> Write:
+    return change_practice(asked, LocalEffect(writer.undo_last_log))
 
 
 async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -129,7 +124,7 @@ async def _chart(reader: PracticeReader, asked: Invocation) -> Reply:
     return Reply(chart_text(language, chart), files=(file,) if made.png else ())
 
 
-async def _skill(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _skill(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Change a skill, or show it; without a name all of them, those put away included."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     skills = await reader.skills(principal, include_archived=True)
@@ -141,10 +136,10 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(say(language, "problem.unknown_skill", detail=_as_written(asked.arguments)))
     if wish.merge_into is not None:
         merge = LocalEffect(writer.merge_skills, wish.skill.id, wish.merge_into)
-        return Reply(partial(change_words, asked), changes=(merge,))
+        return change_practice(asked, merge)
     if wish.edit is not None:
         edit = LocalEffect(writer.edit_skill, wish.skill.id, wish.edit)
-        return Reply(partial(change_words, asked), changes=(edit,))
+        return change_practice(asked, edit)
     if not wish.is_read:
         return Reply(say(language, "skill.how"))
     today = today_of(principal, asked.now)
@@ -153,7 +148,7 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply:
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, wish.skill.id)))
 
 
-async def _goal(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Show the goal for a week, or set it: of all, or of the skill that is named."""
     language, wanted = language_of(asked.principal.locale), clean(asked.arguments[:MAX_WANTED_CHARS])
     if not wanted:
@@ -166,14 +161,14 @@ async def _goal(reader: PracticeReader, asked: Invocation) -> Reply:
         if wish.edit is None:
             return Reply(say(language, "goal.how"))
         weekly = LocalEffect(writer.edit_skill, named[0].id, wish.edit)
-        return Reply(partial(change_words, asked), changes=(weekly,))
+        return change_practice(asked, weekly)
     minutes = 0 if wanted.casefold() in GOAL_OFF else spelled_hours(wanted[:64])
     if minutes is None:
         return Reply(say(language, "goal.how"))
     other = " ".join(word for word in _GOAL_TIME.sub("", wanted).split() if word.casefold() not in GOAL_WORDS)
     if minutes and other:
         return Reply(say(language, "problem.unknown_skill", detail=_as_written(other)))
-    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.set_weekly_goal, minutes),))
+    return change_practice(asked, LocalEffect(writer.set_weekly_goal, minutes))
 
 
 async def _plan(_: Invocation) -> Reply:
@@ -244,7 +239,7 @@ async def _entries(reader: PracticeReader, asked: Invocation) -> Reply:
     return Reply(entries_text(found.language, found.report, today_of(asked.principal, asked.now)))
 
 
-async def _delete(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _delete(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Take back the one entry that is meant; where there are several, list them."""
     found = await _find_entries(reader, asked, searches=False)
     if not (found.wanted.span or found.wanted.skill or found.wanted.id):
@@ -252,10 +247,10 @@ async def _delete(reader: PracticeReader, asked: Invocation) -> Reply:
     row = found.picked
     if row is None or found.wanted.rest:
         return Reply(_which(found, asked, "delete"))
-    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.delete_session, row.id),))
+    return change_practice(asked, LocalEffect(writer.delete_session, row.id))
 
 
-async def _edit(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _edit(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Correct the one entry that is meant; without day and skill the one logged last."""
     found = await _find_entries(reader, asked, searches=False)
     values = read_values(found.wanted.rest, today_of(asked.principal, asked.now), found.skills)
@@ -268,7 +263,7 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(_which(found, asked, "edit"))
     id_ = None if row is None or not names_one else row.id
     change = LocalEffect(writer.edit_session, id_, values.minutes, values.day, values.notes, values.skill)
-    return Reply(partial(change_words, asked), changes=(change,))
+    return change_practice(asked, change)
 
 
 def _which(found: _Found, asked: Invocation, name: str) -> str:

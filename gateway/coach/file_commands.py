@@ -15,8 +15,8 @@ from agent.ports import LocalEffect
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
-from gateway.coach.change_words import change_words
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.coach.change_words import change_practice
+from gateway.commands.base import Command, Invocation, Reply, Write
 
 MAX_EXPORTED = 100_000
 NOW = frozenset(("now", "ahora"))
@@ -63,22 +63,20 @@ def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession], l
     return out.getvalue().encode("utf-8-sig")
 
 
-async def _import(asked: Invocation) -> Reply:
+async def _import(asked: Invocation) -> Reply | Write:
     """Say what a file would add and which lines are no entries; with "now" add it. The file is attached, or pasted."""
     language, today = language_of(asked.principal.locale), today_of(asked.principal, asked.now)
     first, _, rest = asked.arguments.partition("\n" if "\n" in asked.arguments else " ")
     does = first.strip().casefold() in NOW
     pasted = rest if does else asked.arguments
-    texts = [pasted] if pasted.strip() else list(await asked.read_files())
+    texts = [pasted] if pasted.strip() else list(await asked.session.read_files())
     if not texts:
         return Reply(say(language, "import.how"))
     found = read_file(texts[0], today)
     if not found.rows or not does:
         return Reply(_dry_run(language, found, today))
     change = LocalEffect(writer.import_entries, found.rows, found.skills)
-    words = partial(change_words, asked)
-    bad = _bad_text(language, found)
-    return Reply(lambda results: "\n\n".join((words(results), *([bad] if bad else []))), changes=(change,))
+    return change_practice(asked, change, more=_bad_text(language, found))
 
 
 def _dry_run(language: str, found: PracticeFile, today: date) -> str:

@@ -15,13 +15,16 @@ from agent.coach.reminders import Reminder, read_reminder
 from agent.coach.texts import COACH_TEXTS, say, say_days
 from agent.coach.vocabulary.amounts import find_duration
 from agent.language import escape, language_of
-from agent.ports import LocalEffect
+from agent.ports import Change, LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach import writer
-from gateway.coach.change_words import change_words
+from gateway.coach.change_words import change_practice
 from gateway.coach.reminder_rows import NAME
-from gateway.commands.base import Command, ForgetPerson, Invocation, Reply, SessionAction
+from gateway.commands.base import Command, Invocation, Reply, Write
+from gateway.commands.forgetting import forget_person, refuse_to_forget
+from gateway.commands.session import begin_conversation, stoppable_by
+from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 
 LIST = frozenset(("", "list", "lista", "ver"))
@@ -38,7 +41,7 @@ def reminder_commands(reader: PracticeReader) -> tuple[Command, ...]:
     )
 
 
-async def _remind(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _remind(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Set a reminder, list them, or take them away."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     today, wanted = today_of(principal, asked.now), asked.arguments.strip()
@@ -61,20 +64,20 @@ async def _remind(reader: PracticeReader, asked: Invocation) -> Reply:
     if not is_zone(principal.timezone):
         return Reply(say(language, "remind.bad_zone", zone=escape(principal.timezone[:64])))
     change = LocalEffect(writer.set_reminder, said.at, said.weekdays, said.day, said.about)
-    return Reply(partial(change_words, asked), changes=(change,))
+    return change_practice(asked, change)
 
 
-def _off(language: str, asked: Invocation, known: tuple[Reminder, ...], which: str) -> Reply:
+def _off(language: str, asked: Invocation, known: tuple[Reminder, ...], which: str) -> Reply | Write:
     """Take the n-th away, or all."""
     if not known:
         return Reply(say(language, "remind.none"))
     if which in {"", "all", "todo", "todos"}:
-        return Reply(partial(change_words, asked), changes=(LocalEffect(writer.cancel_reminders),))
+        return change_practice(asked, LocalEffect(writer.cancel_reminders))
     number = int(which) if which.isdecimal() and len(which) < 4 else 0
     if not 1 <= number <= len(known):
         return Reply(reminders_text(language, known, today_of(asked.principal, asked.now)))
     cancel = LocalEffect(writer.cancel_reminders, known[number - 1].id)
-    return Reply(partial(change_words, asked), changes=(cancel,))
+    return change_practice(asked, cancel)
 
 
 async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -110,54 +113,74 @@ MAX_CHARS = 1_000
 def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
     """The commands; `/start` without a skill greets, as every agent's does."""
     skill, notes = CommandOption("skill", "menu.start.skill"), CommandOption("notes", "menu.done.notes")
+    what = CommandOption("what", "menu.forget.what")
     return (
         Command("start", "menu.start_timer", partial(_start, reader), options=(skill,)),
         Command("done", "menu.done", _stop, options=(notes,)),
-        Command(
-            "forget", "menu.forget", partial(_forget, reader), options=(CommandOption("what", "menu.forget.what"),)
-        ),
+        Command("forget", "menu.forget", partial(_forget, reader), options=(what,), stops=True),
     )
 
 
-async def _start(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Start the clock for a skill that they have; else say who this is, and what the clock needs."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     wanted = clean(asked.arguments[:MAX_CHARS])
     found = take_skill(wanted, await reader.skills(principal)) if wanted else None
     if found is not None and not found[1]:
         start = LocalEffect(writer.start_timer, found[0].name)
-        return Reply(partial(change_words, asked), changes=(start,))
+        return change_practice(asked, start)
     name = escape(clean(principal.display_name)[:64])
     greeted = say(language, "commands.start", name=f", {name}" if name else "", timezone=escape(principal.timezone))
     return Reply(f"{greeted}\n\n{say(language, 'timer.how')}")
 
 
-async def _stop(asked: Invocation) -> Reply:
+async def _stop(asked: Invocation) -> Reply | Write:
     """Stop the clock and log; a time that is said counts instead of what it counted, the rest are notes."""
     said = clean(asked.arguments[:MAX_CHARS])
     if said.casefold() in TIMER_OFF:
         discard = LocalEffect(writer.stop_timer, discards=True)
-        return Reply(partial(change_words, asked), changes=(discard,))
+        return change_practice(asked, discard)
     duration = find_duration(said)
     minutes = None if duration is None else duration.minutes
     notes = said if duration is None else f"{said[: duration.start]} {said[duration.end :]}".strip(" ,:")
     if minutes == 0:
         return Reply(say(language_of(asked.principal.locale), "problem.zero"))
-    return Reply(partial(change_words, asked), changes=(LocalEffect(writer.stop_timer, minutes, notes),))
+    return change_practice(asked, LocalEffect(writer.stop_timer, minutes, notes))
 
 
-async def _forget(reader: PracticeReader, asked: Invocation) -> Reply:
+async def _forget(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Say what can be forgotten; delete what is chosen, after it was said twice; the conversation begins anew."""
     language, words = language_of(asked.principal.locale), asked.arguments.casefold().split()
     chosen = _CHOICES.get(words[0]) if words else None
     if chosen is None or len(words) > 2:
         return Reply(say(language, "forget.how"))
+    extent = None if chosen == PRACTICE else Extent(chosen)
+    if extent is not None:
+        refusal = await asked.store.read(partial(refuse_to_forget, asked=asked, extent=extent))
+        if refusal is not None:
+            return refusal
     if len(words) < 2 or words[1] not in SURELY:
-        wish = None if chosen == PRACTICE else ForgetPerson(Extent(chosen), sure=False)
-        return Reply(say(language, f"forget.sure_{chosen}"), session=wish)
+        return Reply(say(language, f"forget.sure_{chosen}"))
     entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
     said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
-    more = "" if chosen == PRACTICE else say(language, f"forget.done_{chosen}")
-    changes = () if chosen == TALK else (LocalEffect(writer.forget_practice),)
-    does = SessionAction.NEW if chosen == PRACTICE else ForgetPerson(Extent(chosen))
-    return Reply(" ".join(part for part in (said, more) if part), changes=changes, session=does)
+    more = "" if extent is None else say(language, f"forget.done_{chosen}")
+    text = " ".join(part for part in (said, more) if part)
+    if extent is None:
+        asked.session.cancel(stoppable_by(asked))
+        return Write(_forget_practice, asked, text)
+    asked.session.cancel(asked.principal.user_id)
+    return Write(_forget_person, asked, extent, text)
+
+
+def _forget_practice(connection: Connection, asked: Invocation, said: str) -> Reply:
+    writer.forget_practice(Change(connection, asked.principal, asked.key, asked.now))
+    cleared = asked.session.clear(connection, "/new", stoppable_by(asked), asked.clock())
+    return Reply(said, changed=begin_conversation(connection, asked, cleared))
+
+
+def _forget_person(connection: Connection, asked: Invocation, extent: Extent, said: str) -> Reply:
+    if (refusal := refuse_to_forget(connection, asked, extent)) is not None:
+        return refusal
+    if extent is not Extent.TALK:
+        writer.forget_practice(Change(connection, asked.principal, asked.key, asked.now))
+    return forget_person(connection, asked, extent, said)

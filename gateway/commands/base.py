@@ -1,231 +1,91 @@
-"""A command answers with a plan of what to change and what to say; `CommandRunner` carries it out in one commit."""
+"""Commands: a handler gets an `Invocation` and returns a `Reply`, or a `Write` whose job changes data and replies.
+
+A handler reads and decides; it changes nothing. What a command changes is a function over the transaction that also
+records the command's outcome and its reply, so all of it is stored, or nothing.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
-from typing import Protocol, get_args
+from typing import Concatenate, ParamSpec, Protocol, get_args
 
-from agent.consent import Consent
-from agent.ports import LocalEffect, Principal
+from agent.catalogue import Catalogue
+from agent.ports import Principal
 from channels.base import CommandOption
-from channels.messages import Address, Button, OutboundMedia
+from channels.messages import Address, Button, ChatKind, OutboundMedia
 from gateway.access.api_keys import Scope
 from gateway.access.roles import Role
-from gateway.store.erasure import Extent
+from gateway.store.engine import Connection, Store
+from gateway.store.erasure import Forgotten
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import SessionState
+from gateway.store.people import Person
 from gateway.store.tables.turns import Mode
 
-
-class SessionAction(StrEnum):
-    """What a command does to its session, in the same commit."""
-
-    NEW = "new"  # a new generation: the conversation starts afresh
-    STOP = "stop"  # cancel the running turn and clear what waits
-
+P = ParamSpec("P")
 
 MODES: tuple[str, ...] = get_args(Mode)
 """How messages that arrive mid-turn are taken: see `gateway.sessions.modes`."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetMode:
-    """Change how messages that arrive mid-turn are taken."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What a command's commit changed that memory holds too. Only a hint: the store is right."""
 
-    mode: str  # one of MODES
-
-
-@dataclass(frozen=True, slots=True)
-class ResumeConversation:
-    """Go on with an earlier conversation of the same place; what runs in the present one is stopped."""
-
-    session_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetTitle:
-    """Call the conversation so."""
-
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetTimezone:
-    """Change the person's zone."""
-
-    timezone: str  # IANA name
-
-
-@dataclass(frozen=True, slots=True)
-class SetName:
-    """Change what the person is called."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetLanguage:
-    """Change the language that the person is spoken to in."""
-
-    language: str  # one of agent.language.NAMES
-
-
-@dataclass(frozen=True, slots=True)
-class SetModel:
-    """Change the model that the person is answered by."""
-
-    model: str | None  # its name in the configuration; None: whichever comes first
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetPerson:
-    """Stop what runs for the person, then delete what is kept of them, also beyond the agent's own data."""
-
-    extent: Extent  # talk | everything
-    sure: bool = True  # False: nothing is done yet, but whether it may be is looked at
-
-
-@dataclass(frozen=True, slots=True)
-class SaySuggested:
-    """Take what an answer suggested as said by whoever pressed its button, where it is not too late for that."""
-
-    turn_id: str  # whose answer it was
-    index: int  # which of its suggestions
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerApproval:
-    """Take what somebody says to a question about a tool call."""
-
-    approval_id: str
-    answer: Consent  # allowed | remembered | denied
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalAnswered:
-    """What became of that."""
-
-    taken: bool  # it is the answer
-    stood: Consent | None  # how the question stands now; None: there is none for them
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetPermission:
-    """Remember no more that a tool, or any (None), runs unasked for the person."""
-
-    tool: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class KeepCredential:
-    """Keep what the person connected to a provider, in place of what they had there."""
-
-    provider: str
-    kind: str  # see agent.credentials.CredentialKind
-    sealed: str
-
-
-@dataclass(frozen=True, slots=True)
-class DropCredential:
-    """Forget it; whether there was one is added to the results."""
-
-    provider: str
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionsForgotten:
-    """How many were."""
-
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class SessionCleared:
-    """What `/stop`, `/new` or `/sessions` took away."""
-
-    count: int  # of messages that wait no more
-    texts: Sequence[str]  # theirs, where they had words
-    was_running: bool  # something was being answered
-    begun: bool = True  # False: it is the conversation that it was, also where another one was wanted
-
-
-@dataclass(frozen=True, slots=True)
-class SuggestionTaken:
-    """What became of a pressed button under an answer."""
-
-    said: bool  # its words were taken; False: too late
-    before: str = ""  # what the button says that was pressed before; "": none was
-
-
-Results = Sequence[object]
-"""What each change of a reply gave back, or the data of its refusal; then what its session action did, if it says."""
-
-
-SessionWish = (
-    SessionAction
-    | ForgetPerson
-    | ResumeConversation
-    | SetTitle
-    | SetMode
-    | SetTimezone
-    | SetLanguage
-    | SetModel
-    | SetName
-    | SaySuggested
-    | AnswerApproval
-    | ForgetPermission
-    | KeepCredential
-    | DropCredential
-)
-"""What a command may do beside its changes: to its session, or to the person who gave it."""
+    conversation: SessionState | None = None  # the session's conversation, if it is another or in another mode
+    ended: bool = False  # the conversation before it is over
+    cleared: Sequence[int] = ()  # rows that wait no more
+    unparked: Sequence[str] = ()  # turns that wait for no approval any more
+    person: Person | None = None  # as they are now
+    forgotten: Sequence[Forgotten] = ()  # senders of the person who is a stranger now
+    said: InboxRow | None = None  # a message of the person's that the commit admitted
+    after: Callable[[], None] | None = None  # tells whatever else holds in memory what changed
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command wants: changes, and the words that follow from them (Markdown)."""
+    """What a command says."""
 
-    text: str | Callable[[Results], str]
-    files: tuple[OutboundMedia, ...] = ()  # sent with the reply, where the channel can
-    changes: tuple[LocalEffect, ...] = ()  # run in the commit of the reply, in order
-    session: SessionWish | None = None
-    redact: bool = False  # the command held a secret: its row is blanked at its outcome
-    buttons: tuple[Button, ...] = ()  # under the text, sealed for whoever gave the command
-    secret_ref: str | None = None  # what stands for bullets in the text, when it is sent; see gateway.access.codes
-    offer: SaySuggested | None = None  # the pressed button that asked for it: it is done once, if the offer holds
+    text: str  # Markdown; "": nothing
+    files: tuple[OutboundMedia, ...] = ()  # sent with the text if the channel can
+    redact: bool = False  # the command held a secret: its row is blanked
+    buttons: tuple[Button, ...] = ()  # under the text, sealed for the person who gave the command
+    secret_ref: str | None = None  # replaces bullets in the text when it is sent; see gateway.access.codes
+    changed: Changed = field(default_factory=Changed)
 
 
-ReadFiles = Callable[[], Awaitable[Sequence[str]]]
-"""The text files that came with a command, as far as they can be read."""
+class Write:
+    """A job to run in the commit that stores a command's outcome; the `Reply` that it returns is said.
+
+    The job runs at most once a command, but its commit may be tried again: it does nothing but SQL.
+    """
+
+    def __init__(self, job: Callable[Concatenate[Connection, P], Reply], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        self.job: Callable[..., Reply] = job
+        self.args = args
+        self.kwargs = kwargs
+
+    def run(self, connection: Connection) -> Reply:
+        """Call the job with its arguments."""
+        return self.job(connection, *self.args, **self.kwargs)
 
 
-TakeBack = Callable[[], Awaitable[bool | None]]
-"""Delete the message that gave a command, where the platform allows; False: it stands, None: there was none."""
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """What waited or ran in a session and does so no more."""
 
-
-async def no_message() -> bool | None:
-    """A command that was no message."""
-    return None
-
-
-AnswerAside = Callable[[str], Awaitable[str]]
-"""The answer to a question beside the turn, which becomes no part of the conversation; "" where it is refused."""
-
-
-async def no_answer(_question: str) -> str:
-    """Nobody answers here."""
-    return ""
-
-
-async def no_files() -> Sequence[str]:
-    """A command that brought none."""
-    return ()
+    ids: Sequence[int] = ()  # of messages that waited
+    texts: Sequence[str] = ()  # theirs, "" for those without words
+    running: bool = False  # a turn was being run
+    unparked: Sequence[str] = ()  # turns that waited for an approval
 
 
 class SessionControl(Protocol):
-    """What a command may know and do about the session it was given in."""
+    """The session in which a command was given."""
 
     @property
-    def mode(self) -> str:
-        """The session's mode."""
+    def state(self) -> SessionState:
+        """The living conversation."""
         ...
 
     @property
@@ -234,28 +94,77 @@ class SessionControl(Protocol):
         ...
 
     @property
-    def where(self) -> tuple[str, str]:
-        """Tenant and key: what the session is known by."""
+    def key(self) -> str:
+        """The key by which the tenant's sessions are told apart."""
+        ...
+
+    def cancel(self, user_id: str | None) -> bool:
+        """End the turn that answers an earlier message of a person (None: of anybody); False: there is none."""
+        ...
+
+    def clear(self, connection: Connection, why: str, user_id: str | None, now: datetime) -> Cleared:
+        """Record that the earlier messages of a person (None: of anybody) are answered no more."""
+        ...
+
+    async def answer_aside(self, question: str) -> str:
+        """Answer a question beside the turn, without making it part of the conversation; "" if it is refused."""
+        ...
+
+    async def read_files(self) -> Sequence[str]:
+        """Return the text files that came with the command, as far as they can be read."""
+        ...
+
+    async def delete_message(self) -> bool | None:
+        """Delete the message that gave the command. False: the platform does not allow it; None: it is no message."""
+        ...
+
+    def mark(self, tenant: str, sender: str) -> str:
+        """Return the keyed hash of a sender."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One use of a command by a known person."""
+    """One use of a command by a known person, typed or pressed."""
 
-    name: str  # without the slash, lower case
-    arguments: str  # all behind the name, stripped, lines and case kept; of several options one after another
+    name: str  # without the slash, lower case; of a button its word
+    arguments: str  # everything behind the name, stripped, lines and case kept; of a button what it is about
     principal: Principal
-    now: datetime  # aware UTC
+    now: datetime  # aware UTC, by the wall clock
+    row: InboxRow  # the message or event that gave it
     session: SessionControl
-    key: str  # the idempotency key of its changes: "inbox:17"
-    read_files: ReadFiles = no_files
-    take_back: TakeBack = no_message
-    sender: str = ""  # the canonical sender, `telegram:42`
-    direct: bool = True  # nobody else reads along
-    address: Address | None = None  # where it was given
-    answer_aside: AnswerAside = no_answer
-    scopes: frozenset[str] | None = None  # of the API key that it came by; None: it came by no key
+    store: Store  # to read from
+    texts: Catalogue
+    clock: Callable[[], datetime]  # the store's time: ask it inside the commit
+    scopes: frozenset[str] | None = None  # of the API key by which it came; None: it came by no key
+
+    def say(self, key: str, /, **values: object) -> str:
+        """Return a text of the catalogue in the person's language."""
+        return self.texts.text(self.principal.locale, key, **values)
+
+    def plural(self, key: str, n: int, /, **values: object) -> str:
+        """Return a text of the catalogue for this number, in the person's language."""
+        return self.texts.plural(self.principal.locale, key, n, **values)
+
+    @property
+    def key(self) -> str:
+        """The idempotency key of its changes: "inbox:17"."""
+        return f"inbox:{self.row.id}"
+
+    @property
+    def sender(self) -> str:
+        """The canonical sender: `telegram:42`."""
+        return self.row.event.sender_key
+
+    @property
+    def address(self) -> Address:
+        """Where it was given."""
+        return self.row.event.address
+
+    @property
+    def direct(self) -> bool:
+        """Whether only its person reads the chat."""
+        return getattr(self.row.event, "kind", None) is ChatKind.DIRECT
 
     @property
     def by_operator(self) -> bool:
@@ -264,13 +173,17 @@ class Invocation:
         return may_operate and Role(self.principal.role).allows(Role.OPERATOR)
 
 
+Handle = Callable[[Invocation], Awaitable[Reply | Write]]
+"""Decides what a command or a button does."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table."""
 
     name: str
     summary: str  # what menus and /help show: a key of the catalogue, or the words
-    handle: Callable[[Invocation], Awaitable[Reply]]
+    handle: Handle
     least_role: Role = Role.MEMBER
     lists_people: bool = False  # it shows other people and changes nothing: a key of the API needs `read` for it
     urgent: bool = False  # passes the backlog by (/stop)
@@ -278,3 +191,4 @@ class Command:
     options: tuple[CommandOption, ...] = ()  # its arguments, described like it; empty: it takes none
     system: bool = False  # nobody can type it: it answers an event of the gateway's own
     shared: bool = False  # it is about what everybody in a group can read, and so is its answer
+    stops: bool = False  # it may end the running turn; a button for it becomes a message of its own

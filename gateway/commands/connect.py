@@ -11,7 +11,6 @@ from functools import partial
 
 import structlog
 
-from agent.catalogue import Catalogue
 from agent.config import LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
@@ -22,14 +21,15 @@ from agent.ports import ModelFailure
 from channels.base import CommandOption
 from channels.clocks import wall_now
 from gateway.access.pasted import CONNECT, secret_of
-from gateway.commands.base import Command, DropCredential, Invocation, KeepCredential, Reply, Results, SetModel
+from gateway.commands.base import Command, Invocation, Reply, Write
+from gateway.commands.session import person_changed
 from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.formats import dump
 from gateway.credentials.oauth import NotExchanged, OAuthFlows, authorize_url, exchange
 from gateway.safety.vault import CannotOpen, Vault
-from gateway.store import credentials
-from gateway.store.engine import Store
-from gateway.texts import HARNESS
+from gateway.store import credentials, people
+from gateway.store.credentials import Connected
+from gateway.store.engine import Connection, Store
 
 log = structlog.get_logger()
 
@@ -70,59 +70,61 @@ class Connecting:
     models: Sequence[str] = ()  # names of those that people choose from, the first first
 
 
-def model_command(connecting: Connecting, texts: Catalogue = HARNESS) -> Command:
-    """`/model`: by which one a person is answered, and which others there are; chosen by name, or a part of it."""
-    models = tuple(dict.fromkeys(connecting.models))
-
-    async def handle(asked: Invocation) -> Reply:
-        who, wanted = asked.principal, asked.arguments.strip().casefold()
-        said = partial(texts.text, who.locale)
-        if len(models) < 2:
-            return Reply(said("commands.model_only", name=escape(models[0]) if models else "offline"))
-        if wanted in AUTO:
-            return Reply(said("commands.model_set", name=escape(models[0])), session=SetModel(None))
-        found = [name for name in models if name.casefold() == wanted]
-        found = found or [name for name in models if wanted in name.casefold()]
-        if wanted and len(found) == 1:
-            return Reply(said("commands.model_set", name=escape(found[0])), session=SetModel(found[0]))
-        now = who.model if who.model in models else models[0]
-        rows = "\n".join(f"- **{escape(name)}**" if name == now else f"- {escape(name)}" for name in models)
-        return Reply(said("commands.model_unknown" if wanted else "commands.model", rows=rows))
-
-    return Command("model", "menu.model", handle, options=(CommandOption("name", "menu.model.name"),))
+async def choose_model(names: Sequence[str], asked: Invocation) -> Reply | Write:
+    """Show which model answers the person and which others there are, or choose one by its name or a part of it."""
+    who, wanted, models = asked.principal, asked.arguments.strip().casefold(), tuple(dict.fromkeys(names))
+    if len(models) < 2:
+        return Reply(asked.say("commands.model_only", name=escape(models[0]) if models else "offline"))
+    if wanted in AUTO:
+        return Write(_set_model, asked, None, models[0])
+    found = [name for name in models if name.casefold() == wanted]
+    found = found or [name for name in models if wanted in name.casefold()]
+    if wanted and len(found) == 1:
+        return Write(_set_model, asked, found[0], found[0])
+    now = who.model if who.model in models else models[0]
+    rows = "\n".join(f"- **{escape(name)}**" if name == now else f"- {escape(name)}" for name in models)
+    return Reply(asked.say("commands.model_unknown" if wanted else "commands.model", rows=rows))
 
 
-def connect_command(store: Store, connecting: Connecting, texts: Catalogue = HARNESS) -> Command:
-    """The command."""
-    replies = _ConnectReplies(store, connecting, texts)
+def _set_model(connection: Connection, asked: Invocation, model: str | None, shown: str) -> Reply:
+    people.set_model(connection, asked.principal.user_id, model)
+    return Reply(asked.say("commands.model_set", name=escape(shown)), changed=person_changed(connection, asked))
+
+
+def model_command(connecting: Connecting) -> Command:
+    """Return `/model` over the models that people choose from."""
+    choose = partial(choose_model, connecting.models)
+    return Command("model", "menu.model", choose, options=(CommandOption("name", "menu.model.name"),))
+
+
+def connect_command(store: Store, connecting: Connecting) -> Command:
+    """Return `/connect` over the providers that there are."""
     options = (CommandOption("provider", "menu.connect.provider"), CommandOption("key", "menu.connect.key"))
-    return Command(CONNECT, "menu.connect", replies.handle, options=options)
+    return Command(CONNECT, "menu.connect", _Connect(store, connecting).handle, options=options)
 
 
-class _ConnectReplies:
-    """What it says and asks for."""
+class _Connect:
+    """`/connect`, with what it opens, checks and seals credentials by."""
 
-    def __init__(self, store: Store, connecting: Connecting, texts: Catalogue) -> None:
-        self._store = store
+    def __init__(self, store: Store, connecting: Connecting) -> None:
         self._vault = connecting.vault
         self._providers = connecting.providers
         self._check = connecting.check
         self._flows = OAuthFlows(store, connecting.vault, connecting.clock)
-        self._texts = texts
 
-    async def handle(self, asked: Invocation) -> Reply:
-        """As the person said; the row that held it is blanked in any case."""
+    async def handle(self, asked: Invocation) -> Reply | Write:
+        """Do what the person said; the row that held it is blanked in any case."""
         if not asked.direct:
             return await self._refuse_in_group(asked)
         try:
             given = self._open(asked).split()
         except CannotOpen:
-            return self._say(asked, "connect.again")
+            return _say(asked, "connect.again")
         match given:
             case []:
                 return await self._list(asked)
             case [word, name] if word.lower() == OFF and name.lower() in self._providers:
-                return self._drop(asked, name.lower())
+                return Write(_disconnect, asked, name.lower(), self._providers[name.lower()].title)
             case [name] if name.lower() in self._providers:
                 return await self._begin(asked, name.lower())
             case [*_, word] if (found := await self._flow_of(asked, given[:-1], word)) is not None:
@@ -138,60 +140,49 @@ class _ConnectReplies:
             else ""
         )
 
-    def _say(self, asked: Invocation, key: str, **values: str) -> Reply:
-        return Reply(self._texts.text(asked.principal.locale, key, **values), redact=True)
-
     async def _refuse_in_group(self, asked: Invocation) -> Reply:
         """What was pasted there others may have read."""
-        said = [self._texts.text(asked.principal.locale, "connect.direct_only")]
+        said = [asked.say("connect.direct_only")]
         if asked.arguments:
-            said += [self._texts.text(asked.principal.locale, "connect.seen"), await self._deletion(asked)]
+            said += [asked.say("connect.seen"), await self._deletion(asked)]
         return Reply("\n\n".join(each for each in said if each), redact=True)
 
     async def _deletion(self, asked: Invocation) -> str:
         """Take their message away, and say whether it is; "" where there is none."""
-        deleted = await asked.take_back()
+        deleted = await asked.session.delete_message()
         if deleted is None:
             return ""
-        return self._texts.text(asked.principal.locale, "connect.deleted" if deleted else "connect.delete_it")
+        return asked.say("connect.deleted" if deleted else "connect.delete_it")
 
     async def _list(self, asked: Invocation) -> Reply:
         who = asked.principal
         if not self._providers:
-            return self._say(asked, "connect.nothing")
+            return _say(asked, "connect.nothing")
         query = partial(credentials.list_connected, tenant=who.tenant, user_id=who.user_id)
-        connected = {each.provider: each for each in await self._store.read(query, lasting=True)}
+        connected = {each.provider: each for each in await asked.store.read(query, lasting=True)}
         rows = []
         for name, provider in self._providers.items():
             since = connected[name].connected_at.date().isoformat() if name in connected else ""
             state = "connect.row_on" if name in connected else "connect.row_off"
-            rows.append(self._texts.text(who.locale, state, title=provider.title, name=name, since=since))
-        return self._say(asked, "connect.list", rows="\n".join(f"- {row}" for row in rows))
-
-    def _drop(self, asked: Invocation, name: str) -> Reply:
-        locale, title = asked.principal.locale, self._providers[name].title
-
-        def words(results: Results) -> str:
-            return self._texts.text(locale, "connect.off" if results[-1] else "connect.off_none", title=title)
-
-        return Reply(words, session=DropCredential(name), redact=True)
+            rows.append(asked.say(state, title=provider.title, name=name, since=since))
+        return _say(asked, "connect.list", rows="\n".join(f"- {row}" for row in rows))
 
     async def _ask_which(self, asked: Invocation) -> Reply:
         """Nothing of what they said is repeated: it may be the key."""
-        names, locale = ", ".join(self._providers), asked.principal.locale
-        said = self._texts.text(locale, "connect.nothing")
+        names = ", ".join(self._providers)
+        said = asked.say("connect.nothing")
         if names:
-            said = self._texts.text(locale, "connect.which", names=names)
+            said = asked.say("connect.which", names=names)
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
     async def _begin(self, asked: Invocation, name: str) -> Reply:
         """How a key is given, or where they agree."""
         oauth = self._providers[name].oauth
         if oauth is None:
-            return self._say(asked, "connect.how", name=name)
+            return _say(asked, "connect.how", name=name)
         flow = await self._flows.begin(asked.principal, name)
         url = authorize_url(oauth, flow.state, flow.verifier)
-        return self._say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
+        return _say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
 
     async def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str, bool] | None:
         """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun.
@@ -208,35 +199,35 @@ class _ConnectReplies:
         alone = known is not None and known.oauth is not None and known.oauth.code_format == "code"
         return (code, flow.state, True) if alone and flow is not None else None
 
-    async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply:
+    async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply | Write:
         """Exchange a code, once, for the person who began it."""
         flow = await self._flows.redeem(asked.principal, state)
         provider = self._providers.get(flow.provider) if flow is not None else None
         if flow is None or provider is None or provider.oauth is None:
-            return self._say(asked, "connect.stale")
+            return _say(asked, "connect.stale")
         try:
             credential = await exchange(provider.oauth, code, state, flow.verifier)
         except NotExchanged as problem:
             log.warning("code_not_exchanged", provider=flow.provider, error=str(problem))
             if alone and await self._find_flaw(provider, code) is None:
                 return await self._keep(asked, flow.provider, Credential(code, kind_of(code, provider.link)))
-            return self._say(asked, "connect.not_exchanged", title=provider.title, name=flow.provider)
+            return _say(asked, "connect.not_exchanged", title=provider.title, name=flow.provider)
         return await self._keep(asked, flow.provider, credential)
 
-    async def _keep(self, asked: Invocation, name: str, credential: Credential) -> Reply:
-        """Theirs from now on, and the message that brought it gone."""
+    async def _keep(self, asked: Invocation, name: str, credential: Credential) -> Write:
+        """Keep it as theirs, and delete the message that brought it."""
         who = asked.principal
-        done = self._texts.text(who.locale, "connect.done", title=self._providers[name].title)
+        done = asked.say("connect.done", title=self._providers[name].title)
         sealed = self._vault.seal(dump(credential), credentials.secret_of(who.tenant, who.user_id, name))
         text = "\n\n".join(each for each in (done, await self._deletion(asked)) if each)
-        return Reply(text, session=KeepCredential(name, credential.kind.value, sealed), redact=True)
+        return Write(_keep_credential, asked, name, credential.kind.value, sealed, text)
 
-    async def _connect(self, asked: Invocation, name: str, secret: str) -> Reply:
-        provider, who = self._providers[name], asked.principal
+    async def _connect(self, asked: Invocation, name: str, secret: str) -> Reply | Write:
+        provider = self._providers[name]
         key = await self._find_flaw(provider, secret)
         if key is None:
             return await self._keep(asked, name, Credential(secret, kind_of(secret, provider.link)))
-        said = self._texts.text(who.locale, key, title=provider.title)
+        said = asked.say(key, title=provider.title)
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
     async def _find_flaw(self, provider: Provider, secret: str) -> str | None:
@@ -250,6 +241,25 @@ class _ConnectReplies:
                 return "connect.refused"
             return "connect.unchecked" if failure.kind in UNREACHED else None
         return None
+
+
+def _say(asked: Invocation, key: str, **values: str) -> Reply:
+    return Reply(asked.say(key, **values), redact=True)
+
+
+def _keep_credential(
+    connection: Connection, asked: Invocation, provider: str, kind: str, sealed: str, said: str
+) -> Reply:
+    """Keep the credential in place of what the person had at the provider."""
+    connected = Connected(provider, kind, asked.clock())
+    credentials.put(connection, asked.principal.tenant, asked.principal.user_id, connected, sealed)
+    return Reply(said, redact=True)
+
+
+def _disconnect(connection: Connection, asked: Invocation, provider: str, title: str) -> Reply:
+    """Forget the person's credential of the provider."""
+    had = credentials.remove(connection, asked.principal.tenant, asked.principal.user_id, provider)
+    return Reply(asked.say("connect.off" if had else "connect.off_none", title=title), redact=True)
 
 
 def providers_of(links: Sequence[LinkConfig], connect: Mapping[str, ConnectConfig]) -> Mapping[str, Provider]:

@@ -4,27 +4,22 @@ does the first of that.
 Who of a group may command the bot is still decided by the account's rules and by roles.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
-import structlog
-
-from agent.ports import Principal
 from channels.base import CommandOption
 from gateway.access import ranks
 from gateway.access.buttons import long_id
+from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply
-from gateway.commands.decisions import VOID, Decision
-from gateway.store import groups, people
-from gateway.store.engine import Connection, Store
+from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
+from gateway.commands.decisions import VOID
+from gateway.store import groups
+from gateway.store.engine import Connection
 from gateway.store.groups import MOST_CONTEXT, Group
-from gateway.store.people import AuditRow
-from gateway.texts import HARNESS
-
-log = structlog.get_logger()
+from gateway.store.people import AuditRow, record
 
 ALLOW = "group_allow"
 """The word of the button under "not allowed yet"."""
@@ -36,98 +31,85 @@ WORDS: Mapping[str, Mapping[str, bool]] = {
     "all": {"every_message": True},
 }
 
-Find = Callable[[Connection], Group | None]
 
-
-FollowAllowed = Callable[[str, str], Awaitable[None]]
-"""What follows once the group of this id was allowed by this user: see `AccessOperations.follow_allowed`."""
-
-
-async def _follow_nothing(_group_id: str, _by: str) -> None:
-    """Nothing asked for it, nothing is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDeps:
-    """What it works with in a running gateway."""
-
-    store: Store
-    people: AccessSnapshot
-    clock: Callable[[], datetime]
-
-
-def group_command(deps: GroupDeps) -> Command:
-    """For operators and owners, in groups."""
+def group_command(people: AccessSnapshot) -> Command:
+    """Return `/group`, for operators and owners, in groups."""
     what = CommandOption("what", "menu.group.what", choices=(*WORDS, "context"))
-    handle = _GroupReplies(deps).group
+    handle = _GroupSettings(people).group
     return Command("group", "menu.group", handle, least_role=Role.OPERATOR, options=(what,), shared=True)
 
 
-def group_decisions(deps: GroupDeps, follow: FollowAllowed = _follow_nothing) -> Mapping[str, Decision]:
-    """The button, made for the operator who mentioned the bot."""
-    return {ALLOW: _GroupReplies(deps, follow).allow}
+def group_decisions(people: AccessSnapshot, access: AccessOperations) -> Mapping[str, Handle]:
+    """Return the button that was made for the operator who mentioned the bot."""
+    return {ALLOW: _GroupSettings(people, access).allow}
 
 
-class _GroupReplies:
-    """What is done, and said about it."""
+class _GroupSettings:
+    """How a group is set, and setting it."""
 
-    def __init__(self, deps: GroupDeps, follow: FollowAllowed = _follow_nothing) -> None:
-        self._deps = deps
-        self._follow = follow
+    def __init__(self, people: AccessSnapshot, access: AccessOperations | None = None) -> None:
+        self._people = people
+        self._access = access
 
-    async def group(self, asked: Invocation) -> Reply:
-        """How it is set here, or set it."""
-        locale, where = asked.principal.locale, asked.address
-        if asked.direct or where is None:
-            return Reply(HARNESS.text(locale, "groups.only_there"))
+    async def group(self, asked: Invocation) -> Reply | Write:
+        """Say how the group is set, or set it."""
+        if asked.direct:
+            return Reply(asked.say("groups.only_there"))
         word, _, number = asked.arguments.strip().lower().partition(" ")
         wanted: Mapping[str, object] | None = WORDS.get(word)
         if word == "context" and number.strip().isdecimal():
             wanted = {"context": min(int(number.strip()[:4]), MOST_CONTEXT)}
         if word and wanted is None:
-            return Reply(HARNESS.text(locale, "groups.how", most=MOST_CONTEXT))
-        tenant = asked.principal.tenant
-        return await self._set(lambda c: groups.find(c, tenant, where), wanted or {}, asked.principal)
+            return Reply(asked.say("groups.how", most=MOST_CONTEXT))
+        return Write(self._set_here, asked, wanted or {})
 
-    async def allow(self, subject: str, principal: Principal) -> Reply:
-        """As `/group on`, of the group that the button is about."""
-        group_id = long_id(subject)
-        if not group_id:
-            return Reply(HARNESS.text(principal.locale, VOID))
-        reply = await self._set(lambda c: groups.GROUPS.get(c, id=group_id), WORDS["on"], principal)
-        if principal.role in (Role.OPERATOR, Role.OWNER):
-            await self._follow(group_id, principal.user_id)
-        return reply
+    def _set_here(self, connection: Connection, asked: Invocation, wanted: Mapping[str, object]) -> Reply:
+        group = self._set(connection, asked, groups.find(connection, asked.principal.tenant, asked.address), wanted)
+        return self._reply(asked, group)
 
-    async def _set(self, find: Find, wanted: Mapping[str, object], principal: Principal) -> Reply:
-        deps = self._deps
+    async def allow(self, asked: Invocation) -> Reply | Write:
+        """Let in the group that the button is about."""
+        group_id = long_id(asked.arguments)
+        return Write(self._allow, asked, group_id) if group_id else Reply(asked.say(VOID))
 
-        def job(connection: Connection) -> Group | None:
-            group = find(connection)
-            if group is None or not ranks.may_decide(connection, principal.user_id):
-                return None
-            changed = replace(group, **wanted)  # type: ignore[arg-type]  # fields of Group, by WORDS and /group
-            if changed != group:
-                groups.GROUPS.save(connection, changed)
-                said = ", ".join(f"{name} {value}" for name, value in wanted.items())
-                where = f"{group.channel}:{group.account}:{group.chat}"
-                row = AuditRow(deps.clock(), principal.user_id, "group_changed", where, said)
-                people.record(connection, principal.tenant, row)
-            return changed
+    def _allow(self, connection: Connection, asked: Invocation, group_id: str) -> Reply:
+        """Let the group in, and take up what the operator said there before."""
+        group = self._set(connection, asked, groups.GROUPS.get(connection, id=group_id), WORDS["on"])
+        if group is None or self._access is None:
+            return self._reply(asked, group)
+        return self._reply(asked, group, self._access.take_up_group(connection, group_id, asked.principal.user_id))
 
-        group = await deps.store.commit(job)
+    def _set(
+        self, connection: Connection, asked: Invocation, group: Group | None, wanted: Mapping[str, object]
+    ) -> Group | None:
+        """Change the settings of a group and return it as it is now; None if the person may not decide about it."""
+        by = asked.principal.user_id
+        if group is None or not ranks.may_decide(connection, by):
+            return None
+        changed = replace(group, **wanted)  # type: ignore[arg-type]  # fields of Group, by WORDS and /group
+        if changed != group:
+            groups.GROUPS.save(connection, changed)
+            said = ", ".join(f"{name} {value}" for name, value in wanted.items())
+            where = f"{group.channel}:{group.account}:{group.chat}"
+            record(connection, asked.row.tenant, AuditRow(asked.clock(), by, "group_changed", where, said))
+        return changed
+
+    def _reply(self, asked: Invocation, group: Group | None, taken_up: AccessChange | None = None) -> Reply:
         if group is None:
-            return Reply(HARNESS.text(principal.locale, VOID))
-        deps.people.put_group(group)
-        log.info("group_set", channel=group.channel, chat=group.chat, by=principal.user_id, **wanted)
-        return Reply(self._standing(group, principal.locale))
+            return Reply(asked.say(VOID))
+        return Reply(self._text(asked, group), changed=Changed(after=partial(self._announce, group, taken_up)))
 
-    def _standing(self, group: Group, locale: str | None) -> str:
-        rules = self._deps.people.rules_of(group.tenant).rules_of(group.channel, group.account)
+    def _announce(self, group: Group, taken_up: AccessChange | None) -> None:
+        self._people.put_group(group)
+        if taken_up is not None and self._access is not None:
+            self._access.announce(taken_up)
+
+    def _text(self, asked: Invocation, group: Group) -> str:
+        rules = self._people.rules_of(group.tenant).rules_of(group.channel, group.account)
         listed = rules.lists_group(f"{group.channel}:{group.chat}")
         if not (listed or group.allowed):
-            return HARNESS.text(locale, "groups.off")
-        rule = HARNESS.text(locale, "groups.all" if group.every_message else "groups.mention")
-        kept = HARNESS.plural(locale, "groups.context", group.context)
-        by = [] if not listed else [HARNESS.text(locale, "groups.listed")]
-        return " ".join([HARNESS.text(locale, "groups.on"), rule, kept, *by])
+            return asked.say("groups.off")
+        rule = asked.say("groups.all" if group.every_message else "groups.mention")
+        kept = asked.plural("groups.context", group.context)
+        by = [asked.say("groups.listed")] if listed else []
+        return " ".join([asked.say("groups.on"), rule, kept, *by])

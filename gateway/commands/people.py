@@ -5,7 +5,7 @@ where others read along.
 """
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,13 +18,16 @@ from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.inviting import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import SHOWN_NAME_CHARS
+from gateway.access.policy import AccessSnapshot
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply, SetName
-from gateway.commands.decisions import Decision, access_decisions, whom
-from gateway.commands.groups import GroupDeps, group_decisions
+from gateway.commands.base import Command, Handle, Invocation, Reply, Write
+from gateway.commands.decisions import access_decisions, whom
+from gateway.commands.groups import group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
+from gateway.commands.session import person_changed
 from gateway.safety.names import shown_name
-from gateway.texts import HARNESS
+from gateway.store import people
+from gateway.store.engine import Connection
 
 SHOWN = 40
 """People or requests in one answer."""
@@ -53,14 +56,14 @@ class PeopleServices:
     invites: InviteOperations
     links: Links
     linking: LinkDeps
-    groups: GroupDeps
+    people: AccessSnapshot
 
-    def decisions(self) -> Mapping[str, Decision]:
+    def decisions(self) -> Mapping[str, Handle]:
         """What the buttons under requests, links and groups do."""
         return {
             **access_decisions(self.access),
             **link_decisions(self.linking),
-            **group_decisions(self.groups, self.access.follow_allowed),
+            **group_decisions(self.people, self.access),
         }
 
 
@@ -69,7 +72,7 @@ def people_commands(services: PeopleServices) -> tuple[Command, ...]:
     replies = _PeopleReplies(services)
     who, number = CommandOption("who", "menu.role.who", required=True), CommandOption("number", "menu.approve.number")
     roles = CommandOption("role", "menu.role.role", choices=tuple(Role))
-    rows: tuple[tuple[str, Callable[[Invocation], Awaitable[Reply]], tuple[CommandOption, ...]], ...] = (
+    rows: tuple[tuple[str, Handle, tuple[CommandOption, ...]], ...] = (
         ("users", replies.users, (CommandOption("words", "menu.users.words"),)),
         ("requests", replies.requests, ()),
         ("approve", replies.approve, (number,)),
@@ -92,17 +95,22 @@ def people_commands(services: PeopleServices) -> tuple[Command, ...]:
     )
 
 
-def name_command() -> Command:
-    """For everybody: how they are called."""
-    return Command("name", "menu.name", _set_name, options=(CommandOption("name", "menu.name.name"),))
+async def name(asked: Invocation) -> Reply | Write:
+    """Say what the person is called, or change it."""
+    wanted = shown_name(asked.arguments)[:SHOWN_NAME_CHARS]
+    if wanted:
+        return Write(_set_name, asked, wanted)
+    return Reply(asked.say("people.name_is", name=asked.principal.display_name.replace("`", "'")))
 
 
-async def _set_name(asked: Invocation) -> Reply:
-    name, locale = shown_name(asked.arguments)[:SHOWN_NAME_CHARS], asked.principal.locale
-    if not name:
-        called = asked.principal.display_name.replace("`", "'")
-        return Reply(HARNESS.text(locale, "people.name_is", name=called))
-    return Reply(HARNESS.text(locale, "people.name_set", name=name.replace("`", "'")), session=SetName(name))
+def _set_name(connection: Connection, asked: Invocation, wanted: str) -> Reply:
+    if (person := people.person_of(connection, asked.principal.user_id)) is not None:
+        people.set_name(connection, person, wanted, asked.clock())
+    said = asked.say("people.name_set", name=wanted.replace("`", "'"))
+    return Reply(said, changed=person_changed(connection, asked))
+
+
+NAME = Command("name", "menu.name", name, options=(CommandOption("name", "menu.name.name"),))
 
 
 class _PeopleReplies:
@@ -112,56 +120,54 @@ class _PeopleReplies:
         self._access = services.access
         self._services = services
 
-    def guard(self, handle: Callable[[Invocation], Awaitable[Reply]]) -> Callable[[Invocation], Awaitable[Reply]]:
+    def guard(self, handle: Handle) -> Handle:
         """The same, in a direct chat alone, with a refusal told as one."""
 
         @functools.wraps(handle)
-        async def run(asked: Invocation) -> Reply:
-            locale = asked.principal.locale
+        async def run(asked: Invocation) -> Reply | Write:
             if not asked.direct:
-                return Reply(HARNESS.text(locale, "people.only_direct", name=asked.name))
+                return Reply(asked.say("people.only_direct", name=asked.name))
             try:
                 return await handle(asked)
             except OperationRefused as refused:
-                return Reply(HARNESS.text(locale, "access.nothing_changed", why=escape(refused.text(locale))))
+                why = escape(refused.text(asked.principal.locale))
+                return Reply(asked.say("access.nothing_changed", why=why))
 
         return run
 
     async def users(self, asked: Invocation) -> Reply:
         """Everybody known, or whoever these words are about."""
-        wanted, locale = clean(asked.arguments).casefold(), asked.principal.locale
+        wanted = clean(asked.arguments).casefold()
         known = [user for user in await self._access.users() if isinstance(user, dict)]
         found = [user for user in known if wanted in _search_words(user)]
         if not found:
-            return Reply(HARNESS.text(locale, "people.nobody"))
+            return Reply(asked.say("people.nobody"))
         lines = [self._user_line(user, asked) for user in found[:SHOWN]]
-        tail = HARNESS.text(locale, "people.users_tail")
-        return Reply("\n\n".join([*_shorten(lines, len(found), locale), tail]))
+        tail = asked.say("people.users_tail")
+        return Reply("\n\n".join([*_shorten(asked, lines, len(found)), tail]))
 
     def _user_line(self, user: Mapping[str, JsonValue], asked: Invocation) -> str:
-        said = functools.partial(HARNESS.text, asked.principal.locale)
-        number, role = str(user["user"])[-NUMBER_CHARS:], said(f"people.role_{user['role']}")
-        you = said("people.you") if user["user"] == asked.principal.user_id else ""
+        number, role = str(user["user"])[-NUMBER_CHARS:], asked.say(f"people.role_{user['role']}")
+        you = asked.say("people.you") if user["user"] == asked.principal.user_id else ""
         return f"- `{number}` {role}{you}: {whom(user)}"
 
     async def console(self, asked: Invocation) -> Reply:
         """A link that opens the console once, for whoever asked; its secret is kept nowhere."""
         link, ref = await self._services.links.console_link(asked.principal.user_id)
         kept = f"{link.partition('#')[0]}#{CONSOLE_BULLETS}"
-        return Reply(HARNESS.text(asked.principal.locale, "people.console", link=kept), secret_ref=ref)
+        return Reply(asked.say("people.console", link=kept), secret_ref=ref)
 
     async def requests(self, asked: Invocation) -> Reply:
         """Who waits to be let in, the likeliest first."""
-        locale = asked.principal.locale
         waiting = [request for request in await self._access.list_requests() if isinstance(request, dict)]
         if not waiting:
-            return Reply(HARNESS.text(locale, "people.nobody_waits"))
+            return Reply(asked.say("people.nobody_waits"))
         lines = [
             f"- `{str(request['request'])[-NUMBER_CHARS:]}` {whom(request)}, {escape(str(request['account']))}"
             for request in waiting[:SHOWN]
         ]
-        tail = HARNESS.text(locale, "people.requests_tail")
-        return Reply("\n\n".join([*_shorten(lines, len(waiting), locale), tail]))
+        tail = asked.say("people.requests_tail")
+        return Reply("\n\n".join([*_shorten(asked, lines, len(waiting)), tail]))
 
     async def approve(self, asked: Invocation) -> Reply:
         """Let in who made the request of this number."""
@@ -186,19 +192,19 @@ class _PeopleReplies:
         if not who:
             raise OperationRefused("people.give_role", roles=", ".join(Role))
         done = await self._access.set_role(who.strip(), role.lower(), asked.principal.user_id)
-        said = HARNESS.text(asked.principal.locale, f"people.role_{done['role']}")
-        return Reply(HARNESS.text(asked.principal.locale, "people.changed", who=whom(done), role=said))
+        said = asked.say(f"people.role_{done['role']}")
+        return Reply(asked.say("people.changed", who=whom(done), role=said))
 
     async def invite(self, asked: Invocation) -> Reply:
         """An invitation for one person, its code shown this once and kept nowhere."""
-        role, locale = clean(asked.arguments).lower() or str(Role.MEMBER), asked.principal.locale
+        role = clean(asked.arguments).lower() or str(Role.MEMBER)
         made = await self._services.invites.make(role, INVITE_DAYS, asked.principal.user_id)
         found = await self._services.links.ways(INVITE_BULLETS, asked.principal.tenant)
         ways = [way for way in found if isinstance(way, dict)]
         lines = "\n".join(f"- {escape(str(way['account']))}: {way['link']}" for way in ways)
-        said = HARNESS.text(locale, f"people.role_{made['role']}")
-        text = HARNESS.text(
-            locale, "people.invited", role=said, code=INVITE_BULLETS, links=f"{lines}\n" if lines else "",
+        said = asked.say(f"people.role_{made['role']}")
+        text = asked.say(
+            "people.invited", role=said, code=INVITE_BULLETS, links=f"{lines}\n" if lines else "",
             until=str(made["expires_at"])[:16].replace("T", " "), number=str(made["invite"])[-NUMBER_CHARS:],
         )  # fmt: skip
         return Reply(text, secret_ref=invite_ref(str(made["invite"])))
@@ -217,14 +223,14 @@ def _number(asked: Invocation, name: str) -> str:
 
 
 def _reply_about(asked: Invocation, key: str, about: Mapping[str, JsonValue]) -> Reply:
-    return Reply(HARNESS.text(asked.principal.locale, key, who=whom(about)))
+    return Reply(asked.say(key, who=whom(about)))
 
 
 def _search_words(user: Mapping[str, JsonValue]) -> str:
     return " ".join(str(user[key]) for key in ("name", "role", "senders", "user")).casefold()
 
 
-def _shorten(lines: Sequence[str], count: int, locale: str | None) -> list[str]:
+def _shorten(asked: Invocation, lines: Sequence[str], count: int) -> list[str]:
     """The lines as one list, and how many were left out."""
-    more = [HARNESS.plural(locale, "commands.and_more", count - len(lines))] if count > len(lines) else []
+    more = [asked.plural("commands.and_more", count - len(lines))] if count > len(lines) else []
     return ["\n".join(lines), *more]

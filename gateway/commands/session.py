@@ -1,29 +1,21 @@
-"""Commands about the conversation and the person: `/start /new /stop /mode /timezone /language`."""
+"""Commands about the conversation and the person: `/start /new /stop /btw /retry /mode /timezone /language`."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from unicodedata import combining, normalize
 from zoneinfo import available_timezones
 
 from agent.calendar import is_zone, zone_of
-from agent.catalogue import Catalogue
 from agent.language import NAMES, escape
 from agent.wellformed import clean, cut_text
 from channels.base import CommandOption
-from gateway.commands.base import (
-    MODES,
-    Command,
-    Invocation,
-    Reply,
-    Results,
-    SessionAction,
-    SessionCleared,
-    SetLanguage,
-    SetMode,
-    SetTimezone,
-)
-from gateway.texts import HARNESS
+from gateway.access.roles import Role
+from gateway.commands.base import MODES, Changed, Cleared, Command, Invocation, Reply, Write
+from gateway.store import journal, people
+from gateway.store.engine import Connection
 
 RETRY = "retry"
 """The kind of turn that asks again."""
@@ -32,171 +24,179 @@ SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
 MAX_ZONE_CHARS = 64
 
-
-def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
-    """The commands that every agent has; they say what `texts` has for them."""
-    replies = _SessionReplies(texts)
-    return (
-        Command(
-            "start",
-            "menu.start",
-            replies.start,
-            options=(CommandOption("code", "menu.start.code"),),
-        ),
-        Command(
-            "new",
-            "menu.new",
-            replies.new,
-            shared=True,
-        ),
-        Command(
-            "stop",
-            "menu.stop",
-            replies.stop,
-            urgent=True,
-            shared=True,
-        ),
-        Command(
-            "btw",
-            "menu.btw",
-            replies.btw,
-            urgent=True,
-            options=(CommandOption("question", "menu.btw.question", required=True),),
-            shared=True,
-        ),
-        Command("retry", "menu.retry", replies.start, turn=RETRY),
-        Command(
-            "mode",
-            "menu.mode",
-            replies.mode,
-            options=(CommandOption("mode", "menu.mode.mode", choices=MODES),),
-            shared=True,
-        ),
-        Command(
-            "timezone",
-            "menu.timezone",
-            replies.timezone,
-            options=(CommandOption("zone", "menu.timezone.zone", required=True),),
-        ),
-        Command(
-            "language",
-            "menu.language",
-            replies.language,
-            options=(CommandOption("language", "menu.language.language", choices=tuple(NAMES)),),
-        ),
-    )
-
-
 LANGUAGES = {
     "en": "en english inglés ingles", "es": "es spanish español espanol castellano",
 }  # fmt: skip
 
 
-class _SessionReplies:
-    """What each of them answers."""
-
-    def __init__(self, texts: Catalogue) -> None:
-        self._texts = texts
-
-    async def start(self, asked: Invocation) -> Reply:
-        """Who this is, and the person's zone."""
-        name = escape(clean(asked.principal.display_name)[:64])
-        greeted, timezone = f", {name}" if name else "", escape(asked.principal.timezone)
-        return Reply(self._texts.text(asked.principal.locale, "commands.start", name=greeted, timezone=timezone))
-
-    async def new(self, asked: Invocation) -> Reply:
-        """A new generation of the conversation."""
-        return Reply(partial(self._new_text, asked), session=SessionAction.NEW)
-
-    async def stop(self, asked: Invocation) -> Reply:
-        """End what runs and clear what waits."""
-        return Reply(partial(self._stop_text, asked), session=SessionAction.STOP)
-
-    async def btw(self, asked: Invocation) -> Reply:
-        """Answer a question beside the turn."""
-        locale = asked.principal.locale
-        if not asked.arguments.strip():
-            return Reply(self._texts.text(locale, "commands.btw_what"))
-        answer = await asked.answer_aside(asked.arguments)
-        return Reply(answer or self._texts.text(locale, "answer.guarded"))
-
-    async def mode(self, asked: Invocation) -> Reply:
-        """Show the mode, or change it."""
-        wanted = asked.arguments.strip().lower()
-        if not wanted:
-            shown = asked.session.mode if asked.session.mode in MODES else MODES[0]
-            return Reply(self._texts.text(asked.principal.locale, f"commands.mode_is_{shown}"))
-        if wanted not in MODES:
-            return Reply(
-                self._texts.text(
-                    asked.principal.locale, "commands.mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])
-                )
-            )
-        return Reply(self._texts.text(asked.principal.locale, f"commands.mode_is_{wanted}"), session=SetMode(wanted))
-
-    async def language(self, asked: Invocation) -> Reply:
-        """Show the language the person is spoken to in, or change it for good."""
-        wanted = clean(asked.arguments).casefold()
-        found = next((code for code, words in LANGUAGES.items() if wanted in words.split()), None)
-        if wanted and found is not None:
-            return Reply(self._texts.text(found, "commands.language_set"), session=SetLanguage(found))
-        key = "commands.language_unknown" if wanted else "commands.language_is"
-        return Reply(self._texts.text(asked.principal.locale, key))
-
-    async def timezone(self, asked: Invocation) -> Reply:
-        """Show the person's zone, or change it."""
-        wanted = clean(asked.arguments)
-        if not wanted:
-            return Reply(self._zone_text(asked, "commands.timezone_is", asked.principal.timezone))
-        zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
-        if zone is not None:
-            return Reply(self._zone_text(asked, "commands.timezone_set", zone), session=SetTimezone(zone))
-        near = await asyncio.to_thread(near_zones, wanted)
-        written = escape(wanted[:SHOWN_TEXT_CHARS])
-        if not near:
-            return Reply(self._texts.text(asked.principal.locale, "commands.timezone_unknown", zone=written))
-        listed = ", ".join(escape(name) for name in near)
-        return Reply(
-            self._texts.text(
-                asked.principal.locale, "commands.timezone_nearest", zone=written, nearest=listed, first=near[0]
-            )
-        )
-
-    def _new_text(self, asked: Invocation, results: Results) -> str:
-        cleared = cleared_text(self._texts, asked.principal.locale, results)
-        return "\n\n".join(part for part in (self._texts.text(asked.principal.locale, "commands.new"), cleared) if part)
-
-    def _stop_text(self, asked: Invocation, results: Results) -> str:
-        cleared = cleared_text(self._texts, asked.principal.locale, results)
-        ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
-        others = not asked.direct and asked.session.running
-        idle = "commands.not_yours_to_stop" if others else "commands.nothing_to_stop"
-        first = self._texts.text(asked.principal.locale, "commands.stopped" if ran or cleared else idle)
-        return " ".join(part for part in (first, cleared) if part)
-
-    def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:
-        time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
-        return self._texts.text(asked.principal.locale, key, timezone=escape(zone), time=time)
+async def start(asked: Invocation) -> Reply:
+    """Say who this is, and the person's zone."""
+    name = escape(clean(asked.principal.display_name)[:64])
+    greeted, timezone = f", {name}" if name else "", escape(asked.principal.timezone)
+    return Reply(asked.say("commands.start", name=greeted, timezone=timezone))
 
 
-def cleared_text(catalogue: Catalogue, locale: str | None, results: Results) -> str:
-    """What no longer waits, in the person's own words; "" where nothing did."""
-    found = next((result for result in results if isinstance(result, SessionCleared)), None)
-    if found is None or not found.count:
+async def new(asked: Invocation) -> Write:
+    """Begin a new conversation; stop what runs in the present one."""
+    asked.session.cancel(stoppable_by(asked))
+    return Write(_begin_anew, asked)
+
+
+def _begin_anew(connection: Connection, asked: Invocation) -> Reply:
+    cleared = asked.session.clear(connection, "/new", stoppable_by(asked), asked.clock())
+    said = [asked.say("commands.new"), cleared_text(asked, cleared)]
+    return Reply("\n\n".join(filter(None, said)), changed=begin_conversation(connection, asked, cleared))
+
+
+def begin_conversation(connection: Connection, asked: Invocation, cleared: Cleared) -> Changed:
+    """Begin the next conversation of the session."""
+    before, row = asked.session.state, asked.row
+    begun = journal.open_session(
+        connection, row.tenant, asked.session.key, before.mode, before.generation + 1, asked.clock()
+    )
+    return Changed(conversation=begun, ended=True, cleared=cleared.ids, unparked=cleared.unparked)
+
+
+async def stop(asked: Invocation) -> Write:
+    """End what runs and clear what waits."""
+    return Write(_stop, asked, asked.session.cancel(stoppable_by(asked)))
+
+
+def _stop(connection: Connection, asked: Invocation, was_running: bool) -> Reply:
+    cleared = asked.session.clear(connection, "/stop", stoppable_by(asked), asked.clock())
+    others = not asked.direct and asked.session.running
+    idle = "commands.not_yours_to_stop" if others else "commands.nothing_to_stop"
+    stopped = was_running or cleared.running or cleared.ids
+    said = [asked.say("commands.stopped" if stopped else idle), cleared_text(asked, cleared)]
+    return Reply(" ".join(filter(None, said)), changed=Changed(cleared=cleared.ids, unparked=cleared.unparked))
+
+
+def stoppable_by(asked: Invocation) -> str | None:
+    """Return the user whose messages the person may stop; None: everybody's."""
+    return None if Role(asked.principal.role).allows(Role.OPERATOR) else asked.principal.user_id
+
+
+async def btw(asked: Invocation) -> Reply:
+    """Answer a question beside the turn."""
+    if not asked.arguments.strip():
+        return Reply(asked.say("commands.btw_what"))
+    answer = await asked.session.answer_aside(asked.arguments)
+    return Reply(answer or asked.say("answer.guarded"))
+
+
+async def mode(asked: Invocation) -> Reply | Write:
+    """Show the mode, or change it."""
+    wanted, now = asked.arguments.strip().lower(), asked.session.state.mode
+    if not wanted:
+        return Reply(asked.say(f"commands.mode_is_{now if now in MODES else MODES[0]}"))
+    if wanted not in MODES:
+        return Reply(asked.say("commands.mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])))
+    return Write(_set_mode, asked, wanted)
+
+
+def _set_mode(connection: Connection, asked: Invocation, wanted: str) -> Reply:
+    state = asked.session.state
+    journal.set_mode(connection, state.id, wanted)
+    return Reply(asked.say(f"commands.mode_is_{wanted}"), changed=Changed(conversation=replace(state, mode=wanted)))
+
+
+async def language(asked: Invocation) -> Reply | Write:
+    """Show the language in which the bot speaks to the person, or change it for good."""
+    wanted = clean(asked.arguments).casefold()
+    found = next((code for code, words in LANGUAGES.items() if wanted in words.split()), None)
+    if wanted and found is not None:
+        return Write(_set_language, asked, found)
+    return Reply(asked.say("commands.language_unknown" if wanted else "commands.language_is"))
+
+
+def _set_language(connection: Connection, asked: Invocation, code: str) -> Reply:
+    people.set_locale(connection, asked.principal.user_id, code)
+    return Reply(asked.texts.text(code, "commands.language_set"), changed=person_changed(connection, asked))
+
+
+def person_changed(connection: Connection, asked: Invocation) -> Changed:
+    """Return the person as the commit leaves them."""
+    return Changed(person=people.person_of(connection, asked.principal.user_id))
+
+
+async def timezone(asked: Invocation) -> Reply | Write:
+    """Show the person's zone, or change it."""
+    wanted = clean(asked.arguments)
+    if not wanted:
+        return Reply(_zone_text(asked, "commands.timezone_is", asked.principal.timezone))
+    zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
+    if zone is not None:
+        return Write(_set_timezone, asked, zone)
+    near = await asyncio.to_thread(near_zones, wanted)
+    written = escape(wanted[:SHOWN_TEXT_CHARS])
+    if not near:
+        return Reply(asked.say("commands.timezone_unknown", zone=written))
+    listed = ", ".join(escape(name) for name in near)
+    return Reply(asked.say("commands.timezone_nearest", zone=written, nearest=listed, first=near[0]))
+
+
+def _set_timezone(connection: Connection, asked: Invocation, zone: str) -> Reply:
+    people.set_timezone(connection, asked.principal.user_id, zone)
+    return Reply(_zone_text(asked, "commands.timezone_set", zone), changed=person_changed(connection, asked))
+
+
+def _zone_text(asked: Invocation, key: str, zone: str) -> str:
+    return asked.say(key, timezone=escape(zone), time=f"{asked.now.astimezone(zone_of(zone)):%H:%M}")
+
+
+def cleared_text(asked: Invocation, cleared: Cleared) -> str:
+    """Say what waits no more, in the person's own words; "" if nothing waited."""
+    count = len(cleared.ids)
+    if not count:
         return ""
-    cleared = found.count
-    texts = [_quote(text) for text in found.texts if text.strip()]
+    texts = [_quote(text) for text in cleared.texts if text.strip()]
     if not texts:
-        return catalogue.text(locale, "commands.cleared_silently", n=cleared)
+        return asked.say("commands.cleared_silently", n=count)
     shown = "; ".join(texts[:SHOWN_TEXTS])
-    if cleared > SHOWN_TEXTS:
-        shown += f"; {catalogue.plural(locale, 'commands.and_more', cleared - SHOWN_TEXTS)}"
-    return catalogue.plural(locale, "commands.cleared", cleared, texts=shown)
+    if count > SHOWN_TEXTS:
+        shown += f"; {asked.plural('commands.and_more', count - SHOWN_TEXTS)}"
+    return asked.plural("commands.cleared", count, texts=shown)
 
 
 def _quote(text: str) -> str:
     text = clean(text)
     return f"“{escape(cut_text(text, SHOWN_TEXT_CHARS))}”"
+
+
+SESSION_COMMANDS: Sequence[Command] = (
+    Command("start", "menu.start", start, options=(CommandOption("code", "menu.start.code"),)),
+    Command("new", "menu.new", new, shared=True, stops=True),
+    Command("stop", "menu.stop", stop, urgent=True, shared=True, stops=True),
+    Command(
+        "btw",
+        "menu.btw",
+        btw,
+        urgent=True,
+        shared=True,
+        options=(CommandOption("question", "menu.btw.question", required=True),),
+    ),
+    Command("retry", "menu.retry", start, turn=RETRY),
+    Command(
+        "mode",
+        "menu.mode",
+        mode,
+        shared=True,
+        options=(CommandOption("mode", "menu.mode.mode", choices=MODES),),
+    ),
+    Command(
+        "timezone",
+        "menu.timezone",
+        timezone,
+        options=(CommandOption("zone", "menu.timezone.zone", required=True),),
+    ),
+    Command(
+        "language",
+        "menu.language",
+        language,
+        options=(CommandOption("language", "menu.language.language", choices=tuple(NAMES)),),
+    ),
+)
+"""The commands about the conversation and the person that every agent has."""
 
 
 @cache

@@ -117,8 +117,6 @@ class CommandTable:
 
     async def _help(self, asked: Invocation) -> Reply:
         """Every command this person may use, a line each."""
-        said, locale = self._texts.text, asked.principal.locale
         mine = [each for each in self._commands.values() if not self.refusal(each, asked.principal, asked.scopes)]
-        lines = "\n".join(f"- /{command.name}: {said(locale, command.summary)}" for command in mine)
-        title, tail = said(locale, "commands.help_title"), said(locale, "commands.help_tail")
-        return Reply(f"{title}\n\n{lines}\n\n{tail}")
+        lines = "\n".join(f"- /{command.name}: {asked.say(command.summary)}" for command in mine)
+        return Reply(f"{asked.say('commands.help_title')}\n\n{lines}\n\n{asked.say('commands.help_tail')}")

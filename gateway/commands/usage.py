@@ -10,9 +10,7 @@ from agent.language import language_of
 from agent.ports import Principal
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.store.budgets import CapUse
-from gateway.store.engine import Store
 from gateway.store.usage import UsageTotal, usage_since
-from gateway.texts import HARNESS
 
 PERIODS = ("today", "week", "month")
 MICROUSD_PER_CENT = 10_000
@@ -27,26 +25,25 @@ async def no_cap(_principal: Principal) -> CapUse | None:
     return None
 
 
-def usage_command(store: Store, texts: Catalogue = HARNESS, left: Left = no_cap) -> Command:
-    """The command, over what was recorded there."""
+async def show_usage(left: Left, asked: Invocation) -> Reply:
+    """Say what models read and wrote for the person, and what is left of their cap."""
+    who = asked.principal
+    beginnings = _beginnings(who, today_of(who, asked.now))
+    look = partial(usage_since, tenant=who.tenant, user_id=who.user_id, beginnings=beginnings)
+    totals = await asked.store.read(look, lasting=True)
+    rows = (
+        asked.say(f"commands.usage_{period}", used=_in_words(total, asked.texts, who.locale))
+        for period, total in zip(PERIODS, totals, strict=True)
+    )
+    text = asked.say("commands.usage", rows="\n".join(f"- {row}" for row in rows))
+    if (use := await left(who)) is not None:
+        text += "\n\n" + asked.say("commands.usage_left", left=_left_in_words(use, who.locale))
+    return Reply(text)
 
-    async def handle(asked: Invocation) -> Reply:
-        who = asked.principal
-        look = partial(
-            usage_since, tenant=who.tenant, user_id=who.user_id, beginnings=_beginnings(who, today_of(who, asked.now))
-        )
-        totals = await store.read(look, lasting=True)
-        said, locale = texts.text, who.locale
-        rows = (
-            said(locale, f"commands.usage_{period}", used=_in_words(total, texts, locale))
-            for period, total in zip(PERIODS, totals, strict=True)
-        )
-        text = said(locale, "commands.usage", rows="\n".join(f"- {row}" for row in rows))
-        if (use := await left(who)) is not None:
-            text += "\n\n" + said(locale, "commands.usage_left", left=_left_in_words(use, locale))
-        return Reply(text)
 
-    return Command("usage", "menu.usage", handle)
+def usage_command(left: Left = no_cap) -> Command:
+    """Return `/usage`; `left` finds the person's own cap."""
+    return Command("usage", "menu.usage", partial(show_usage, left))
 
 
 def _beginnings(who: Principal, today: date) -> list[datetime]:

@@ -82,7 +82,7 @@ def _show_allowed(manager: ChannelManager, connection: Connection, group_id: str
     return OwnerCards(connection, manager.now_loaded, steady_now()).show_allowed(group_id, by)
 
 
-def link_deps(store: Store, shared: Shared) -> LinkDeps:
+def link_deps(shared: Shared) -> LinkDeps:
     """Make what linking works with; sessions and lanes hear of each step after its commit."""
 
     def tell(
@@ -100,7 +100,7 @@ def link_deps(store: Store, shared: Shared) -> LinkDeps:
         shared.sessions.parking.release(unparked)
 
     seals = SealedButtons(shared.secrets.keys.buttons)
-    return LinkDeps(store, shared.secrets.key, seals, steady_now, tell, announce)
+    return LinkDeps(shared.secrets.key, seals, tell, announce)
 
 
 def expire_requests(connection: Connection) -> None:

@@ -1,46 +1,24 @@
 """Runs commands in a session: each commits its effect, its reply and its row's outcome in one transaction."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import structlog
 
 from agent.catalogue import Catalogue
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
-from agent.ports import Change, LocalEffect, Principal
-from agent.tools.base import ToolError
-from agent.transcript import EndReason
+from agent.ports import Principal
 from channels.base import SendsMedia
 from channels.messages import ButtonPressed, SystemEvent
 from gateway.access.api_keys import scopes_at
-from gateway.access.buttons import SealedButtons
-from gateway.access.codes import AccessKeys
-from gateway.access.roles import Role
-from gateway.commands.base import (
-    AnswerApproval,
-    Command,
-    DropCredential,
-    ForgetPermission,
-    ForgetPerson,
-    KeepCredential,
-    PermissionsForgotten,
-    Reply,
-    ResumeConversation,
-    SaySuggested,
-    SessionAction,
-    SessionCleared,
-    SetLanguage,
-    SetMode,
-    SetModel,
-    SetName,
-    SetTimezone,
-    SetTitle,
-)
-from gateway.commands.decisions import Decision
+from gateway.access.buttons import Meant, SealedButtons, Void
+from gateway.commands.base import Command, Handle, Invocation, Reply, Write
+from gateway.commands.decisions import VOID
 from gateway.commands.table import CommandTable
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
@@ -48,57 +26,24 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.choices import allow_forgetting, ask_to_forget, change_conversation, keep_choice
 from gateway.sessions.deps import PeopleDirectory
-from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, words_of
-from gateway.sessions.invocations import to_invocation
+from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id
+from gateway.sessions.invocations import CommandSession
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
-from gateway.sessions.presses import (
-    OfAnother,
-    PressHandler,
-    answer_approval,
-    close_buttons,
-    take_offer,
-    take_press,
-    unparked_before,
-)
+from gateway.sessions.presses import close_buttons, find_asked
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.turn_limit import TurnLimit
-from gateway.store import approvals, erasure, inbox, journal, offers, outbox
+from gateway.store import inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
-from gateway.store.journal import SessionState
 from gateway.store.outbox import OutboxRow
-from gateway.store.people import Person
 from gateway.supervision import care_of
 from gateway.telemetry import log_end
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """What a command's commit made."""
-
-    replies: list[OutboxRow]
-    state: SessionState | None = None
-    person: Person | None = None
-    cleared: tuple[int, ...] = ()  # rows that wait no more
-    before: bool = False  # it had been made before
-    said: InboxRow | None = None  # what the person has said with it
-    unparked: Sequence[str] = ()  # turns that wait no more
-    asked: erasure.ErasureAsked | None = None  # the person is nobody now
-
-
-@dataclass(frozen=True, slots=True)
-class _Stop:
-    """What a command that clears its session is to stop."""
-
-    whose: str | None  # this person's; None: everybody's
-    stopped: bool  # a turn was asked to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +78,14 @@ class CommandDeps:
     delivery: Delivery
     channels: ChannelDirectory
     people: PeopleDirectory
-    decisions: Mapping[str, Decision]  # by the word that a button carries
+    buttons: SealedButtons  # opens what comes back with a press
+    handles: Mapping[str, Handle]  # what buttons do, by the word that they carry
     turn_limit: TurnLimit
     clock: Callable[[], datetime]
-    texts: Catalogue  # what people read
+    dates: Callable[[], datetime]  # the wall clock, for people's days
+    texts: Catalogue
     parking: Parking
     user_items: HeardItems  # tells hooks when a conversation is over
-    of_another: OfAnother  # tells who presses a button of a question that is another's
-    buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
-    """Opens what comes back with a press; by default no button holds."""
-    dates: Callable[[], datetime] | None = None  # the wall clock, for people's days; None: the same clock
 
 
 class CommandRunner:
@@ -150,22 +93,10 @@ class CommandRunner:
 
     def __init__(self, deps: CommandDeps, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of what runs."""
-        self._store = deps.store
-        self._bus = deps.bus
-        self._table = deps.table
-        self._delivery = deps.delivery
-        self._channels = deps.channels
-        self._people = deps.people
-        self._turn_limit = deps.turn_limit
-        self._clock = deps.clock
-        self._texts = deps.texts
-        self._parking = deps.parking
-        self._user_items = deps.user_items
-        self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts, deps.of_another)
-        self._dates = deps.dates or deps.clock
+        self._deps = deps
         self._tasks = tasks
         self.queues: dict[_CommandQueue, SerialWorker[_Queued]] = {}  # by tenant and key of a session first
-        self._told_missed_at: dict[tuple[str, str], datetime] = {}
+        self._told_missed_at: WeakKeyDictionary[Session, datetime] = WeakKeyDictionary()
 
     @property
     def busy(self) -> bool:
@@ -196,7 +127,7 @@ class CommandRunner:
         def is_wanted(row: InboxRow) -> bool:
             return session.takes_command(row) and self._queue_of(session, row) == queue
 
-        load = partial(read_waiting, self._store, session_key=session.key)
+        load = partial(read_waiting, self._deps.store, session_key=session.key)
         return [_Queued(row, session) for row in await load_filtered(load, is_wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
@@ -216,188 +147,148 @@ class CommandRunner:
 
     async def _try(self, session: Session, row: InboxRow) -> None:
         """Run a command; apologise if the process crashed with it too often."""
-        await self._channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
+        await self._deps.channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
         command = self._parse(row)[0]
         name = row.event.type if command is None else command.name
         with log_end("command_ended", command=name, inbox_id=row.id, user_id=row.user_id, session=session.key):
-            async with self._turn_limit.begin([row], takes_slot=False) as may_run:
+            async with self._deps.turn_limit.begin([row], takes_slot=False) as may_run:
                 await (self._execute if may_run else self._apologise)(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
-        person = self._people.principal(row.user_id)
-        text = self._texts.text(person.locale if person else None, "commands.broken")
+        person = self._deps.people.principal(row.user_id)
+        text = self._deps.texts.text(person.locale if person else None, "commands.broken")
         await self._commit(session, row, Reply(text), Outcome.FAILED)
 
     async def _execute(self, session: Session, row: InboxRow) -> None:
-        principal = self._people.principal(row.user_id)
+        """Let the command or button decide, and commit what it wants."""
+        principal = self._deps.people.principal(row.user_id)
         if principal is None:
             await self._commit(session, row, Reply(""), Outcome.REFUSED)
-            return
-        if isinstance(row.event, ButtonPressed):
-            await self._decide(session, row, row.event, principal)
-            return
-        if session.is_missed(row):
+        elif isinstance(row.event, ButtonPressed):
+            await self._press(session, row, row.event, principal)
+        elif session.is_missed(row):
             await self._tell_missed(session, row, principal)
-            return
+        else:
+            await self._run_command(session, row, principal)
+
+    async def _run_command(self, session: Session, row: InboxRow, principal: Principal) -> None:
         command, name, arguments = self._parse(row)
         if command is None:
             typed = not isinstance(row.event, SystemEvent)
-            reply = Reply(self._table.unknown(name, principal) if typed else "")
+            reply = Reply(self._deps.table.unknown(name, principal) if typed else "")
             await self._commit(session, row, reply, Outcome.ANSWERED if typed else Outcome.FAILED)
             return
-        scopes = await scopes_at(self._store, row.event.address)
-        if (refusal := self._table.refusal(command, principal, scopes)) is not None:
-            await self._commit(session, row, Reply(refusal), Outcome.ANSWERED)
-            return
-        await session.conversation.load()
-        asked = to_invocation(session, row, principal, name, arguments, self._channels, self._dates(), scopes)
-        reply = await command.handle(asked)
-        if isinstance(reply.session, ForgetPerson):  # before anything is stopped for it
-            reply = await self._store.read(partial(allow_forgetting, row=row, reply=reply, texts=self._texts))
-        await self._commit(session, row, reply, Outcome.ANSWERED)
+        asked = await self._invocation(session, row, principal, name, arguments)
+        refusal = self._deps.table.refusal(command, principal, asked.scopes)
+        wanted = Reply(refusal) if refusal is not None else await command.handle(asked)
+        await self._commit(session, row, wanted, Outcome.ANSWERED)
 
-    async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
-        """What a button stands for; they see that it was taken."""
-        reply, taken = await self._presses.decide(pressed, principal, self._clock())
-        if isinstance(reply.session, SaySuggested):
-            reply = await self._run_offer(session, row, reply.session, principal) or reply
-        await self._commit(session, row, reply, Outcome.ANSWERED)
-        if taken:
-            await close_buttons(await self._channels.when_loaded(pressed.address), pressed.address, pressed.message_id)
+    async def _press(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
+        """Run what a button stands for, and take its buttons away; not if they may be another person's."""
+        account = f"{pressed.address.channel}:{pressed.address.account}"
+        meant = self._deps.buttons.open(pressed.data, principal.user_id, account, self._deps.clock())
+        handle = self._deps.handles.get(meant.word) if isinstance(meant, Meant) else None
+        if handle is None or not isinstance(meant, Meant):
+            log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
+            key = await self._void_key(pressed, principal) if meant is Void.FORGED else VOID
+            wanted: Reply | Write = Reply(self._deps.texts.text(principal.locale, key))
+        else:
+            wanted = await handle(await self._invocation(session, row, principal, meant.word, meant.subject))
+        await self._commit(session, row, wanted, Outcome.ANSWERED)
+        if meant is not Void.FORGED:
+            channel = await self._deps.channels.when_loaded(pressed.address)
+            await close_buttons(channel, pressed.address, pressed.message_id)
 
-    async def _run_offer(self, session: Session, row: InboxRow, said: SaySuggested, who: Principal) -> Reply | None:
-        """Return what the command of a pressed button wants; None if it needs a row of its own, or is no command."""
-        words = await self._store.read(partial(offers.words_of, turn_id=said.turn_id, index=said.index))
-        command, name, arguments = self._table.parse(words) or (None, "", "")
-        scopes = await scopes_at(self._store, row.event.address)
-        if command is None or command.turn or self._table.refusal(command, who, scopes):
-            return None
-        asked = to_invocation(session, row, who, name, arguments, self._channels, self._dates(), scopes)
-        wanted = await command.handle(asked)
-        needs_row = isinstance(wanted.session, SessionAction | ForgetPerson | ResumeConversation)
-        return None if needs_row else replace(wanted, offer=said)
+    async def _void_key(self, pressed: ButtonPressed, principal: Principal) -> str:
+        """Return the text for a button that was not made for its presser: whether the question is another person's."""
+        word, _, rest = pressed.data.partition(":")
+        whose = await find_asked(self._deps.store, word, rest.partition(":")[0])
+        return VOID if whose in (None, principal.user_id) else "consent.not_yours"
+
+    async def _invocation(
+        self, session: Session, row: InboxRow, principal: Principal, name: str, arguments: str
+    ) -> Invocation:
+        deps = self._deps
+        scopes, state = await scopes_at(deps.store, row.event.address), await session.conversation.load()
+        control = CommandSession(session, state, row, principal, deps.channels, deps.people, deps.table.talk)
+        return Invocation(
+            name, arguments, principal, deps.dates(), row, control, deps.store, deps.texts, deps.clock, scopes
+        )
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
+        table = self._deps.table
         if isinstance(row.event, SystemEvent):
-            return self._table.of_system(row.event.name), row.event.name, row.event.arguments
-        words = command_words(row.event, self._table)
-        return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
+            return table.of_system(row.event.name), row.event.name, row.event.arguments
+        words = command_words(row.event, table)
+        return table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
-    async def _commit(self, session: Session, row: InboxRow, wanted: Reply, outcome: Outcome) -> None:
-        channel = await self._channels.when_loaded(row.event.address)
-        state = await session.conversation.load()
-        principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
-        whose = None if Role(principal.role).allows(Role.OPERATOR) else row.user_id  # in a group: of one's own
-        whose = row.user_id if isinstance(wanted.session, ForgetPerson) else whose
-        stops = isinstance(wanted.session, SessionAction | ForgetPerson | ResumeConversation)
-        stopped = stops and session.cancel(EndReason.STOPPED, row.id, whose)
+    async def _commit(self, session: Session, row: InboxRow, wanted: Reply | Write, outcome: Outcome) -> None:
+        """Commit what the command writes, its reply and its row's outcome at once; then pass on what changed."""
+        deps, principal = self._deps, self._deps.people.principal(row.user_id)
+        channel, locale = await deps.channels.when_loaded(row.event.address), principal.locale if principal else None
 
-        def job(connection: Connection) -> _Done:
+        def job(connection: Connection) -> tuple[Reply, list[OutboxRow]] | None:
             journal.check_fence(connection, session.fence)
-            now = self._clock()
+            now = deps.clock()
             if not inbox.settle(connection, row.id, outcome, now):
-                return _Done([], before=True, unparked=unparked_before(connection, wanted))
-            reply = take_offer(connection, row, wanted, self._table.talk, self._texts, principal.locale)
-            reply = allow_forgetting(connection, row, reply, self._texts)
-            results: list[object] = [
-                _run(effect, Change(connection, principal, f"inbox:{row.id}/{index}", self._dates()))
-                for index, effect in enumerate(reply.changes)
-            ]
-            done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
-            text = reply.text if isinstance(reply.text, str) else reply.text(results)
+                return None  # a commit whose answer was lost has stored it all
+            reply = wanted.run(connection) if isinstance(wanted, Write) else wanted
             said = OutboundMessage(
-                row.event.address, f"inbox:{row.id}", text, secret_ref=reply.secret_ref, buttons=reply.buttons,
-                reply_route_of=own_route_id(row), locale=principal.locale,
+                row.event.address, f"inbox:{row.id}", reply.text, secret_ref=reply.secret_ref, buttons=reply.buttons,
+                reply_route_of=own_route_id(row), locale=locale,
             )  # fmt: skip
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=keep_files(connection, row, reply.files, now))
             elif reply.files:
-                said = replace(said, text=f"{text}\n\n{self._texts.text(principal.locale, 'commands.no_files')}")
-            parts = to_parts(channel, said)
+                said = replace(said, text=f"{reply.text}\n\n{deps.texts.text(locale, 'commands.no_files')}")
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")
-            return replace(done, replies=outbox.put(connection, row.tenant, parts, now))
+            return reply, outbox.put(connection, row.tenant, to_parts(channel, said), now)
 
-        done = await self._store.write(job, then=lambda done: self._announce(session, row, done))
+        done = await deps.store.commit(job)
         failpoint("command_post")
-        ends = wanted.session is SessionAction.NEW or isinstance(wanted.session, ResumeConversation)
-        if ends and not done.before:
-            await self._user_items.end(row.event)
+        if done is None:
+            await self._reread(session, row)
+        else:
+            await self._announce(session, row, *done)
 
-    def _act(
-        self,
-        connection: Connection,
-        session: Session,
-        state: SessionState,
-        row: InboxRow,
-        reply: Reply,
-        stop: _Stop,
-        results: list[object],
-        now: datetime,
-    ) -> _Done:
-        """Carry out what the command does to its session or its person, and add what came of it to the results."""
-        match reply.session:
-            case AnswerApproval() as answer:
-                unparked = answer_approval(connection, row.user_id, answer, results, now)
-                return _Done([], unparked=unparked)
-            case ForgetPermission(tool):
-                results.append(PermissionsForgotten(approvals.forget(connection, row.tenant, row.user_id, tool)))
-                return _Done([])
-            case SessionAction.STOP | SessionAction.NEW | ResumeConversation():
-                why = "/sessions" if isinstance(reply.session, ResumeConversation) else f"/{reply.session}"
-                cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
-                running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
-                texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
-                unparked = approvals.withdraw_session(connection, row.tenant, session.key, now, stop.whose)
-                begun = change_conversation(connection, session.where, row.user_id, state, reply.session, now)
-                results.append(SessionCleared(len(cleared), texts, running, begun is not None))
-                return _Done([], begun, cleared=tuple(other.id for other in cleared), unparked=unparked)
-            case ForgetPerson(extent):
-                asked = ask_to_forget(connection, row, extent, now, self._people.mark)
-                begun = change_conversation(connection, session.where, row.user_id, state, None, now)
-                return _Done([], begun, unparked=asked.unparked, asked=asked)
-            case SetMode() | SetTitle():
-                return _Done([], change_conversation(connection, session.where, row.user_id, state, reply.session, now))
-            case SaySuggested():
-                said, taken = take_press(connection, row, reply.session, self._table.talk)
-                results.append(taken)
-                return _Done([], said=said)
-            case KeepCredential() | DropCredential() | SetTimezone() | SetLanguage() | SetModel() | SetName() as chosen:
-                return _Done([], person=keep_choice(connection, row, chosen, results, now))
-        return _Done([])
+    async def _announce(self, session: Session, row: InboxRow, reply: Reply, put: list[OutboxRow]) -> None:
+        """Pass on what a commit changed, to whatever holds it in memory."""
+        deps, changed = self._deps, reply.changed
+        if changed.conversation is not None:
+            session.go_on_in(changed.conversation)
+        session.drop_cleared(changed.cleared)
+        if changed.said is not None:
+            deps.bus.publish(changed.said)
+        deps.parking.release(changed.unparked)
+        if changed.person is not None:
+            deps.people.put(changed.person)
+        if changed.forgotten:
+            deps.people.forget(row.user_id, changed.forgotten)
+        if changed.after is not None:
+            changed.after()
+        deps.delivery.publish(put)
+        if changed.ended:
+            await deps.user_items.end(row.event)
 
-    def _announce(self, session: Session, row: InboxRow, done: _Done) -> None:
-        if done.before:  # a commit nobody heard of held: what it made is in the store alone
-            session.conversation.forget()
-            self._delivery.reread(row.event.address)
-            self._bus.reread()
-        if done.state is not None:
-            session.go_on_in(done.state)
-        session.drop_cleared(done.cleared)
-        if done.said is not None:
-            self._bus.publish(done.said)
-        self._parking.release(done.unparked)
-        if done.person is not None:
-            self._people.put(done.person)
-        if done.asked is not None and done.asked.forgotten:
-            self._people.forget(row.user_id, done.asked.forgotten)
-        self._delivery.publish(done.replies)
+    async def _reread(self, session: Session, row: InboxRow) -> None:
+        """Read anew what a command may have changed in a commit whose answer was lost."""
+        deps = self._deps
+        session.conversation.forget()
+        deps.delivery.reread(row.event.address)
+        deps.bus.reread()
+        await deps.parking.look()
+        person = await deps.store.read(partial(people.person_of, user_id=row.user_id), lasting=True)
+        if person is not None:
+            deps.people.put(person)
 
     async def _tell_missed(self, session: Session, row: InboxRow, principal: Principal) -> None:
-        """Tell the person that a message waited too long; at most once a minute, for all that did."""
-        now = self._clock()
-        told_at = self._told_missed_at.get(session.where)
+        """Tell the person that a message waited too long; at most once a minute for all that did."""
+        now = self._deps.clock()
+        told_at = self._told_missed_at.get(session)
         told = told_at is not None and now - told_at < TELL_MISSED_EVERY
-        text = "" if told else missed_text(self._texts, now - row.admitted_at, principal.locale)
+        text = "" if told else missed_text(self._deps.texts, now - row.admitted_at, principal.locale)
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
-            self._told_missed_at[session.where] = now
-
-
-def _run(effect: LocalEffect, change: Change) -> object:
-    """Make a change; return its result, or the data of its refusal. A refusal is raised before anything is written."""
-    try:
-        return effect.run(change)
-    except ToolError as refused:
-        return refused.data
+            self._told_missed_at[session] = now

@@ -6,28 +6,28 @@ the press.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 
 from agent.catalogue import Catalogue
-from agent.consent import Consent
 from agent.journal import suggested_replies
 from agent.language import escape
-from agent.ports import Principal
 from agent.transcript import JournalEvent
 from agent.wellformed import cut_text
 from channels.base import Channel, DeletesMessages, HasButtons
 from channels.errors import ChannelError
 from channels.messages import Address, Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
-from gateway.access.buttons import Meant, SealedButtons, Void, short_id
-from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested, SuggestionTaken
-from gateway.commands.decisions import SAY, VOID, Decision, offer_text
+from gateway.access.buttons import SealedButtons, long_id, short_id
+from gateway.commands.base import Changed, Invocation, Reply, Write
+from gateway.commands.decisions import ANSWERS, SAY, VOID
+from gateway.commands.table import CommandTable
 from gateway.delivery.sender import call_within
 from gateway.sessions.inbox_rules import PRESSED
-from gateway.store import approvals, inbox, offers, reply_routes
+from gateway.store import approvals, inbox, journal, offers, reply_routes
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import TurnRow
@@ -88,31 +88,66 @@ class SuggestedReplies:
         self.tasks.create_task(close_buttons(channel, address, message_id))
 
 
-OfAnother = Callable[[str, str, Principal], Awaitable[Reply | None]]
-"""From a button's word, what it is about and who pressed it to what they are told, where it is known as another's."""
+async def find_asked(store: Store, word: str, subject: str) -> str | None:
+    """Return the user whom the question with this button was asked, or None if that is not known."""
+    id_ = long_id(subject.partition(".")[0])
+    if word == SAY and id_:
+        return await store.read(partial(journal.person_of, turn_id=id_), lasting=True)
+    if word in ANSWERS and id_:
+        approval = await store.read(partial(approvals.by_id, id_=id_), lasting=True)
+        return None if approval is None else approval.user_id
+    return None
 
 
 @dataclass(frozen=True, slots=True)
-class PressHandler:
-    """Opens what comes back with a press and finds what it does."""
+class SuggestionButtons:
+    """What the buttons under an answer do."""
 
-    seals: SealedButtons
-    decisions: Mapping[str, Decision]  # by the word that a button carries
-    texts: Catalogue  # what people read
-    of_another: OfAnother
+    table: CommandTable
 
-    async def decide(self, pressed: ButtonPressed, principal: Principal, now: datetime) -> tuple[Reply, bool]:
-        """What is done and said about it, and whether the buttons go: not where they may be somebody else's."""
-        account = f"{pressed.address.channel}:{pressed.address.account}"
-        meant = self.seals.open(pressed.data, principal.user_id, account, now)
-        decide = self.decisions.get(meant.word) if isinstance(meant, Meant) else None
-        if decide is None or not isinstance(meant, Meant):
-            log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
-            word, _, rest = pressed.data.partition(":")
-            if meant is Void.FORGED and (told := await self.of_another(word, rest.partition(":")[0], principal)):
-                return told, False
-            return Reply(self.texts.text(principal.locale, VOID)), meant is not Void.FORGED
-        return await decide(meant.subject, principal), True
+    async def say(self, asked: Invocation) -> Reply | Write:
+        """Run the command that the button suggests, or admit its words as a message of the person's."""
+        turn, _, number = asked.arguments.partition(".")
+        turn_id = long_id(turn)
+        if not turn_id or not number.isdecimal():
+            return Reply(asked.say(VOID))
+        press = Press(turn_id, int(number), self.table.talk)
+        words = await asked.store.read(partial(offers.words_of, turn_id=turn_id, index=press.index))
+        command, name, arguments = self.table.parse(words) or (None, "", "")
+        if command is None or command.turn or command.stops:
+            return Write(_say_suggested, asked, press)
+        if self.table.refusal(command, asked.principal, asked.scopes):
+            return Write(_say_suggested, asked, press)
+        wanted = await command.handle(replace(asked, name=name, arguments=arguments))
+        return Write(_run_suggested, asked, press, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A pressed suggestion."""
+
+    turn_id: str  # whose answer suggested it
+    index: int  # among the suggestions of that answer
+    talk: str  # the command whose text is a message
+
+
+def _say_suggested(connection: Connection, asked: Invocation, press: Press) -> Reply:
+    """Admit the suggested words; they run as a message of the person's."""
+    said, before = take_press(connection, asked.row, press)
+    return Reply("" if said else offer_text(asked, before), changed=Changed(said=said))
+
+
+def _run_suggested(connection: Connection, asked: Invocation, press: Press, wanted: Reply | Write) -> Reply:
+    """Run the suggested command, if the offer holds and is pressed for the first time."""
+    said, before = take_press(connection, asked.row, press, Outcome.MERGED)
+    if said is None:
+        return Reply(offer_text(asked, before))
+    return wanted.run(connection) if isinstance(wanted, Write) else wanted
+
+
+def offer_text(asked: Invocation, before: str) -> str:
+    """Return what to say of a button whose offer was taken `before` or does not hold any more."""
+    return asked.say("commands.offer_done", what=escape(before)) if before else asked.say("commands.offer_over")
 
 
 async def close_buttons(channel: Channel, address: Address, message_id: str) -> None:
@@ -141,39 +176,29 @@ async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
 
 
 def take_press(
-    connection: Connection, row: InboxRow, reply: SaySuggested, talk: str, outcome: Outcome | None = None
-) -> tuple[InboxRow | None, SuggestionTaken]:
+    connection: Connection, row: InboxRow, press: Press, outcome: Outcome | None = None
+) -> tuple[InboxRow | None, str]:
     """Admit the words of a pressed button as its person's own, once; with an outcome they are done by then.
 
-    The offer is over once the person got a newer one in that conversation, a new conversation was begun, or one of its
+    Return the admitted row, else None and the label of the button that was pressed before ("": the offer is over). An
+    offer is over once the person got a newer one in that conversation, a new conversation was begun, or one of its
     buttons was pressed: the words under one answer are one event, which is admitted once.
     """
-    replies = offers.of_turn(connection, reply.turn_id).replies
-    if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):
-        return None, SuggestionTaken(said=False)
-    event = _to_event(row.event, replies[reply.index].words, f"{PRESSED}{reply.turn_id}", talk)
+    replies = offers.of_turn(connection, press.turn_id).replies
+    if not isinstance(row.event, ButtonPressed) or press.index >= len(replies):
+        return None, ""
+    event = _to_event(row.event, replies[press.index].words, f"{PRESSED}{press.turn_id}", press.talk)
     if words := offers.taken_words(connection, event):
-        return None, SuggestionTaken(said=False, before=offers.label_of(replies, words))
+        return None, offers.label_of(replies, words)
     newest = offers.newest(connection, row.tenant, row.session_key, row.user_id)
-    if newest is None or newest.turn_id != reply.turn_id:
-        return None, SuggestionTaken(said=False)
+    if newest is None or newest.turn_id != press.turn_id:
+        return None, ""
     id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key, outcome), row.admitted_at)
     if id_ is None:
-        return None, SuggestionTaken(said=False)
+        return None, ""
     if isinstance(event, CommandInvoked) and outcome is None:
         reply_routes.copy_route(connection, row.id, id_)
-    said = InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
-    return said, SuggestionTaken(said=True)
-
-
-def take_offer(
-    connection: Connection, row: InboxRow, wanted: Reply, talk: str, texts: Catalogue, locale: str | None
-) -> Reply:
-    """Return what a pressed offer wants, if it holds and is pressed for the first time; else what to say."""
-    if wanted.offer is None:
-        return wanted
-    _, taken = take_press(connection, row, wanted.offer, talk, Outcome.MERGED)
-    return wanted if taken.said else Reply(offer_text(texts, locale, taken.before))
+    return InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at), ""
 
 
 def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:
@@ -189,30 +214,3 @@ def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> I
         tenant=pressed.tenant, message_id=pressed.message_id, kind=pressed.kind, text=words, mentions_bot=True,
         locale=pressed.locale,
     )  # fmt: skip
-
-
-def answer_approval(
-    connection: Connection, user_id: str, answer: AnswerApproval, results: list[object], now: datetime
-) -> Sequence[str]:
-    """Take somebody's word about a tool call, if the question is theirs and nothing has ended it.
-
-    The turns that wait no more; how the question stands is added to the results.
-    """
-    asked = approvals.by_id(connection, answer.approval_id)
-    if asked is None or asked.user_id != user_id:
-        results.append(ApprovalAnswered(taken=False, stood=None))
-        return ()
-    late = now >= asked.until
-    if approvals.settle(connection, asked, Consent.EXPIRED if late else answer.answer, now):
-        results.append(ApprovalAnswered(taken=not late, stood=Consent.EXPIRED if late else answer.answer))
-        return (asked.turn_id,)
-    results.append(ApprovalAnswered(taken=False, stood=asked.state))
-    return ()
-
-
-def unparked_before(connection: Connection, reply: Reply) -> Sequence[str]:
-    """The turn that an answer took out of waiting, in a commit that held and nobody heard of."""
-    if not isinstance(reply.session, AnswerApproval):
-        return ()
-    asked = approvals.by_id(connection, reply.session.approval_id)
-    return () if asked is None or asked.state is Consent.PENDING else (asked.turn_id,)

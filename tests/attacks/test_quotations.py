@@ -10,7 +10,7 @@ from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import UserItem
 from channels.messages import Address, ChatKind, InboundMessage, Quoted, QuoteKind, Sender
 from gateway.coach.commands import coach_commands
-from gateway.commands.session import session_commands
+from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable, with_own
 from gateway.safety.guard import GuardConfig, GuardMode, InputGuard
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
@@ -20,7 +20,7 @@ from tests.fakes.chat import FakeChannel
 from tests.fakes.practice_reader import FakePractice
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KINDS = RowClassifier(CommandTable(with_own(coach_commands(FakePractice()), session_commands()), "coach"))
+KINDS = RowClassifier(CommandTable(with_own(coach_commands(FakePractice()), SESSION_COMMANDS), "coach"))
 WISHES = [
     "/log 45m guitar", "/stop", "/new", "/coach /undo", "! stop that", "yes", "45m guitar", "I practised piano for 2 h",
     "plan my week", "undo", "hoy hice 30 minutos de piano", "New skill chess",

@@ -12,7 +12,7 @@ from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage,
 from gateway.access import api_keys, pasted
 from gateway.cluster.wakeups import IN, WAKE, Wakeups
 from gateway.coach import commands as coach_commands
-from gateway.commands.session import find_zone, near_zones, session_commands
+from gateway.commands.session import SESSION_COMMANDS, find_zone, near_zones
 from gateway.commands.table import CommandTable
 from gateway.delivery.pages import close_open_markup
 from gateway.http.api import answer_format, openai_conversation, openai_format
@@ -37,7 +37,7 @@ from tests.attacks.text_of_delivery import EXCUSED as DELIVERY_EXCUSED
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "default", "Ana", locale="en")
-TABLE = CommandTable(session_commands(), "coach")
+TABLE = CommandTable(SESSION_COMMANDS, "coach")
 SCRUBBER = output.Scrubber(["secret-of-ours", "aaaaaaaaaa", "1m 1m 1m"])
 CLEANER = Cleaner(redaction.Redactor(["secret-of-ours"]), one_line=True)
 SKILL = Skill("s1", "Guitar", "", "#000000", 600_000, archived=False, total_minutes=0)
@@ -218,8 +218,8 @@ EXCUSED: dict[str, str] = {
     "gateway.commands.people": "loops over everybody known, by four short values of each",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.user_items:UserItemBuilder._check": "loops over the names of patterns",
-    "gateway.commands.conversations": "two parts of one reply, and ten short titles",
-    "gateway.commands.session:cleared_text": "five texts of sixty letters, cut before they are joined",
+    "gateway.coach.change_words": "joins the words of the few changes of one command",
+    "gateway.sessions.invocations:CommandSession.clear": "reads the words of the messages that wait in one session",
     "gateway.sessions.aside": "builds a message like any other; loops over our own tools and events",
     "gateway.sessions.modes:rows_to_merge": "loops over the few rows that wait in memory",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",

@@ -12,15 +12,16 @@ from agent.consent import Consent
 from agent.ports import Change, Principal
 from channels.messages import Address
 from gateway.access import linking
+from gateway.access.buttons import short_id
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot, Silence, decide
 from gateway.access.ranks import block_known
 from gateway.access.roles import Role
 from gateway.coach import practice_rows, writer
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.commands.base import AnswerApproval
+from gateway.commands.base import Write
+from gateway.commands.decisions import answer_question
 from gateway.inbound.bounds import InboundBounds
-from gateway.sessions.presses import answer_approval
 from gateway.store import approvals, budgets, credentials, erasure, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.approvals import Approval
@@ -31,6 +32,8 @@ from gateway.store.erasure import Extent
 from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, Person
 from gateway.store.personal_data import of_person
+from gateway.store.tables.base import new_id
+from tests.fakes.invocations import invocation
 from tests.fakes.linked import link, log_practice, practised
 from tests.fakes.people import NOON, message
 
@@ -186,11 +189,14 @@ async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_
     await store.write(partial(link, stays=stays, joins=joins))
     first = await store.read(partial(approvals.by_id, id_="before"))
     assert first is not None and Consent.WITHDRAWN is first.state
-    await asked_of(stays, "after")
+    after = new_id()
+    await asked_of(stays, after)
     sender = await store.read(partial(people.find_sender, tenant="default", sender_key="discord:2"))
     assert sender is not None
-    answer, results = AnswerApproval("after", Consent.ALLOWED), list[object]()
-    assert ("after",) == await store.write(lambda c: answer_approval(c, sender.user_id, answer, results, NOON))
+    asked = invocation("run", short_id(after), Principal(sender.user_id, "default"))
+    wanted = await answer_question(asked)
+    assert isinstance(wanted, Write)
+    assert (after,) == (await store.commit(wanted.run)).changed.unparked
 
 
 async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Store) -> None:

@@ -31,10 +31,8 @@ from gateway.cluster.ownership import Ownership
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.command_set import NoLinks, command_table, make_commands
-from gateway.commands.base import Command
+from gateway.commands.base import Command, Handle
 from gateway.commands.connect import Connecting
-from gateway.commands.decisions import Decision
-from gateway.commands.groups import GroupDeps
 from gateway.commands.linking import LinkDeps
 from gateway.commands.people import PeopleServices
 from gateway.commands.session import RETRY
@@ -179,7 +177,7 @@ class Spine:
     hooks: tuple[Any, ...] = ()  # HookConfig
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, Handle] = field(default_factory=dict)
     vault: Vault = field(default_factory=Vault.fresh)
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(BUTTON_KEY))
     more_commands: tuple[Command, ...] = ()
@@ -273,8 +271,8 @@ class Spine:
             access=AccessOperations(self.store, bytes(32), lambda *_: None, clock),
             invites=InviteOperations(self.store, bytes(32), clock),
             links=NoLinks(),
-            linking=LinkDeps(self.store, bytes(32), seals, clock, lambda *_: None, lambda *_: None),
-            groups=GroupDeps(self.store, AccessSnapshot(), clock),
+            linking=LinkDeps(bytes(32), seals, lambda *_: None, lambda *_: None),
+            people=AccessSnapshot(),
         )
 
     def _product(self) -> AgentProduct:

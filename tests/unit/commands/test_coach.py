@@ -1,7 +1,7 @@
 """The coach's commands, over the store's own functions."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -9,17 +9,10 @@ import pytest
 from agent.ports import LocalEffect, Principal
 from gateway.coach import writer
 from gateway.coach.commands import coach_commands
-from gateway.commands.base import Invocation, Reply
+from gateway.coach.product import COACH
 from gateway.commands.table import CommandTable
-from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
-
-
-@dataclass
-class Session:
-    """A session as a command sees it."""
-
-    mode: str = "steer"
-    running: bool = False
+from tests.fakes.invocations import FakeSession, invocation, run
+from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
 
 
 @pytest.fixture
@@ -29,14 +22,15 @@ def practice() -> Iterator[ConnectedPractice]:
         yield connected
 
 
-async def answer(practice: ConnectedPractice, text: str, who: Principal = ANA) -> str:
-    """What a command says, its changes applied as the router does."""
+async def answer(practice: ConnectedPractice, text: str, who: Principal = ANA, files: Sequence[str] = ()) -> str:
+    """Return what a command says, with its changes made."""
     table = CommandTable(coach_commands(practice))
     command, name, arguments = table.parse(text) or (None, "", "")
     assert command is not None
-    reply: Reply = await command.handle(Invocation(name, arguments, who, NOW, Session(), "inbox:1"))
-    results = [practice.change(change) for change in reply.changes]
-    return reply.text if isinstance(reply.text, str) else reply.text(results)
+    practice.keys += 1
+    asked = invocation(name, arguments, who, FakeSession(files=files), store=practice.connection, texts=COACH.catalogue)
+    asked = replace(asked, row=replace(asked.row, id=practice.keys), now=practice.now)
+    return (await run(command, asked, practice.connection)).text
 
 
 class TestLog:

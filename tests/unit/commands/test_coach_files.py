@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.coach.practice_file import BadLine, FileRow, guard_cell, read_file, unguard_cell
-from agent.ports import LocalEffect, Principal
+from agent.ports import LocalEffect
 from gateway.coach import writer
 from gateway.coach.commands import coach_commands
 from gateway.coach.file_commands import practice_csv
-from gateway.commands.base import Invocation, Reply
 from gateway.commands.table import CommandTable
-from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
-from tests.unit.commands.test_coach import Session, answer
+from tests.fakes.invocations import invocation, run
+from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
+from tests.unit.commands.test_coach import answer
 
 GOOD = "date,skill,minutes,notes\n2026-02-01,guitar,45,scales\n2026-02-02,piano,30,\n"
 BAD = (
@@ -32,20 +32,6 @@ def practice() -> Iterator[ConnectedPractice]:
     """Ana's, with nothing logged."""
     with connected_practice() as connected:
         yield connected
-
-
-async def with_file(practice: ConnectedPractice, text: str, content: str, who: Principal = ANA) -> str:
-    """What a command says that came with a file."""
-    table = CommandTable(coach_commands(practice))
-    command, name, arguments = table.parse(text) or (None, "", "")
-    assert command is not None
-
-    async def read() -> Sequence[str]:
-        return [content]
-
-    reply: Reply = await command.handle(Invocation(name, arguments, who, NOW, Session(), "inbox:1", read))
-    results = [practice.change(change) for change in reply.changes]
-    return reply.text if isinstance(reply.text, str) else reply.text(results)
 
 
 class TestReading:
@@ -89,7 +75,7 @@ class TestReading:
 class TestImport:
     async def test_it_says_first_what_it_would_add(self, practice: ConnectedPractice):
         """And adds nothing."""
-        said = await with_file(practice, "/import", GOOD)
+        said = await answer(practice, "/import", files=[GOOD])
         assert "2 entries would be added, from Sunday, 1 February to Monday, 2 February: guitar, piano." in said
         assert "/import now" in said
         assert () == await practice.sessions(ANA)
@@ -97,15 +83,15 @@ class TestImport:
     async def test_then_it_adds_what_is_not_there_yet(self, practice: ConnectedPractice):
         """The same file again adds nothing; a line twice in it is two entries."""
         practice.change(LocalEffect(writer.log, "Guitar", 45, date(2026, 2, 1), "scales"))
-        said = await with_file(practice, "/import now", GOOD)
+        said = await answer(practice, "/import now", files=[GOOD])
         assert "1 entry is added. New skills: piano. 1 was there already." == said
-        assert "0 entries are added. 2 were there already." == await with_file(practice, "/import now", GOOD)
+        assert "0 entries are added. 2 were there already." == await answer(practice, "/import now", files=[GOOD])
         twice = "date,skill,minutes\n" + "2026-01-05,guitar,10\n" * 2
-        assert "2 entries are added." == await with_file(practice, "/import now", twice)
+        assert "2 entries are added." == await answer(practice, "/import now", files=[twice])
 
     async def test_bad_lines_are_named_and_the_good_ones_added(self, practice: ConnectedPractice):
         """In the person's language."""
-        said = await with_file(practice, "/import ahora", BAD, replace(ANA, locale="es"))
+        said = await answer(practice, "/import ahora", replace(ANA, locale="es"), [BAD])
         assert "1 anotación añadida." in said
         assert "- línea 2: «soon» no es una fecha como 2026-03-09" in said
         assert 4 == said.count("- línea")
@@ -114,7 +100,7 @@ class TestImport:
         """With what is there already."""
         practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY - timedelta(days=1)))
         content = f"date,skill,minutes\n{TODAY - timedelta(days=1)},guitar,60\n"
-        assert "1 is left out" in await with_file(practice, "/import now", content)
+        assert "1 is left out" in await answer(practice, "/import now", files=[content])
 
     async def test_lines_can_be_pasted(self, practice: ConnectedPractice):
         """Without a file."""
@@ -131,7 +117,7 @@ class TestImport:
         practice.change(LocalEffect(writer.log, "Piano", 5, date(2026, 1, 1)))
         piano = {"name": "Piano", "goal_minutes": 60}
         whole = json.dumps({"skills": [guitar, chess, piano, None, {"name": "unused"}], "sessions": sessions})
-        assert "New skills: guitar, chess." in await with_file(practice, "/import now", whole)
+        assert "New skills: guitar, chess." in await answer(practice, "/import now", files=[whole])
         kept = {skill.name: skill for skill in await practice.skills(ANA, include_archived=True)}
         assert {"guitar", "chess", "Piano"} == set(kept)
         assert ("🪕", "#abcdef", True, 600) == (
@@ -162,7 +148,7 @@ class TestExport:
         command, word, arguments = table.parse(f"/export {form}") or (None, "", "")
         assert command is not None
         ana = replace(ANA, locale=locale)
-        reply = await command.handle(Invocation(word, arguments, ana, NOW, Session(), "inbox:1"))
+        reply = await run(command, invocation(word, arguments, ana), practice.connection)
         (file,) = reply.files
         assert f"{name}-{TODAY}.{form}" == file.name
         assert (form, "es") != ("csv", locale) or b'"fecha","habilidad","minutos","notas"' in file.content

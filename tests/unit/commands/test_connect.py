@@ -10,12 +10,12 @@ import aiohttp
 import pytest
 
 from agent.config import LinkConfig
-from agent.credentials import Credential
+from agent.credentials import Credential, CredentialKind
 from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.ports import Principal
 from gateway.access.pasted import secret_of
-from gateway.commands.base import DropCredential, Invocation, KeepCredential, Reply, SetModel
+from gateway.commands.base import Reply, Write
 from gateway.commands.connect import Connecting, connect_command, model_command, providers_of
 from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.formats import read_kept
@@ -24,6 +24,7 @@ from gateway.store import credentials
 from gateway.store.credentials import Connected
 from gateway.store.engine import Store
 from gateway.texts import HARNESS
+from tests.fakes.invocations import FakeSession, invocation
 from tests.fakes.oauth_server import CLIENT, OAuthServer
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import quick_store
@@ -31,12 +32,6 @@ from tests.fakes.spine import quick_store
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("ana", "default", locale="en")
 SECRET = "canary-key-0123456789"
-
-
-class Session:
-    """Of no matter here."""
-
-    mode, running = "steer", False
 
 
 class Desk:
@@ -47,8 +42,7 @@ class Desk:
         self.vault = Vault.fresh()
         self.answer: Exception | None = None
         self.checked: list[str] = []
-        self.deletes: bool | None = True
-        self.deleted = 0
+        self.session = FakeSession(deletes=True)
         self.now = NOW
         links = [LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m"), LinkConfig(name="openai:other")]
         self.providers = providers_of(links, {"anthropic": ConnectConfig(title="Claude")})
@@ -59,22 +53,24 @@ class Desk:
         if self.answer is not None:
             raise self.answer
 
-    async def take_back(self) -> bool | None:
-        self.deleted += 1
-        return self.deletes
-
     async def say(self, words: str, *, direct: bool = True, arguments: str | None = None) -> Reply:
-        """As the intake and the runner hand it in."""
+        """As the intake and the runner hand it in, and commit it."""
         sealed = self.vault.seal(words, secret_of("default", "sim:1")) if words else ""
-        asked = Invocation(
-            "connect", sealed if arguments is None else arguments, ANA, NOW, Session(), "inbox:1",
-            take_back=self.take_back, sender="sim:1", direct=direct,
-        )  # fmt: skip
-        reply = await self.command.handle(asked)
+        given = sealed if arguments is None else arguments
+        wanted = await self.command.handle(
+            invocation("connect", given, ANA, self.session, direct=direct, store=self.store)
+        )
+        reply = await self.store.commit(wanted.run) if isinstance(wanted, Write) else wanted
         assert reply.redact
-        if isinstance(reply.text, str):
-            assert SECRET not in reply.text
+        assert SECRET not in reply.text
         return reply
+
+    async def kept(self, provider: str) -> tuple[str, str] | None:
+        """Return the kind of Ana's credential and what was sealed, or None."""
+        find = partial(credentials.find, tenant="default", user_id="ana", provider=provider)
+        if (found := await self.store.read(find)) is None:
+            return None
+        return found.kind, self.vault.open(found.sealed, credentials.secret_of("default", "ana", provider))
 
 
 @pytest.fixture
@@ -101,13 +97,10 @@ async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: s
 async def test_a_good_key_is_checked_kept_and_its_message_deleted(desk: Desk) -> None:
     """Sealed as hers; she is told that her message is gone."""
     reply = await desk.say(f"OpenAI {SECRET}")
-    wish = reply.session
-    assert isinstance(wish, KeepCredential)
-    kept = read_kept(
-        desk.vault.open(wish.sealed, credentials.secret_of("default", "ana", "openai")), lambda _: wish.kind
-    )  # type: ignore[arg-type, return-value]  a StrEnum's
+    kind, opened = await desk.kept("openai") or ("", "")
+    kept = read_kept(opened, lambda _: CredentialKind(kind))
     assert kept is not None
-    assert ([SECRET], SECRET, "api") == (desk.checked, kept.credential.secret, wish.kind)
+    assert ([SECRET], SECRET, "api") == (desk.checked, kept.credential.secret, kind)
     assert f"{text('done', title='OpenAI')}\n\n{text('deleted')}" == reply.text
 
 
@@ -123,19 +116,18 @@ async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, sai
     """A refused key is not kept, nor one that nobody could try; one that is merely out of credit is."""
     desk.answer = failure(kind, "no")
     reply = await desk.say(f"anthropic {SECRET}")
-    assert isinstance(reply.text, str)
     assert reply.text.startswith(text(said, title="Claude"))
-    assert (said == "done", 1) == (isinstance(reply.session, KeepCredential), desk.deleted)
+    assert (said == "done", 1) == (await desk.kept("anthropic") is not None, desk.session.deleted)
 
 
 async def test_in_a_group_nothing_is_opened(desk: Desk) -> None:
     """They are told that others may have read it, and whether their message is gone."""
-    desk.deletes = False
+    desk.session.deletes = False
     reply = await desk.say(f"openai {SECRET}", direct=False)
     assert "\n\n".join((text("direct_only"), text("seen"), text("delete_it"))) == reply.text
-    assert ([], None) == (desk.checked, reply.session)
+    assert ([], None) == (desk.checked, await desk.kept("openai"))
     assert text("direct_only") == (await desk.say("", direct=False)).text
-    assert 1 == desk.deleted
+    assert 1 == desk.session.deleted
 
 
 @pytest.mark.parametrize(
@@ -143,7 +135,7 @@ async def test_in_a_group_nothing_is_opened(desk: Desk) -> None:
 )
 async def test_what_cannot_be_understood_is_asked_for_and_never_repeated(desk: Desk, words: str) -> None:
     """It may hold the key; its message is deleted all the same. A slash command has none."""
-    desk.deletes = None
+    desk.session.deletes = None
     reply = await desk.say(words)
     assert (text("which", names="openai, anthropic"), []) == (reply.text, desk.checked)
 
@@ -151,7 +143,6 @@ async def test_what_cannot_be_understood_is_asked_for_and_never_repeated(desk: D
 async def test_a_key_no_header_could_hold_is_refused_unasked(desk: Desk) -> None:
     """A provider would see garbage."""
     reply = await desk.say("openai клю́ч")
-    assert isinstance(reply.text, str)
     assert (True, []) == (reply.text.startswith(text("unusable")), desk.checked)
 
 
@@ -161,13 +152,11 @@ async def test_alone_it_lists_what_is_connected(desk: Desk) -> None:
     put = partial(credentials.put, tenant="default", user_id="ana", connected=connected, sealed="sealed")
     await desk.store.write(put)
     listed = (await desk.say("")).text
-    assert isinstance(listed, str)
     assert "OpenAI (`openai`): not connected" in listed and "Claude (`anthropic`): your own, since 2026-03-04" in listed
     assert text("how", name="openai") == (await desk.say("openai")).text
-    off = await desk.say("off Anthropic")
-    assert DropCredential("anthropic") == off.session
-    assert callable(off.text)
-    assert [text("off", title="Claude"), text("off_none", title="Claude")] == [off.text([True]), off.text([False])]
+    said = [(await desk.say("off Anthropic")).text for _ in range(2)]
+    assert [text("off", title="Claude"), text("off_none", title="Claude")] == said
+    assert await desk.kept("anthropic") is None
 
 
 async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> None:
@@ -204,7 +193,6 @@ def described(desk: Desk, server: OAuthServer, **more: object) -> None:
 async def agree(desk: Desk) -> tuple[str, str]:
     """Code and state, as the provider sends a person's browser back."""
     begun = await desk.say("anthropic")
-    assert isinstance(begun.text, str)
     url = next(line for line in begun.text.splitlines() if line.startswith("http"))
     async with aiohttp.ClientSession() as browser, browser.get(url, allow_redirects=False) as answer:
         back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
@@ -216,14 +204,8 @@ async def test_an_account_is_connected_by_a_code(desk: Desk, server: OAuthServer
     """As the page shows it, or the code alone; the message is deleted, and no key was checked."""
     code, state = await agree(desk)
     reply = await desk.say(form.format(code=code, state=state))
-    wish = reply.session
-    assert isinstance(wish, KeepCredential)
-    opened = desk.vault.open(wish.sealed, credentials.secret_of("default", "ana", "anthropic"))
-    assert (f"{text('done', title='Claude')}\n\n{text('deleted')}", "oauth", []) == (
-        reply.text,
-        wish.kind,
-        desk.checked,
-    )
+    kind, opened = await desk.kept("anthropic") or ("", "")
+    assert (f"{text('done', title='Claude')}\n\n{text('deleted')}", "oauth", []) == (reply.text, kind, desk.checked)
     assert all(given in opened for given in server.given[1:])
     assert text("stale") == (await desk.say(f"anthropic {code}#{state}")).text
 
@@ -236,26 +218,30 @@ async def test_a_flow_that_is_over_or_refused_connects_nothing(desk: Desk, serve
     code, state = await agree(desk)
     server.html = True
     refused = await desk.say(f"{code}#{state}")
-    assert (text("not_exchanged", title="Claude", name="anthropic"), None) == (refused.text, refused.session)
+    assert (text("not_exchanged", title="Claude", name="anthropic"), None) == (
+        refused.text,
+        await desk.kept("anthropic"),
+    )
     assert text("stale") == (await desk.say("code#state")).text
 
 
 async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(desk: Desk, server: OAuthServer) -> None:
     """And without a flow it is one everywhere."""
-    kept = await desk.say(f"anthropic {SECRET}")
+    await desk.say(f"anthropic {SECRET}")
+    assert "api" == (await desk.kept("anthropic") or "")[0]
+    await desk.say("off anthropic")
     described(desk, server, code_format="code#state")
     await agree(desk)
-    again = await desk.say(f"anthropic {SECRET}")
-    assert [True, True] == [isinstance(reply.session, KeepCredential) for reply in (kept, again)]
+    await desk.say(f"anthropic {SECRET}")
+    assert "api" == (await desk.kept("anthropic") or "")[0]
     assert [SECRET, SECRET] == desk.checked
 
 
 async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuthServer) -> None:
     """Where both look alike: the provider takes it as one of them, or neither."""
     await agree(desk)
-    taken = await desk.say(f"anthropic {SECRET}")
-    assert isinstance(taken.session, KeepCredential)
-    assert ("api", [SECRET]) == (taken.session.kind, desk.checked)
+    await desk.say(f"anthropic {SECRET}")
+    assert ("api", [SECRET]) == ((await desk.kept("anthropic") or "")[0], desk.checked)
     await agree(desk)
     desk.answer = failure(FailureKind.AUTH, "no")
     assert text("not_exchanged", title="Claude", name="anthropic") == (await desk.say(f"anthropic {SECRET}")).text
@@ -268,26 +254,26 @@ async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuth
     ("words", "said", "chosen"),
     [
         ("", "**openai:large**", None),
-        ("small", "From now on **anthropic:small** answers you", SetModel("anthropic:small")),
-        ("OPENAI:LARGE", "From now on **openai:large** answers you", SetModel("openai:large")),
-        ("auto", "From now on **openai:large** answers you", SetModel(None)),
+        ("small", "From now on **anthropic:small** answers you", "anthropic:small"),
+        ("OPENAI:LARGE", "From now on **openai:large** answers you", "openai:large"),
+        ("auto", "From now on **openai:large** answers you", None),
         ("a", "I know no single model by that name", None),
     ],
 )
-async def test_a_person_sees_and_chooses_the_model_that_answers(words: str, said: str, chosen: SetModel | None) -> None:
+async def test_a_person_sees_and_chooses_the_model_that_answers(
+    desk: Desk, words: str, said: str, chosen: str | None
+) -> None:
     """By its name or a part of it that no other has."""
-    command = model_command(Connecting(models=("openai:large", "anthropic:small", "openai:large")))
-    reply = await command.handle(Invocation("model", words, ANA, NOW, Session(), "inbox:1"))
-    assert isinstance(reply.text, str)
+    desk.command = model_command(Connecting(models=("openai:large", "anthropic:small", "openai:large")))
+    wanted = await desk.command.handle(invocation("model", words, ANA))
+    reply = await desk.store.commit(wanted.run) if isinstance(wanted, Write) else wanted
     assert said in reply.text.replace("\\", "")
-    assert chosen == reply.session
+    assert chosen == (reply.changed.person.model if reply.changed.person else None)
 
 
 async def test_where_there_is_one_model_there_is_no_choice() -> None:
     """It is named; where there is none, the rules are."""
     for models, name in ((("openai:m",), "openai:m"), ((), "offline")):
-        reply = await model_command(Connecting(models=models)).handle(
-            Invocation("model", "x", ANA, NOW, Session(), "inbox:1")
-        )
-        assert isinstance(reply.text, str)
+        reply = await model_command(Connecting(models=models)).handle(invocation("model", "x", ANA))
+        assert isinstance(reply, Reply)
         assert f"You are answered by **{name}**. There is no other" in reply.text.replace("\\", "")

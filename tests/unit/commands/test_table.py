@@ -1,6 +1,6 @@
 """The one table of commands."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytest
 
@@ -8,27 +8,18 @@ from gateway.access.roles import Role
 from gateway.coach.commands import coach_commands
 from gateway.coach.product import COACH
 from gateway.commands.base import Command, Invocation, Reply
-from gateway.commands.session import session_commands
+from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable, with_own
-from tests.fakes.practice_reader import ANA, NOW, FakePractice
+from tests.fakes.invocations import invocation
+from tests.fakes.practice_reader import ANA, FakePractice
 
 
 async def _nothing(asked: Invocation) -> Reply:
     return Reply("")
 
 
-@dataclass
-class Session:
-    """A session as a command sees it."""
-
-    mode: str = "steer"
-    running: bool = False
-
-
 PAIR = Command("pair", "Let somebody in", _nothing, least_role=Role.OPERATOR)
-TABLE = CommandTable(
-    with_own(coach_commands(FakePractice()), (*session_commands(COACH.catalogue), PAIR)), "coach", COACH.catalogue
-)
+TABLE = CommandTable(with_own(coach_commands(FakePractice()), (*SESSION_COMMANDS, PAIR)), "coach", COACH.catalogue)
 
 
 class TestParsing:
@@ -79,13 +70,14 @@ class TestWords:
         """By role, in their language."""
         command, _, _ = TABLE.parse("/help") or (None, "", "")
         assert command is not None
-        asked = Invocation("help", "", ANA, NOW, Session(), "inbox:1")
-        member = (await command.handle(asked)).text
-        operator = (await command.handle(replace(asked, principal=replace(ANA, role="operator")))).text
-        spanish = (await command.handle(replace(asked, principal=replace(ANA, locale="es")))).text
-        assert "/pair" not in str(member)
-        assert "/pair: Let somebody in" in str(operator)
-        assert "- /undo: Quitar la última anotación" in str(spanish)
+        asked = invocation("help", texts=COACH.catalogue)
+        said = [
+            str(await command.handle(replace(asked, principal=who)))
+            for who in (ANA, replace(ANA, role="operator"), replace(ANA, locale="es"))
+        ]
+        assert "/pair" not in said[0]
+        assert "/pair: Let somebody in" in said[1]
+        assert "- /undo: Quitar la última anotación" in said[2]
 
 
 class TestMenus:
@@ -94,7 +86,7 @@ class TestMenus:
         menus = TABLE.menus()
         assert {"en", "es"} == set(menus)
         own = [command.name for command in coach_commands(FakePractice()) if not command.system]
-        every = [command.name for command in session_commands(COACH.catalogue) if command.name not in own]
+        every = [command.name for command in SESSION_COMMANDS if command.name not in own]
         expected = ["coach", *own, *every, "help"]
         assert "log" in own
         assert "stop" in every

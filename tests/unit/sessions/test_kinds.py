@@ -8,13 +8,13 @@ import pytest
 from channels.messages import Address, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Sender
 from gateway.coach.commands import PLAN
 from gateway.coach.product import COACH
-from gateway.commands.session import session_commands
+from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable
 from gateway.sessions.inbox_rules import CHAT, RowClassifier, words_of
 from gateway.store.inbox import InboxRow
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KINDS = RowClassifier(CommandTable(session_commands(), "coach"))
+KINDS = RowClassifier(CommandTable(SESSION_COMMANDS, "coach"))
 
 
 def typed(text: str, *, edited: bool = False) -> InboundMessage:
@@ -84,7 +84,7 @@ def test_talk_starts_a_turn_and_a_command_answers_by_itself(event: InboundEvent,
 
 def test_words_may_start_a_turn_of_a_kind_of_their_own() -> None:
     """A plan asked for in words is what its command is; a question about it, and an edit, are talk."""
-    kinds = RowClassifier(CommandTable(session_commands(), "coach"), COACH.kind_of_words)
+    kinds = RowClassifier(CommandTable(SESSION_COMMANDS, "coach"), COACH.kind_of_words)
     said = [typed("plan my week"), typed("/coach plan my week"), typed("what was my plan?"), native("coach", "hello")]
     rows = [InboxRow(1, "default", "key", "ana", event, NOW) for event in (*said, typed("plan my week", edited=True))]
     assert [PLAN, PLAN, CHAT, CHAT, CHAT] == [kinds.kind_of(row) for row in rows]

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.ports import Principal
-from gateway.commands.base import Reply
+from gateway.commands.base import Invocation, Reply
 from tests.fakes.people import minutes
 from tests.fakes.spine import Spine, quick_store
 
@@ -15,8 +14,8 @@ from tests.fakes.spine import Spine, quick_store
 async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
     """A gateway with one kind of button, which says what it is about."""
 
-    async def confirm(subject: str, principal: Principal) -> Reply:
-        return Reply(f"{principal.user_id} confirms {subject}")
+    async def confirm(asked: Invocation) -> Reply:
+        return Reply(f"{asked.principal.user_id} confirms {asked.arguments}")
 
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, decisions={"yes": confirm})
