@@ -155,8 +155,8 @@ BUGS = (
     ),
     Bug(
         17, "steering overtakes what waits for a resumed turn", "gateway/sessions/mailbox.py",
-        "            self, joins=lambda row: joins(row, turn)",
-        "            reversed(list(self)), joins=lambda row: joins(row, turn)",
+        "            self,\n            joins=lambda row: joins(row, turn)",
+        "            reversed(list(self)),\n            joins=lambda row: joins(row, turn)",
         Case("model_first_text", slow, meanwhile=burst),
     ),
     Bug(
