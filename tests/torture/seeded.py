@@ -91,11 +91,10 @@ BUGS = (
     Bug(
         6, "effect outside the journaling commit", "gateway/sessions/journaled_turn.py",
         '        failpoint("effect_pre")\n'
-        "        event = await self._deps.store.write(\n"
-        "            partial(commits.apply, place=place, returned=returned, run=run, clock=clock)\n"
-        "        )\n",
+        "        event = await self._deps.store.commit("
+        "commits.apply, place=place, returned=returned, run=run, clock=clock)\n",
         "        first, returned = returned, commits.replace(returned, call_key=str(place.seq + id(returned)))\n"
-        "        done = await self._deps.store.write(run)\n"
+        "        done = await self._deps.store.commit(run)\n"
         '        failpoint("effect_pre")\n'
         "        event = commits.replace(first, content=done)\n"
         "        await self.record(event)\n",
