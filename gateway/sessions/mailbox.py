@@ -33,6 +33,13 @@ class Mailbox(QueueHead[InboxRow]):
         self._begun: BoundedDict[int, None] = BoundedDict(BEGUN_AT_MOST)  # rows that turns have claimed, those last
         self._taken_id = 0  # the row that was taken last
 
+    def offer(self, row: InboxRow) -> None:
+        """Take a row that was just committed, unless it was read before the hint came: it waits here, or is claimed."""
+        if row.id in self._begun or any(row.id == other.id for other in self):
+            self.offered_id = max(row.id, self.offered_id)
+        else:
+            super().offer(row)
+
     async def next(self) -> InboxRow | None:
         """Take the next row; None if there is none, in memory or in the store."""
         row = await super().next()

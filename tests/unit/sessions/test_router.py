@@ -173,6 +173,23 @@ async def test_a_store_that_cannot_be_read_for_a_while_is_waited_for(
                 spine.model.give("answer")
 
 
+async def test_a_row_whose_hint_comes_after_it_was_read_joins_once(spine: Spine) -> None:
+    await spine.say("hello")
+    await spine.asked()
+    await spine.admit(spine.message("and this"), silently=True)
+    late = await spine.store.read(lambda connection: inbox.waiting(connection, 0, 10, KEY))
+    session = spine.router.session("default", KEY)
+    session.mailbox.put_back(late)
+    session.offer(late[0])
+    spine.model.give("one")
+    await spine.asked()
+    session.offer(late[0])
+    spine.model.give("two")
+    await spine.quiet()
+    said = [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
+    assert ["hello", "and this"] == said
+
+
 async def test_what_joined_a_turn_does_not_join_it_again(spine: Spine) -> None:
     """Rows of another machine come late, and may be at hand already: a look of before that hands them in once more."""
     await spine.say("hello")
