@@ -51,7 +51,9 @@ class AgentProduct:
     """What it does, in a line, or the key of that; for the app that a platform's manifest makes."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
-    """Its own, beside or in place of `/help /start /new /stop /mode /timezone`, before which they are listed."""
+    """Its own, listed before those that every agent has, and in place of one of the same name.
+
+    A handler returns a `Reply`; or, to change data, a `Write` whose job runs in the commit of the reply."""
     turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
     """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None

@@ -67,6 +67,9 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
         assert {f"{thing}-{side.name}" for thing in ("milk", "flour") for side in platforms} == pantry(tmp_path)
 
         await running.until(lambda: bool(discord.simulator.world.bot().commands), "the menu")
+        telegram.command(telegram.direct(PERSON), "put", "butter")
+        await running.answered(telegram, "In the pantry: butter.")
+        assert "butter" in pantry(tmp_path)
         telegram.command(telegram.direct(PERSON), "list", "milk")
         slack.command(slack.direct(PERSON), "list", "milk")
         discord.simulator.command(PERSON, "list", {"beginning": "milk"})

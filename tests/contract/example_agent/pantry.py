@@ -21,10 +21,10 @@ from agent.ports import Change, LocalEffect, ModelFacts, ModelRequest, OnModelEv
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, UserItem
 from channels.base import CommandOption
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, Invocation, Reply, Write
 from gateway.product import AgentProduct
 from gateway.store.agent_tables import AgentTables, agent_metadata
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.tables.base import Id, Instant, tenant_column
 from gateway.store.tables.people import users
 
@@ -86,9 +86,22 @@ async def _list(store: Store, asked: Invocation) -> Reply:
     return Reply(TEXTS.text(locale, "pantry.listed", items=", ".join(chosen) or TEXTS.text(locale, "pantry.nothing")))
 
 
+async def _put(asked: Invocation) -> Write:
+    """Put something into the pantry: in the same commit as the words that say so."""
+    return Write(_put_and_say, asked, asked.arguments[:80])
+
+
+def _put_and_say(connection: Connection, asked: Invocation, item: str) -> Reply:
+    put_item(Change(connection, asked.principal, asked.key, asked.now), item)
+    return Reply(asked.say("pantry.listed", items=item))
+
+
 def _commands(store: Store) -> Sequence[Command]:
-    option = CommandOption("beginning", "menu.list.beginning")
-    return (Command("list", "menu.list", partial(_list, store), options=(option,)),)
+    beginning, item = CommandOption("beginning", "menu.list.beginning"), CommandOption("item", "What it is")
+    return (
+        Command("list", "menu.list", partial(_list, store), options=(beginning,)),
+        Command("put", "Put something there", _put, options=(item,)),
+    )
 
 
 def _prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
