@@ -26,6 +26,7 @@ from channels.messages import InboundMessage
 from gateway.commands.base import MODES
 from gateway.delivery.retry_policy import BACKOFF
 from gateway.sessions.config import SessionsConfig
+from gateway.sessions.turn_limit import LAST_AFTER_S
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.turns import events, turns
 from tests.fakes.agents import a_tool, double
@@ -169,6 +170,7 @@ class Sessions(AsyncMachine):
 
     async def last(self) -> None:
         """Let everything come to its end, then look at what is in the store and in the chat."""
+        await passes(LAST_AFTER_S)  # after two crashes a last attempt begins only then
         await self.spine.quiet()
         for _ in range(200):
             if self.spine.model.asked is None:
