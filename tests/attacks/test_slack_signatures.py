@@ -99,7 +99,7 @@ ATTACKS = [
 async def test_attack_is_refused(attack: Attack):
     """The status is what it must be, nothing reaches the sink, and the next true event does."""
     async with slack_by_http() as rig, rig.running():
-        await rig.sink.until(lambda: len(rig.sink.states) > 1)
+        await rig.sink.until(lambda: bool(rig.sink.states))
         assert attack.status == await _posted(rig.simulator.world.the_app().webhook_url, attack)
         assert [] == rig.sink.batches
         rig.simulator.say("D1", "a true one")
@@ -121,7 +121,7 @@ async def _posted(url: str, attack: Attack) -> int:
 async def test_header_given_twice_is_no_signature():
     """Whichever of the two a proxy checked (A08)."""
     async with slack_by_http() as rig, rig.running():
-        await rig.sink.until(lambda: len(rig.sink.states) > 1)
+        await rig.sink.until(lambda: bool(rig.sink.states))
         headers = signed_headers(SIGNING_SECRET, BODY, JSON)
         for doubled in (SIG, TS):
             twice = [*headers.items(), (doubled, headers[doubled])]
@@ -135,7 +135,7 @@ async def test_header_given_twice_is_no_signature():
 async def test_hundred_forgeries_are_one_line_in_the_log():
     """Whoever finds the address cannot fill the disk with what is said of them."""
     async with slack_by_http() as rig, rig.running():
-        await rig.sink.until(lambda: len(rig.sink.states) > 1)
+        await rig.sink.until(lambda: bool(rig.sink.states))
         with capture_logs() as lines:
             for _ in range(100):
                 assert 401 == await _posted(rig.simulator.world.the_app().webhook_url, Attack("forged", secret="x"))
@@ -145,7 +145,7 @@ async def test_hundred_forgeries_are_one_line_in_the_log():
 async def test_exact_replay_is_taken_once():
     """A06: within five minutes the same request is answered 200, under the same key, which the inbox has already."""
     async with slack_by_http() as rig, rig.running():
-        await rig.sink.until(lambda: len(rig.sink.states) > 1)
+        await rig.sink.until(lambda: bool(rig.sink.states))
         for _ in range(2):
             assert 200 == await _posted(rig.simulator.world.the_app().webhook_url, Attack("replay"))
         assert 1 == len({event.event_id for event in rig.sink.events})
