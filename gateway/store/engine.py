@@ -181,10 +181,6 @@ class Store:
         if (error := committed.exception()) is not None:
             log.error("store_job_failed", error=repr(error))
 
-    def write(self, job: Job[T], then: Callable[[T], None] | None = None, *, lasting: bool = True) -> asyncio.Future[T]:
-        """Queue a job; deprecated: await `commit` or `try_commit`, and do what follows after it."""
-        return self._writer.enqueue(partial(run_as, self.tenant, job), then, lasting=lasting)
-
     async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:
         """The query's result over one consistent view of what is committed; a write in it is refused.
 

@@ -123,9 +123,7 @@ class Writer:
         self._work = asyncio.Event()
         self._closing = asyncio.Event()
 
-    def enqueue(
-        self, job: Job[T], after: Callable[[T], None] | None = None, *, lasting: bool = False
-    ) -> asyncio.Future[T]:
+    def enqueue(self, job: Job[T], *, lasting: bool = False) -> asyncio.Future[T]:
         """Queue a job now; cancelling the future gives up the answer, not the job.
 
         A lasting job outlives outages: it keeps its place and is tried until it holds. It has a caller who waits, so
@@ -137,7 +135,7 @@ class Writer:
         elif len(self._queue) >= self._room_jobs and not lasting:
             future.set_exception(StoreUnavailable(f"the writer is full: {self._room_jobs} jobs wait"))
         else:
-            self._queue.append(_Entry(job, after, future, lasting))
+            self._queue.append(_Entry(job, future, lasting))
             self._work.set()
         return future
 
@@ -215,24 +213,15 @@ class Writer:
 class _Entry(Generic[T]):
     """A queued job and who waits for it."""
 
-    __slots__ = ("after", "future", "job", "lasting")
+    __slots__ = ("future", "job", "lasting")
 
-    def __init__(
-        self, job: Job[T], after: Callable[[T], None] | None, future: asyncio.Future[T], lasting: bool
-    ) -> None:
+    def __init__(self, job: Job[T], future: asyncio.Future[T], lasting: bool) -> None:
         self.job = job
-        self.after = after
         self.future = future
         self.lasting = lasting
 
     def succeed(self, result: T) -> None:
-        """Committed: `after` first, then the caller."""
-        if self.after is not None:
-            try:
-                self.after(result)
-            except Exception as error:  # noqa: BLE001  one of the writer's jobs; the error goes to its caller
-                self.fail(error)
-                return
+        """Tell the caller, if it waits still."""
         if not self.future.done():
             self.future.set_result(result)
 

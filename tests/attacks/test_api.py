@@ -171,7 +171,7 @@ async def test_a_failed_delivery_is_driven_again_by_an_operator(tmp_path: Path) 
         def spoil(connection: Any) -> None:
             connection.exec_driver_sql("UPDATE outbox SET state = 'dead', error = 'refused'")
 
-        await here.store.write(spoil)
+        await here.store.commit(spoil)
         newest, oldest = (await operator.get("/v1/outbox"))["parts"]
         retried = await operator.ask("POST", f"/v1/outbox/{newest['id']}/retry")
         dropped = await operator.ask("POST", f"/v1/outbox/{oldest['id']}/discard")

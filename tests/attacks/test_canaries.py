@@ -186,7 +186,7 @@ async def _play(seed: int, operations: int) -> Watching:
         )  # fmt: skip
         known = {user: Principal(user, "default", f"{user} {canary(user)}", locale="en") for user in PEOPLE}
         spine.people.known = known
-        await store.write(lambda connection: add_people(connection, *known.values()))
+        await store.commit(lambda connection: add_people(connection, *known.values()))
         await spine.begin()
         town = Town(spine, dice)
         for _ in range(operations):

@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -302,7 +301,7 @@ async def test_a43_the_lock_outlives_a_restart(tmp_path: Path) -> None:
     for _ in range(5):
         with pytest.raises(OperationRefused, match="nobody's code"):
             await operations(first, Outbox()).approve("22222222", "cli")
-    request_id = await first.write(asks)
+    request_id = await first.commit(asks)
     await first.aclose()
     second = await Store.open(url)
     with pytest.raises(OperationRefused, match="not even a right one"):
@@ -312,7 +311,7 @@ async def test_a43_the_lock_outlives_a_restart(tmp_path: Path) -> None:
 
 async def test_a44_of_two_approvals_at_once_one_wins(store: Store) -> None:
     """A44: one conditional statement decides; the person is greeted once."""
-    request_id = await store.write(asks)
+    request_id = await store.commit(asks)
     outbox = Outbox()
     code = code_of(KEY, request_id)
     results: list[str] = []
@@ -335,7 +334,7 @@ async def test_a45_no_code_is_in_the_database_the_log_or_an_answer(store: Store,
     """A45: through a whole life of requests, right and wrong codes, and every listing."""
     with structlog.testing.capture_logs() as logs:
         outbox = Outbox()
-        requests = [await store.write(partial(asks, sender=who)) for who in ("1", "2", "3")]
+        requests = [await store.commit(asks, sender=who) for who in ("1", "2", "3")]
         codes = [code_of(KEY, request_id) for request_id in requests]
         operator = operations(store, outbox)
         answers: list[object] = [await operator.list_requests(), words.code_text("en"), words.code_text("es")]
@@ -356,7 +355,7 @@ async def test_a46_a_damaged_database_opens_for_nobody(tmp_path: Path) -> None:
     """A46: it is an error, not an empty list of people; and nothing in it is overwritten."""
     path = tmp_path / "tenk.db"
     store = await Store.open(f"sqlite:///{path}")
-    request_id = await store.write(asks)
+    request_id = await store.commit(asks)
     await operations(store, Outbox()).approve(code_of(KEY, request_id), "cli")
     await store.aclose()
     whole = path.read_bytes()

@@ -130,7 +130,7 @@ async def _fill(url: str) -> None:
             each["sep"] = "char(31)"
         await _execute(store, statement.format(n=NUMBERS, at=instant, sessions=ROWS // 50, **each), count=count)
     await _execute(store, DAYS)
-    await store.write(lambda connection: usage.total_days(connection, datetime.now(UTC)))
+    await store.commit(lambda connection: usage.total_days(connection, datetime.now(UTC)))
     await _execute(store, "ANALYZE")
     await store.aclose()
 
@@ -139,7 +139,7 @@ async def _execute(store: Store, statement: str, **values: int) -> None:
     def job(connection: sa.Connection) -> None:
         connection.execute(sa.text(statement), values)
 
-    await store.write(job)
+    await store.commit(job)
 
 
 async def _measure(home: Path, url: str) -> dict[str, tuple[float, float]]:

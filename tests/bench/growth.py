@@ -10,7 +10,6 @@ import signal
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -75,9 +74,9 @@ async def _fill(url: str, filled: int, settled: int) -> None:
     """More rows, from so many on."""
     store = await Store.open(url)
     if not filled:
-        await store.write(partial(know, count=KNOWN))
+        await store.commit(know, count=KNOWN)
     for begin in range(filled, settled, STEP):
-        await store.write(partial(fill, count=min(settled, begin + STEP), begin=begin))
+        await store.commit(fill, count=min(settled, begin + STEP), begin=begin)
     await store.aclose()
     if url.startswith("postgresql"):
         connection = await asyncpg.connect(url)

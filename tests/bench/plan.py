@@ -77,7 +77,7 @@ class PlanPort(FakeTurnPort):
         """As the gateway does, in a commit of the store."""
         self.effects += 1
         job = partial(_changed, self.principal, effect, returned.call_key)
-        return replace(returned, content=await self._store.write(job))
+        return replace(returned, content=await self._store.commit(job))
 
     async def finish(
         self,
@@ -103,8 +103,8 @@ async def run() -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         store = await Store.open(f"sqlite:///{Path(directory) / 'tenk.db'}")
         try:
-            await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
-            return await _compared(store, await store.write(_practised))
+            await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
+            return await _compared(store, await store.commit(_practised))
         finally:
             await store.aclose()
 

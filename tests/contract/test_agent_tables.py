@@ -1,7 +1,5 @@
 """The tables of an agent's own, on every store: made once, changed in steps, left alone by an older version."""
 
-from functools import partial
-
 import pytest
 import sqlalchemy as sa
 
@@ -36,7 +34,7 @@ def second_version() -> AgentTables:
 
 async def brought_up(store: Store, tables: AgentTables) -> None:
     """As a start of the gateway does it."""
-    await store.write(partial(bring_up, agent="clerk", tables=tables))
+    await store.commit(bring_up, agent="clerk", tables=tables)
 
 
 async def columns(store: Store, table: str) -> set[str]:
@@ -54,7 +52,7 @@ async def test_fresh_tables_are_made_as_they_are_now(store: Store) -> None:
 async def test_what_an_earlier_version_kept_is_taken_along(store: Store) -> None:
     """Each step once, in the commit that counts it; new tables beside it."""
     await brought_up(store, first_version())
-    await store.write(lambda connection: connection.exec_driver_sql("INSERT INTO notes (id, text) VALUES (1, 'a')"))
+    await store.commit(lambda connection: connection.exec_driver_sql("INSERT INTO notes (id, text) VALUES (1, 'a')"))
     for _ in range(2):
         await brought_up(store, second_version())
     query = sa.text("SELECT text, stars FROM notes")
@@ -64,7 +62,7 @@ async def test_what_an_earlier_version_kept_is_taken_along(store: Store) -> None
 
 async def test_tables_that_nobody_counted_are_those_of_the_first_version(store: Store) -> None:
     """As the coach's are, which stood there before agents had tables of their own."""
-    await store.write(first_version().metadata.create_all)
+    await store.commit(first_version().metadata.create_all)
     await brought_up(store, second_version())
     assert "stars" in await columns(store, "notes")
 

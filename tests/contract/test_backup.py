@@ -29,7 +29,7 @@ from tests.contract.stores import note
 async def main():
     store = await Store.open(sys.argv[1])
     for number in range(20):
-        await store.write(note(str(number)))
+        await store.commit(note(str(number)))
     os._exit(137)
 
 asyncio.run(main())
@@ -46,7 +46,7 @@ async def filled(path: Path, notes: int = 20) -> Store:
     """An open store with so many notes."""
     store = await Store.open(f"sqlite:///{path}")
     for number in range(notes):
-        await store.write(note(str(number)))
+        await store.commit(note(str(number)))
     return store
 
 
@@ -54,7 +54,7 @@ async def test_backup_of_a_database_in_use_holds_all_that_was_committed(tmp_path
     """One file of mode 0600, where `cp` of the database's file has nothing of it; the store goes on."""
     store = await filled(tmp_path / "home" / "tenk.db")
     size = await asyncio.to_thread(back_up, tmp_path / "home" / "tenk.db", tmp_path / "copy.db")
-    await store.write(note("after"))
+    await store.commit(note("after"))
     assert 21 == len(await store.read(subjects))
     assert 20 == count(tmp_path / "copy.db")
     assert (size, 0o600) == ((tmp_path / "copy.db").stat().st_size, (tmp_path / "copy.db").stat().st_mode & 0o777)
@@ -66,7 +66,7 @@ async def test_backups_while_much_is_written_are_whole(tmp_path: Path) -> None:
     """Each holds every note acknowledged before it began."""
     store = await filled(tmp_path / "home" / "tenk.db", 0)
     for number in range(5):
-        writes = [store.write(note(f"{number}/{one}"), lasting=False) for one in range(50)]
+        writes = [store.queue(note(f"{number}/{one}")) for one in range(50)]
         await writes[0]
         done = sum(write.done() for write in writes)
         await asyncio.to_thread(back_up, tmp_path / "home" / "tenk.db", tmp_path / f"{number}.db")
@@ -171,11 +171,11 @@ async def test_the_page_on_postgresql_backs_up_and_restores(postgres: PostgresSe
     url = await postgres.create_owned()
     store = await Store.open(url)
     newcomer = Newcomer("acme", "telegram:1", "telegram:main", "Ana", "owner", "cli")
-    await store.write(lambda c: people.enrol(c, newcomer, NOON))
+    await store.commit(lambda c: people.enrol(c, newcomer, NOON))
     dump, restore, look = commands_on_page("pg_dump"), commands_on_page("pg_restore")[0], commands_on_page("--file=-")
     await asyncio.to_thread(typed, postgres, dump[0].replace(ON_PAGE, url), tmp_path)
     assert "Ana" in await asyncio.to_thread(typed, postgres, look[0], tmp_path)
-    await store.write(lambda c: people.enrol(c, replace(newcomer, sender_key="telegram:2", display_name="Ben"), NOON))
+    await store.commit(lambda c: people.enrol(c, replace(newcomer, sender_key="telegram:2", display_name="Ben"), NOON))
     await store.aclose()
     await asyncio.to_thread(typed, postgres, restore.replace(ON_PAGE, url), tmp_path)
     again = await Store.open(url)

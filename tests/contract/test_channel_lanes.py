@@ -78,7 +78,7 @@ async def say(rig: Rig, delivery: Delivery, cause: str, *texts: str) -> None:
     """Commit something to be said, as a turn does: each text a part of it."""
     for text in texts:
         parts = to_parts(rig.channel, OutboundMessage(rig.address, f"{cause}-{text}", text))
-        await rig.store.write(lambda connection: outbox.put(connection, "default", parts, BEGAN), delivery.publish)  # noqa: B023  awaited
+        delivery.publish(await rig.store.commit(outbox.put, "default", parts, BEGAN))
 
 
 async def rows(rig: Rig) -> list[sa.Row]:
@@ -162,7 +162,7 @@ class TestLanes:
             parked = bool(delivery.parked)
             await rig.mend()
             if parked:
-                await rig.store.write(lambda connection: outbox.unpark(connection, rig.address.lane))
+                await rig.store.commit(lambda connection: outbox.unpark(connection, rig.address.lane))
                 delivery.unpark(rig.address.lane)
                 await until_rows(rig, "sent")
             await say(rig, delivery, "u", "after")

@@ -74,7 +74,7 @@ async def with_history(tmp_path: Path) -> str:
     await copy_fresh(tmp_path / "home" / "tenk.db")
     url = f"sqlite:///{tmp_path}/home/tenk.db"
     store = await Store.open(url)
-    await store.write(history)
+    await store.commit(history)
     await store.aclose()
     return url
 
@@ -126,7 +126,7 @@ async def test_a_gateway_goes_on_from_a_loaded_database(home: str, other: str, t
     await dump(home, tmp_path / "dump.jsonl", tables_of)
     await load(tmp_path / "dump.jsonl", other, tables_of)
     store = await Store.open(other)
-    assert [3, 21] == [await store.write(note("second")), await store.write(partial(put_row, event="new"))]
+    assert [3, 21] == [await store.commit(note("second")), await store.commit(put_row, event="new")]
     assert (ODD, 41, bytes(range(256))) == await store.read(seen)
     query = sa.select(people.credentials.c.user_id, people.credentials.c.sealed)
     key = await store.read(lambda c: c.execute(query).one())
@@ -155,7 +155,7 @@ async def test_a_nul_that_postgresql_does_not_keep_is_replaced_and_counted(
     home: str, postgres: PostgresServer, tmp_path: Path
 ) -> None:
     store = await Store.open(home)
-    await store.write(lambda c: c.execute(people.users.update().values(display_name="A\x00na")) and None)
+    await store.commit(lambda c: c.execute(people.users.update().values(display_name="A\x00na")) and None)
     await store.aclose()
     await dump(home, tmp_path / "dump.jsonl", tables_of)
     url = await postgres.create()
@@ -227,7 +227,7 @@ async def test_what_is_not_empty_is_not_filled_and_no_file_is_written_over(
     with pytest.raises(GatewayError, match="is there already"):
         await dump(home, file, tables_of)
     store = await Store.open(other)
-    await store.write(note("theirs"))
+    await store.commit(note("theirs"))
     await store.aclose()
     with pytest.raises(GatewayError, match="is not empty: it has audit"):
         await load(file, other, tables_of)
@@ -285,7 +285,7 @@ async def test_a_final_dump_waits_for_no_writer_on_postgresql(
     final = partial(dump, url, tmp_path / "final.jsonl", tables_of, NOW)
     with pytest.raises(GatewayError, match="a gateway uses this database"):
         await final()
-    await store.write(lambda c: c.execute(turns.shards.update().values(owner="w1", until=FAR)) and None)
+    await store.commit(lambda c: c.execute(turns.shards.update().values(owner="w1", until=FAR)) and None)
     await store.aclose()
     with pytest.raises(GatewayError, match="until 00:00:09 UTC"):
         await final()

@@ -30,7 +30,7 @@ async def found(store: Store) -> Quoted | None:
 async def admit(store: Store, event: InboundEvent) -> int:
     """Kept as context of somebody who is let in; its row."""
     row = NewRow(event, "u1", outcome=Outcome.CONTEXT)
-    id_ = await store.write(lambda connection: inbox.admit(connection, row, NOON))
+    id_ = await store.commit(lambda connection: inbox.admit(connection, row, NOON))
     assert id_ is not None
     return id_
 
@@ -50,7 +50,7 @@ async def test_what_is_replied_to_reads_as_it_reads_now(store: Store) -> None:
 async def test_what_was_taken_back_or_blanked_is_not_found(store: Store) -> None:
     """Nobody's words come back behind their back."""
     id_ = await admit(store, said("a", "45m"))
-    await store.write(lambda connection: inbox.redact(connection, id_))
+    await store.commit(lambda connection: inbox.redact(connection, id_))
     assert await found(store) is None
     await admit(store, said("b", "50m", edited=True))
     assert await found(store) is not None

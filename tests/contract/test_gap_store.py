@@ -23,7 +23,7 @@ KEY = "agent:coach:slack:main:direct:1"
 async def let_in(store: Store, sender: str) -> str:
     """Somebody an operator let into the account; their user id."""
     newcomer = Newcomer("default", sender, "slack:main", "Ana", "member", "cli")
-    return (await store.write(lambda c: people.enrol(c, newcomer, NOON))).user_id
+    return (await store.commit(lambda c: people.enrol(c, newcomer, NOON))).user_id
 
 
 def asked(number: int, sender: str, chat: str) -> Ticket:
@@ -41,12 +41,12 @@ async def test_chats_are_those_of_people_who_are_let_in_the_latest_first(store: 
     for chat, user, after_s in (("D1", ana, 0), ("D2", bob, 5), ("D1", ana, 9)):
         at = NOON + timedelta(seconds=after_s)
         where = Address("slack", "main", chat)
-        await store.write(lambda c, where=where, user=user, at=at: note(c, where=where, user_id=user, now=at))
+        await store.commit(lambda c, where=where, user=user, at=at: note(c, where=where, user_id=user, now=at))
     thread = Address("slack", "main", "C1", "17.5")
-    await store.write(lambda c: chats.note(c, "default", thread, ana, NOON, direct=False))
+    await store.commit(lambda c: chats.note(c, "default", thread, ana, NOON, direct=False))
     for number, (sender, chat) in enumerate((("slack:T1:new", "D3"), ("slack:T1:ana", "D1"), ("slack:T2:new", "D4"))):
         await store.commit(TICKETS.add, asked(number, sender, chat))
-    await store.write(lambda c: c.execute(sa.update(users).where(users.c.id == bob).values(role="blocked")) and None)
+    await store.commit(lambda c: c.execute(sa.update(users).where(users.c.id == bob).values(role="blocked")) and None)
     found = await store.read(lambda c: chats.of_account(c, "slack", "main"))
     assert [("D1", None, True), ("C1", "17.5", False), ("D3", None, True)] == [
         (one.chat, one.thread, one.direct) for one in found

@@ -22,10 +22,10 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
     """
     there, turn = await begun(store)
     key, fast = "agent:coach:slack:main:direct:T1%3AU1:thread:7", NOON + timedelta(minutes=1)
-    await store.write(
+    await store.commit(
         lambda c: journal.append(c, turn, 0, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "so")], fast)
     )
-    await store.write(partial(journal.end_turn, turn_id="t1", reason=EndReason.COMPLETED, now=fast))
+    await store.commit(journal.end_turn, turn_id="t1", reason=EndReason.COMPLETED, now=fast)
 
     def link(c: sa.Connection) -> None:
         row = {"tenant_id": "default", "role": "member", "display_name": "", "timezone": "UTC", "week_start": 0}
@@ -36,19 +36,19 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
             c.execute(identities.insert(), row | dict(zip(("channel", "scope", "sender"), who, strict=True)))
         conversations.keep_summary(c, turn, Summary("notes", "t1", 0, 1, 0), NOON)
 
-    await store.write(link)
+    await store.commit(link)
     lists = partial(reach.list_reachable, tenant="default", key=key, user_id="u9", most=5)
     (head,) = await store.read(lists)
     assert (there.id, KEY) == (head.id, head.key) and [head] == await store.read(partial(lists, id_end=there.id[-8:]))
-    await store.write(
-        partial(reach.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=NOON)
+    await store.commit(
+        reach.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=NOON
     )
     late, slow = replace(turn, id="t2"), NOON - timedelta(minutes=1)
-    await store.write(lambda c: journal.begin_turn(c, late))
-    await store.write(
+    await store.commit(lambda c: journal.begin_turn(c, late))
+    await store.commit(
         lambda c: journal.append(c, late, 2, [TurnStarted(()), TurnEnded(EndReason.COMPLETED, "no")], slow)
     )
-    await store.write(partial(journal.end_turn, turn_id="t2", reason=EndReason.COMPLETED, now=slow))
+    await store.commit(journal.end_turn, turn_id="t2", reason=EndReason.COMPLETED, now=slow)
     state = await store.read(partial(journal.load_session, tenant="default", key=key, limit=10))
     assert state is not None and [("u9", "t1", True)] == [(one.user_id, one.id, one.elsewhere) for one in state.past]
     assert ["u9"] == list(await store.read(partial(conversations.find_summaries, session_id=state.id)))

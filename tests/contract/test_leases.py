@@ -40,7 +40,7 @@ class Cluster:
     async def join(self, *joining: Member) -> None:
         """These are there, and have nothing yet."""
         for member in joining:
-            await self.store.write(partial(leases.join, me=member, now=NOW, lease_s=60.0))
+            await self.store.commit(leases.join, me=member, now=NOW, lease_s=60.0)
 
     async def look(
         self,
@@ -53,7 +53,7 @@ class Cluster:
         look = partial(
             leases.look_round, me=member, wanted=wanted, surplus=surplus, fenced=0, lease_s=60.0, takes=takes,
         )  # fmt: skip
-        return await self.store.write(look)
+        return await self.store.commit(look)
 
     async def run_out(self, member: Member) -> None:
         """What it has was not renewed in time."""
@@ -62,7 +62,7 @@ class Cluster:
             for table in (shards, lease_table):
                 connection.execute(sa.update(table).where(table.c.owner == member.id).values(until=NOW))
 
-        await self.store.write(end)
+        await self.store.commit(end)
 
 
 @pytest.fixture
@@ -106,13 +106,13 @@ async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fence
     shard = min(both)
     for fence in (Fence(shard, before[shard]), Fence(shard, before[shard] + 100)):
         with pytest.raises(Fenced):
-            await cluster.store.write(partial(journal.check_fence, fence=fence))
-    await cluster.store.write(partial(journal.check_fence, fence=Fence(shard, taken.shards[shard])))
+            await cluster.store.commit(journal.check_fence, fence=fence)
+    await cluster.store.commit(journal.check_fence, fence=Fence(shard, taken.shards[shard]))
     with pytest.raises(Fenced):
-        await cluster.store.write(partial(leases.hold, lease=Lease(OUT, taken.names[OUT] - 1)))
-    await cluster.store.write(partial(leases.leave, me=B))
+        await cluster.store.commit(leases.hold, lease=Lease(OUT, taken.names[OUT] - 1))
+    await cluster.store.commit(leases.leave, me=B)
     with pytest.raises(Fenced):
-        await cluster.store.write(partial(journal.check_fence, fence=Fence(shard, taken.shards[shard])))
+        await cluster.store.commit(journal.check_fence, fence=Fence(shard, taken.shards[shard]))
     assert not both & set((await cluster.look(A)).died)
 
 
@@ -132,11 +132,11 @@ async def test_behind_an_outage_everybody_has_their_own_back_and_a_dead_ones_is_
         for table in (shards, lease_table, members):
             connection.execute(sa.update(table).values(until=lately))
 
-    await cluster.store.write(end)
+    await cluster.store.commit(end)
     patient = timedelta(days=10_000)
     back = await cluster.look(A, OUT, takes=patient), await cluster.look(B, OUT, takes=patient)
     assert before == back
-    await cluster.store.write(end)
+    await cluster.store.commit(end)
     assert 256 == len((await cluster.look(A, OUT)).shards)
 
 
@@ -149,7 +149,7 @@ async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> N
     other = await Store.open(cluster.url)
     try:
         await cluster.run_out(A)
-        await cluster.store.write(partial(leases.begin_leaving, me=A))  # so that the other's share is all
+        await cluster.store.commit(leases.begin_leaving, me=A)  # so that the other's share is all
 
         def hold_and_let_take(connection: Connection) -> Round:
             journal.check_fence(connection, Fence(shard, epoch))
@@ -158,14 +158,14 @@ async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> N
             return looking.result(30)
 
         loop = asyncio.get_running_loop()
-        taken = await cluster.store.write(hold_and_let_take)
+        taken = await cluster.store.commit(hold_and_let_take)
         assert (shard in taken.shards, len(taken.shards)) == (False, 255)
     finally:
         await other.aclose()
 
 
 async def _look(store: Store) -> Round:
-    return await store.write(partial(leases.look_round, me=B, wanted=(), surplus=(), fenced=0, lease_s=60.0))
+    return await store.commit(leases.look_round, me=B, wanted=(), surplus=(), fenced=0, lease_s=60.0)
 
 
 async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluster) -> None:
@@ -176,7 +176,7 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
     await cluster.join(again)
     back = await cluster.look(again, OUT)
     assert (256, [OUT], 256) == (len(back.shards), list(back.names), len(back.died))
-    await cluster.store.write(partial(leases.begin_leaving, me=again))
+    await cluster.store.commit(leases.begin_leaving, me=again)
     assert {} == (await cluster.look(again, surplus=range(256), takes=None)).shards
     await cluster.join(B)
     assert 256 == len((await cluster.look(B)).shards)
@@ -193,7 +193,7 @@ async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> Non
     assert not (await cluster.look(A)).rejoined
     owned = [await cluster.look(each, surplus=range(256)) for each in (A, twin, B) * 2][3:]
     assert [86, 86, 84] == sorted((len(each.shards) for each in owned), reverse=True)
-    await cluster.store.write(partial(leases.leave, me=A))
+    await cluster.store.commit(leases.leave, me=A)
     assert not (await cluster.look(A, takes=None)).rejoined
 
 
@@ -215,7 +215,7 @@ async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Clu
         connection.execute(sa.update(table).where(table.c.cause == "x1").values(not_before=now + timedelta(days=1)))
 
     table = outbox.outbox
-    await cluster.store.write(admit)
+    await cluster.store.commit(admit)
     look = await cluster.store.read(leases.look_at_all)
     waiting = {shard: (backlog.rows, backlog.behind_s // 1_000) for shard, backlog in look.waiting.items()}
     assert {shard_of(keys[0]): (2, 2), shard_of(keys[1]): (1, 5)} == waiting
@@ -237,8 +237,8 @@ async def test_who_changed_is_told_with_the_commit(cluster: Cluster) -> None:
     try:
         await link.transact(_nothing, 30.0)
         newcomer = Newcomer("default", "telegram:1", "telegram:main", "Ana", "member", "cli")
-        person = await cluster.store.write(partial(people.enrol, newcomer=newcomer, now=NOW))
-        await cluster.store.write(partial(people.set_role, person=person, role="blocked", by="cli", now=NOW))
+        person = await cluster.store.commit(people.enrol, newcomer=newcomer, now=NOW)
+        await cluster.store.commit(people.set_role, person=person, role="blocked", by="cli", now=NOW)
         await link.notify("wake me\nin 3", 30.0)
         async with asyncio.timeout(30):
             while "wake me\nin 3" not in heard:

@@ -42,12 +42,12 @@ TABLES = PRACTICE_TABLES.metadata.sorted_tables
 
 async def two_people(store: Store) -> tuple[Person, Person]:
     """Who stays and who joins, each with half an hour of guitar; not linked yet."""
-    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
+    await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
     found = []
     for sender in ("telegram:1", "discord:2"):
         newcomer = Newcomer("default", sender, f"{sender.partition(':')[0]}:main", sender, Role.MEMBER, "cli")
-        found.append(await store.write(partial(people.enrol, newcomer=newcomer, now=NOON)))
-        await store.write(partial(log_practice, user_id=found[-1].user_id, skill="guitar", length=30))
+        found.append(await store.commit(people.enrol, newcomer=newcomer, now=NOON))
+        await store.commit(log_practice, user_id=found[-1].user_id, skill="guitar", length=30)
     return found[0], found[1]
 
 
@@ -60,7 +60,7 @@ async def spend(store: Store, person: Person, tokens: int) -> None:
     """Set so many tokens aside in the person's cap, as a call does."""
     caps = await store.read(partial(budgets.running, caps=[cap_of(person)], now=NOON))
     job = partial(budgets.reserve, id_=f"{person.user_id[-12:]} {tokens}", caps=caps, most=Spending(tokens), now=NOON)
-    await store.write(job)
+    await store.commit(job)
 
 
 async def test_what_both_used_counts_against_one_cap(store: Store) -> None:
@@ -68,15 +68,15 @@ async def test_what_both_used_counts_against_one_cap(store: Store) -> None:
     stays, joins = await two_people(store)
     await spend(store, joins, 80)
     for _ in range(2):
-        held = await store.write(partial(link, stays=stays, joins=joins))
+        held = await store.commit(link, stays=stays, joins=joins)
         with pytest.raises(CapReached):
             await spend(store, stays, 21)
-        await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
-    await store.write(partial(link, stays=stays, joins=joins))
+        await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
+    await store.commit(link, stays=stays, joins=joins)
     await spend(store, stays, 20)
     both = await store.read(partial(people.person_of, user_id=stays.user_id))
     assert both is not None
-    asked = await store.write(
+    asked = await store.commit(
         lambda c: erasure.ask(c, both, Extent.EVERYTHING, 0, NOON, NOON, lambda _tenant, sender: sender)
     )
     assert {"telegram:1": stays.user_id, "discord:2": joins.user_id} == {
@@ -87,7 +87,7 @@ async def test_what_both_used_counts_against_one_cap(store: Store) -> None:
 async def test_both_chats_share_one_limit(store: Store) -> None:
     """Of messages a minute: what is said in one is missing in the other."""
     stays, joins = await two_people(store)
-    await store.write(partial(link, stays=stays, joins=joins))
+    await store.commit(link, stays=stays, joins=joins)
     snapshot, access = AccessSnapshot(await store.read(people.everybody)), AccessConfig(direct="pairing")
     access = access.model_copy(update={"limits": access.limits.model_copy(update={"burst_messages": 3})})
     bounds = InboundBounds(access, snapshot, lambda: 0.0)
@@ -103,23 +103,23 @@ async def test_both_chats_share_one_limit(store: Store) -> None:
 async def test_a_block_of_one_holds_for_both_and_after_the_link(store: Store) -> None:
     """Whichever of the two senders was blocked."""
     stays, joins = await two_people(store)
-    held = await store.write(partial(link, stays=stays, joins=joins))
-    await store.write(partial(block_known, tenant="default", sender="discord:2", name="", by="cli", now=NOON))
+    held = await store.commit(link, stays=stays, joins=joins)
+    await store.commit(block_known, tenant="default", sender="discord:2", name="", by="cli", now=NOON)
     for _ in range(2):
         snapshot = AccessSnapshot(await store.read(people.everybody))
         for event in (message("1"), message("2", channel="discord")):
             assert Silence("blocked") == decide(snapshot, AccessConfig(direct="pairing"), event)
-        await store.write(partial(linking.undo, link_id=held, by="cli", now=NOON))
+        await store.commit(linking.undo, link_id=held, by="cli", now=NOON)
 
 
 async def test_an_export_holds_what_both_have(store: Store) -> None:
     """Of each table; after the link only one's own."""
     stays, joins = await two_people(store)
-    held = await store.write(partial(link, stays=stays, joins=joins))
+    held = await store.commit(link, stays=stays, joins=joins)
     exported = partial(of_person, user_id=stays.user_id, own_tables=TABLES)
     both = await store.of("default").read(exported)
     assert [2, 2, 2, 2] == [len(both[name]) for name in ("users", "identities", "practice_sessions", "skills")]
-    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
     own = await store.of("default").read(exported)
     assert [1, 1, 1, 1] == [len(own[name]) for name in ("users", "identities", "practice_sessions", "skills")]
 
@@ -127,14 +127,14 @@ async def test_an_export_holds_what_both_have(store: Store) -> None:
 async def test_who_is_forgotten_leaves_no_row_of_either(store: Store) -> None:
     """Asked for in one of the chats."""
     stays, joins = await two_people(store)
-    await store.write(partial(link, stays=stays, joins=joins))
+    await store.commit(link, stays=stays, joins=joins)
     both = await store.read(partial(people.find_sender, tenant="default", sender_key="discord:2"))
     assert both is not None
-    await store.write(lambda c: erasure.ask(c, both, Extent.EVERYTHING, 0, NOON, NOON, lambda *_: "mark"))
+    await store.commit(lambda c: erasure.ask(c, both, Extent.EVERYTHING, 0, NOON, NOON, lambda *_: "mark"))
     for wish in await store.read(erasure.pending):
         done = erasure.Progress.MORE
         while done is erasure.Progress.MORE:
-            done = await store.write(partial(erasure.erase, erasure=wish, now=NOON, own_tables=TABLES))
+            done = await store.commit(erasure.erase, erasure=wish, now=NOON, own_tables=TABLES)
         assert erasure.Progress.DONE is done
     for person in (stays, joins):
         left = await store.of("default").read(partial(of_person, user_id=person.user_id, own_tables=TABLES))
@@ -152,8 +152,8 @@ async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
         for who, provider in ((joins, "acme"), (joins, "zeta"), (stays, "zeta")):
             credentials.put(connection, "default", who.user_id, Connected(provider, "api", NOON), f"of {who.user_id}")
 
-    await store.write(of_joins)
-    held = await store.write(partial(link, stays=stays, joins=joins))
+    await store.commit(of_joins)
+    held = await store.commit(link, stays=stays, joins=joins)
     assert await store.read(lambda c: approvals.is_remembered(c, *both, "look"))
     for provider, owner in (("acme", joins), ("zeta", stays)):
         found = await store.read(lambda c, provider=provider: credentials.find(c, *both, provider))
@@ -162,11 +162,11 @@ async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
     assert ["acme", "zeta"] == [
         each.provider for each in await store.read(lambda c: credentials.list_connected(c, *both))
     ]
-    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
     assert ["zeta"] == [each.provider for each in await store.read(lambda c: credentials.list_connected(c, *both))]
     assert not await store.read(lambda c: approvals.is_remembered(c, *both, "look"))
-    await store.write(partial(link, stays=stays, joins=joins))
-    assert 1 == await store.write(lambda c: approvals.forget(c, *both, "look"))
+    await store.commit(link, stays=stays, joins=joins)
+    assert 1 == await store.commit(lambda c: approvals.forget(c, *both, "look"))
 
 
 async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_both(store: Store) -> None:
@@ -174,19 +174,19 @@ async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_
     stays, joins = await two_people(store)
 
     async def asked_of(person: Person, id_: str) -> Approval:
-        state = await store.write(lambda c: journal.open_session(c, "default", f"key {id_}", "steer", 1, NOON))
+        state = await store.commit(lambda c: journal.open_session(c, "default", f"key {id_}", "steer", 1, NOON))
         place = Address("telegram", "main", "1")
         turn = TurnRow(id_, "default", state.id, person.user_id, "chat", place, "1", NOON)
-        await store.write(lambda c: journal.begin_turn(c, turn))
+        await store.commit(lambda c: journal.begin_turn(c, turn))
         question = Approval(
             id=id_, tenant="default", turn_id=id_, user_id=person.user_id, call_key=f"{id_}/0/0", tool="look",
             fingerprint="f", may_remember=True, numbered=False, asked_at=NOON, until=NOON + timedelta(hours=1),
         )  # fmt: skip
-        await store.write(lambda c: approvals.ask(c, question))
+        await store.commit(lambda c: approvals.ask(c, question))
         return question
 
     await asked_of(joins, "before")
-    await store.write(partial(link, stays=stays, joins=joins))
+    await store.commit(link, stays=stays, joins=joins)
     first = await store.read(partial(approvals.by_id, id_="before"))
     assert first is not None and Consent.WITHDRAWN is first.state
     after = new_id()
@@ -202,13 +202,13 @@ async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_
 async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Store) -> None:
     """Merging is the person's own change: it outlives the link."""
     stays, joins = await two_people(store)
-    held = await store.write(partial(link, stays=stays, joins=joins))
+    held = await store.commit(link, stays=stays, joins=joins)
     who = Principal(stays.user_id, "default")
     found = await store.read(lambda c: practice_rows.all_skills(c, who, include_archived=False))
     assert [("guitar", 30), ("guitar", 30)] == [(skill.name, skill.total_minutes) for skill in found]
-    merged = await store.write(lambda tx: writer.merge_skills(Change(tx, who, "k", NOON), "guitar", "guitar"))
+    merged = await store.commit(lambda tx: writer.merge_skills(Change(tx, who, "k", NOON), "guitar", "guitar"))
     assert (1, 60) == (merged["sessions_moved"], merged["total_minutes"])
-    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
     for person, minutes in ((stays, {"guitar": 60}), (joins, {})):
         assert minutes == await store.read(partial(practised, user_id=person.user_id))
 
@@ -216,11 +216,11 @@ async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Sto
 async def test_what_is_logged_in_a_linked_users_skill_stays_with_it(store: Store) -> None:
     """No skill loses entries when the link ends."""
     stays, joins = await two_people(store)
-    await store.write(partial(log_practice, user_id=joins.user_id, skill="piano", length=20))
-    held = await store.write(partial(link, stays=stays, joins=joins))
+    await store.commit(log_practice, user_id=joins.user_id, skill="piano", length=20)
+    held = await store.commit(link, stays=stays, joins=joins)
     who = Principal(stays.user_id, "default")
-    await store.write(lambda tx: writer.log(Change(tx, who, "k", NOON), "piano", 5, NOON.date()))
-    await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+    await store.commit(lambda tx: writer.log(Change(tx, who, "k", NOON), "piano", 5, NOON.date()))
+    await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
     for person, minutes in ((stays, {"guitar": 30}), (joins, {"guitar": 30, "piano": 25})):
         assert minutes == await store.read(partial(practised, user_id=person.user_id))
 
@@ -232,13 +232,13 @@ async def test_of_two_plans_for_a_week_the_newer_holds(store: Store) -> None:
     for number, person in enumerate((stays, joins)):
         who, now = Principal(person.user_id, "default"), NOON + timedelta(hours=number)
         keep = partial(writer.save_plan, plan=WeeklyPlan(week, f"plan {number}"))
-        await store.write(lambda tx, who=who, now=now, keep=keep: keep(Change(tx, who, "k", now)))
+        await store.commit(lambda tx, who=who, now=now, keep=keep: keep(Change(tx, who, "k", now)))
     who = Principal(stays.user_id, "default")
-    held = await store.write(partial(link, stays=stays, joins=joins))
+    held = await store.commit(link, stays=stays, joins=joins)
     for expected in ("plan 1", "plan 0"):
         plan_now = await store.read(partial(practice_rows.plan_of, principal=who, week=week))
         assert (expected, [expected]) == (
             plan_now and plan_now.content,
             [each.content for each in await store.read(partial(practice_rows.plans, principal=who, limit=5))],
         )
-        await store.write(partial(linking.undo, link_id=held, by=stays.user_id, now=NOON))
+        await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)

@@ -22,7 +22,7 @@ async def test_a_request_lives_and_ends_alike(store: Store) -> None:
     asked = []
     for number in range(4):
         event = message(str(number), name="Añ\x00a\n", locale="es")
-        told = await store.write(partial(pairing.request, event=event, now=NOON + minutes(5 * number), places=3))
+        told = await store.commit(pairing.request, event=event, now=NOON + minutes(5 * number), places=3)
         assert isinstance(told, TellCode)
         asked.append(told.request.id)
     at = NOON + minutes(16)
@@ -30,9 +30,9 @@ async def test_a_request_lives_and_ends_alike(store: Store) -> None:
         partial(pairing.approve_code, key=KEY, typed=code_of(KEY, request_id), approver="cli", now=at)
         for request_id in (asked[0], asked[1], asked[1])
     ]
-    outcomes = [await store.write(job) for job in give]
+    outcomes = [await store.commit(job) for job in give]
     late = partial(pairing.approve_request, request_id=asked[2], approver="cli", now=NOON + minutes(70))
-    outcomes.append(await store.write(late))
+    outcomes.append(await store.commit(late))
     assert [Why.DISPLACED, "owner", Why.USED, Why.EXPIRED] == [
         one.why if isinstance(one, NotApproved) else one.person.role for one in outcomes
     ]
@@ -41,7 +41,7 @@ async def test_a_request_lives_and_ends_alike(store: Store) -> None:
 async def test_a_lock_is_counted_alike(store: Store) -> None:
     """From rows, by one approver and by all."""
     guess = partial(pairing.approve_code, key=KEY, typed="22222222", approver="cli", now=NOON)
-    outcomes = [await store.write(guess) for _ in range(6)]
+    outcomes = [await store.commit(guess) for _ in range(6)]
     assert [Why.WRONG] * 5 + [Why.LOCKED] == [one.why for one in outcomes if isinstance(one, NotApproved)]
 
 
@@ -50,7 +50,7 @@ async def test_enrolling_twice_makes_one_user(store: Store) -> None:
     by_policy = Newcomer("default", "slack:T1:U2", "slack:main", "Ana", "member", BY_POLICY)
     by_word = Newcomer("default", "slack:T1:U2", "slack:main", "Ana", "owner", "cli")
     seen = [
-        await store.write(partial(people.enrol, newcomer=newcomer, now=NOON))
+        await store.commit(people.enrol, newcomer=newcomer, now=NOON)
         for newcomer in (by_policy, by_policy, by_word, by_policy)
     ]
     assert 1 == len({person.user_id for person in seen})
@@ -60,31 +60,31 @@ async def test_enrolling_twice_makes_one_user(store: Store) -> None:
 
 async def test_a_block_denies_what_is_pending(store: Store) -> None:
     """And stays when the person asks again."""
-    told = await store.write(partial(pairing.request, event=message("7"), now=NOON))
+    told = await store.commit(pairing.request, event=message("7"), now=NOON)
     assert isinstance(told, TellCode)
     block = partial(pairing.block, tenant="default", sender_key="telegram:7", name="Ben", by="cli", now=NOON)
-    assert "blocked" == (await store.write(block)).role
+    assert "blocked" == (await store.commit(block)).role
     approve = partial(pairing.approve_request, request_id=told.request.id, approver="cli", now=NOON)
-    assert not isinstance(await store.write(approve), Approved)
+    assert not isinstance(await store.commit(approve), Approved)
 
 
 async def test_two_users_are_one_and_two_again_alike(store: Store) -> None:
     """Each has what was logged under their own user id, on every engine."""
-    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
+    await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
     both = []
     for sender, skills in (("telegram:1", ("guitar",)), ("slack:T1:2", ("guitar", "piano"))):
         newcomer = Newcomer("default", sender, f"{sender.partition(':')[0]}:main", "Ana", "member", "cli")
-        person = await store.write(partial(people.enrol, newcomer=newcomer, now=NOON))
+        person = await store.commit(people.enrol, newcomer=newcomer, now=NOON)
         both.append(person)
         for skill in skills:
             logged = partial(log_practice, user_id=person.user_id, skill=skill, length=30)
-            await store.write(logged)
+            await store.commit(logged)
     stays, joins = both
-    held = await store.write(partial(link, stays=stays, joins=joins))
+    held = await store.commit(link, stays=stays, joins=joins)
     assert {"guitar": 60, "piano": 30} == await store.read(partial(practised, user_id=stays.user_id))
-    await store.write(partial(log_practice, user_id=stays.user_id, skill="piano", length=5))
+    await store.commit(log_practice, user_id=stays.user_id, skill="piano", length=5)
     undo = partial(linking.undo, link_id=held, by=stays.user_id, now=NOON)
-    assert isinstance(await store.write(undo), Linked)
+    assert isinstance(await store.commit(undo), Linked)
     for person, expected in ((stays, {"guitar": 30, "piano": 5}), (joins, {"guitar": 30, "piano": 30})):
         assert expected == await store.read(partial(practised, user_id=person.user_id))
     assert both == await store.read(people.everybody)
@@ -93,10 +93,10 @@ async def test_two_users_are_one_and_two_again_alike(store: Store) -> None:
 async def test_groups_are_kept_alike(store: Store) -> None:
     """Made once, changed as often as it is said."""
     where = Address("telegram", "main", "-100")
-    found = [await store.write(partial(groups.find, tenant="default", where=where)) for _ in range(2)]
+    found = [await store.commit(groups.find, tenant="default", where=where) for _ in range(2)]
     assert found[0] == found[1]
     changed = replace(found[0], allowed=True, every_message=True, context=3)
-    saved = [await store.write(partial(groups.GROUPS.save, row=changed)) for _ in range(2)]
+    saved = [await store.commit(groups.GROUPS.save, row=changed) for _ in range(2)]
     assert [True, True] == saved
     assert [changed] == await store.read(groups.GROUPS.find)
     assert changed == await store.read(partial(groups.GROUPS.get, id=changed.id))

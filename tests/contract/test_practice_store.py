@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -43,7 +42,7 @@ class Ledger:
         self.now += timedelta(seconds=1)
         used, now = key or f"turn/{self.keys}/0", self.now
         try:
-            return await self.store.write(lambda tx: run(Change(tx, who, used, now)))
+            return await self.store.commit(lambda tx: run(Change(tx, who, used, now)))
         except PracticeRefused as refused:
             return dict(refused.data or {})
 
@@ -55,8 +54,8 @@ class Ledger:
 @pytest.fixture
 async def ledger(store: Store) -> Ledger:
     """Three people, two of them in one tenant."""
-    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
-    await store.write(lambda connection: add_people(connection, ANA, BEA, ELSEWHERE))
+    await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
+    await store.commit(lambda connection: add_people(connection, ANA, BEA, ELSEWHERE))
     return Ledger(store)
 
 
@@ -109,7 +108,7 @@ class TestOnce:
             raise LookupError("the rest of the commit failed")
 
         with pytest.raises(LookupError):
-            await ledger.store.write(job)
+            await ledger.store.commit(job)
         assert {} == await totals(reader)
         assert 45 == (await ledger.log("Guitar", 45, key="turn/9/9"))["minutes"]
 
@@ -240,7 +239,7 @@ class TestEditing:
             with pytest.raises(PracticeRefused):
                 writer.edit_session(Change(connection, ANA, "k", NOW), None, 1441, skill="Piano")
 
-        await ledger.store.write(job)
+        await ledger.store.commit(job)
         assert {"Guitar": 30} == await totals(reader)
 
     async def test_an_undone_session_cannot_be_edited(self, ledger: Ledger):

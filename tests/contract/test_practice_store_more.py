@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
-from functools import partial
 from typing import Any
 
 import pytest
@@ -44,7 +43,7 @@ class World:
         """Make one change that an event of the inbox asked for; its result, or the data of its refusal."""
         self.asked += 1
         event = replace(message(), event_id=f"msg:{self.asked}", kind=kind)
-        row = await self.store.write(lambda c: inbox.admit(c, NewRow(event, who.user_id, KEY), now))
+        row = await self.store.commit(lambda c: inbox.admit(c, NewRow(event, who.user_id, KEY), now))
         try:
             return await self.apply(effect, f"inbox:{row}/0", who, now)
         except PracticeRefused as refused:
@@ -52,11 +51,11 @@ class World:
 
     async def apply(self, effect: LocalEffect, key: str, who: Principal = ANA, now: datetime = NOW) -> Any:
         """Make one change by this key."""
-        return await self.store.write(lambda tx: effect.run(Change(tx, who, key, now)))
+        return await self.store.commit(lambda tx: effect.run(Change(tx, who, key, now)))
 
     async def due(self, now: datetime) -> Sequence[DueEvent]:
         """What is taken now."""
-        return await self.store.write(lambda c: reminder_rows.take_due(c, now))
+        return await self.store.commit(lambda c: reminder_rows.take_due(c, now))
 
     async def next_at(self, now: datetime = NOW) -> datetime | None:
         """When something is to be taken."""
@@ -66,8 +65,8 @@ class World:
 @pytest.fixture
 async def world(store: Store) -> World:
     """Ana and Bea, who have done nothing yet."""
-    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
-    await store.write(lambda connection: add_people(connection, ANA, BEA))
+    await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
+    await store.commit(lambda connection: add_people(connection, ANA, BEA))
     return World(store)
 
 
@@ -110,7 +109,7 @@ class TestReminders:
     async def test_another_zone_moves_what_is_kept(self, world: World) -> None:
         """A person who travels is reminded by the clock on their wall."""
         await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""))
-        await world.store.write(lambda c: set_timezone(c, ANA.user_id, "America/Lima"))
+        await world.store.commit(lambda c: set_timezone(c, ANA.user_id, "America/Lima"))
         assert await world.next_at() == NOW
         assert [] == await world.due(NOW)
         assert await world.next_at() == SEVEN + timedelta(hours=5)

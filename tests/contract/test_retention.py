@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -54,7 +53,7 @@ class Kept:
         """Take an event in, of a known person unless it is refused."""
         user = None if outcome is Outcome.REFUSED else "u1"
         key = KEY if outcome is None else None
-        return await self.store.write(lambda c: inbox.admit(c, NewRow(event, user, key, outcome), at))
+        return await self.store.commit(lambda c: inbox.admit(c, NewRow(event, user, key, outcome), at))
 
     async def count(self, table: str) -> int:
         """How many rows there are."""
@@ -103,7 +102,7 @@ def sent(connection: Connection, at: datetime = NOON) -> None:
 async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) -> None:
     """The last one of a table stays: its number must never be another's."""
     for number in (1, 2):
-        await kept.store.write(lambda c, n=number: answered(c, n) and sent(c))
+        await kept.store.commit(lambda c, n=number: answered(c, n) and sent(c))
     before = {"blobs": 2, "inbox": 2, "outbox": 2, "turns": 2, "events": 4, "audit": 2}
     expected = dict(before)
     for days, gone in (
@@ -128,7 +127,7 @@ async def test_a_picture_goes_with_its_turn_and_one_of_no_turn_as_other_files_do
         journal.append(connection, turn, row + 10, [Steered(0, (item,))], NOON)
         sent(connection)
 
-    await kept.store.write(take_in)
+    await kept.store.commit(take_in)
     for days, left in ((6, 3), (8, 1), (29, 1)):
         await kept.sweep(days)
         assert left == await kept.count("blobs"), days
@@ -138,8 +137,8 @@ async def test_a_picture_goes_with_its_turn_and_one_of_no_turn_as_other_files_do
 
 async def test_a_picture_is_not_kept_as_long_as_its_conversation(kept: Kept) -> None:
     """A month, where the operator does not say otherwise."""
-    await kept.store.write(lambda c: answered(c, 1))
-    await kept.store.write(lambda c: c.execute(sa.text("UPDATE blobs SET turn_id = 't1'")) and None)
+    await kept.store.commit(lambda c: answered(c, 1))
+    await kept.store.commit(lambda c: c.execute(sa.text("UPDATE blobs SET turn_id = 't1'")) and None)
     for days, left in ((29.9, 1), (30.1, 0)):
         await kept.sweep(days)
         assert left == await kept.count("blobs"), days
@@ -152,10 +151,12 @@ def kept_in(connection: Connection) -> str:
 
 async def test_what_is_open_stays_however_old_it_is(kept: Kept) -> None:
     """A message that waits, a turn that runs, a part that was not sent and the file it carries."""
-    await kept.store.write(lambda c: answered(c, 1))
+    await kept.store.commit(lambda c: answered(c, 1))
     waiting = await kept.admit(said(2))
     await kept.admit(said(3))
-    await kept.store.write(lambda c: c.execute(sa.text("UPDATE turns SET end_reason = NULL, ended_at = NULL")) and None)
+    await kept.store.commit(
+        lambda c: c.execute(sa.text("UPDATE turns SET end_reason = NULL, ended_at = NULL")) and None
+    )
     await kept.sweep(10_000)
     assert [1, 1, 1, 2] == [await kept.count(table) for table in ("outbox", "blobs", "turns", "events")]
     assert waiting in [row.id for row in await kept.store.read(lambda c: inbox.waiting(c, 0, 10))]
@@ -164,7 +165,7 @@ async def test_what_is_open_stays_however_old_it_is(kept: Kept) -> None:
 async def test_zero_days_keep_for_ever(kept: Kept) -> None:
     """What is absent from the configuration has its default; 0 is no bound."""
     for number in (1, 2):
-        await kept.store.write(lambda c, n=number: answered(c, n) and sent(c))
+        await kept.store.commit(lambda c, n=number: answered(c, n) and sent(c))
     names = RetentionConfig.model_fields
     await kept.sweep(10_000, RetentionConfig.model_validate(dict.fromkeys(names, 0)))
     assert [2] * 4 == [await kept.count(table) for table in ("inbox", "outbox", "turns", "blobs")]
@@ -173,9 +174,7 @@ async def test_zero_days_keep_for_ever(kept: Kept) -> None:
 async def test_more_than_a_batch_goes_in_batches(kept: Kept) -> None:
     """All of it, in commits that hold the writer for a moment each."""
     for number in range(450):
-        await kept.store.write(
-            lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON), lasting=False
-        )
+        await kept.store.try_commit(lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON))
     await kept.sweep(8)
     assert 1 == await kept.count("inbox")
 
@@ -205,7 +204,7 @@ async def test_of_a_refused_message_only_the_key_is_kept(kept: Kept) -> None:
     await kept.admit(named, Outcome.REFUSED)
     row = await kept.admit(said(2, SECRET))
     assert row is not None
-    await kept.store.write(lambda c: inbox.settle(c, row, Outcome.REFUSED, NOON, "the input guard"))
+    await kept.store.commit(lambda c: inbox.settle(c, row, Outcome.REFUSED, NOON, "the input guard"))
     assert ["", ""] == await kept.payloads()
     assert await kept.admit(named, Outcome.REFUSED) is None
 
@@ -222,9 +221,7 @@ async def test_of_a_chats_talk_the_last_thirty_are_kept(kept: Kept) -> None:
     ]
     for number in range(105):
         bad = Rejected(f"bad:{number}", f"raw {number}", "why")
-        await kept.store.write(
-            lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON), lasting=False
-        )
+        await kept.store.try_commit(lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON))
     raw = [text for text in await kept.payloads() if text.startswith("raw")]
     assert [f"raw {number}" for number in range(5, 105)] == raw
 
@@ -234,7 +231,7 @@ async def test_routes_of_old_rows_go_with_them(kept: Kept) -> None:
     for number in (1, 2):
         row = await kept.admit(said(number), Outcome.REFUSED)
         assert row is not None
-        await kept.store.write(partial(reply_routes.add_route, tenant="default", inbox_id=row, route=ROUTE))
+        await kept.store.commit(reply_routes.add_route, tenant="default", inbox_id=row, route=ROUTE)
     await kept.sweep(8)
     assert [1, 1] == [await kept.count(table) for table in ("inbox", "reply_routes")]
 
@@ -244,7 +241,7 @@ async def test_a_sqlite_file_gets_shorter(tmp_path: Path) -> None:
     store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
     kept = Kept(store)
     for number in range(30):
-        await store.write(lambda c, n=number: outbox.put_file(c, "default", f"b{n}", bytes(100_000), NOON))
+        await store.commit(lambda c, n=number: outbox.put_file(c, "default", f"b{n}", bytes(100_000), NOON))
     await store.aclose()
     before = (tmp_path / "home" / "tenk.db").stat().st_size
     store = kept.store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
@@ -275,7 +272,7 @@ async def fill(kept: Kept) -> None:
         assert waits is not None
         reply_routes.add_route(connection, "default", waits, ROUTE)
 
-    await kept.store.write(job)
+    await kept.store.commit(job)
 
 
 async def left(kept: Kept) -> dict[str, int]:

@@ -37,7 +37,7 @@ async def test_plain_rows_of_before_are_sealed_by_the_first_start(case: StoreCas
     """More than one commit takes; a second start finds nothing to do."""
     store = await case.open()
     for number in range(AT_ONCE + 1):
-        await store.write(lambda c, n=number: inbox.admit(c, NewRow(invoked(n), "u1", "k"), NOON))
+        await store.commit(lambda c, n=number: inbox.admit(c, NewRow(invoked(n), "u1", "k"), NOON))
     first = KeyRotation(store, tmp_path)
     assert (AT_ONCE + 1, 0) == await first.reseal()
     assert (0, 0) == await first.reseal()
@@ -49,7 +49,7 @@ async def test_plain_rows_of_before_are_sealed_by_the_first_start(case: StoreCas
 async def test_a_rotation_brings_all_under_a_new_key(case: StoreCase, tmp_path: Path) -> None:
     """The old key is gone from the file, the new one opens; keys of the configuration are the operator's to change."""
     store = await case.open()
-    await store.write(lambda c: inbox.admit(c, NewRow(invoked(1), "u1", "k"), NOON))
+    await store.commit(lambda c: inbox.admit(c, NewRow(invoked(1), "u1", "k"), NOON))
     rotation = KeyRotation(store, tmp_path)
     await rotation.reseal()
     (before,), old = await tokens(store), load_keys(tmp_path)

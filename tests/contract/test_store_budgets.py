@@ -40,7 +40,7 @@ async def used(store: Store, cap: Cap = USER) -> Spending:
 async def test_fifty_calls_at_once_stay_below_the_cap(store: Store) -> None:
     """Of fifty people's turns in one tenant as many are let in as fit; none of the others leaves a trace."""
     caps = [(replace(USER, key=f"p{number}"), TENANT) for number in range(50)]
-    jobs = [store.write(reserve(f"c{n}", Spending(400, 10), caps=both)) for n, both in enumerate(caps)]
+    jobs = [store.queue(reserve(f"c{n}", Spending(400, 10), caps=both)) for n, both in enumerate(caps)]
     await asyncio.wait(jobs)
     refused = [error for job in jobs if isinstance(error := job.exception(), CapReached)]
     assert (50, 38) == (len(jobs), len(refused))
@@ -53,14 +53,14 @@ async def test_fifty_calls_at_once_stay_below_the_cap(store: Store) -> None:
 async def test_what_is_settled_makes_room(store: Store) -> None:
     """What was set aside too much is free again; a repeated job changes nothing."""
     for _ in range(2):
-        await store.write(reserve("a", Spending(100, 1000)))
+        await store.commit(reserve("a", Spending(100, 1000)))
     with pytest.raises(CapReached) as reached:
-        await store.write(reserve("b", Spending(100, 1)))
+        await store.commit(reserve("b", Spending(100, 1)))
     assert ("user", "usd") == (reached.value.cap.scope, reached.value.limit)
     for _ in range(2):
-        await store.write(settle("a", Spending(30, 999)))
+        await store.commit(settle("a", Spending(30, 999)))
     assert Spending(30, 999) == await used(store) == await used(store, TENANT)
-    await store.write(reserve("b", Spending(100, 1)))
+    await store.commit(reserve("b", Spending(100, 1)))
     assert Spending(130, 1000) == await used(store)
 
 
@@ -70,12 +70,12 @@ async def test_a_day_of_the_same_date_in_another_zone_begins_with_nothing_used(s
     The next reset is left out, as it comes too soon.
     """
     east, later = replace(USER, resets_at=NOW + timedelta(hours=1)), NOW + timedelta(hours=2)
-    await store.write(reserve("a", Spending(100, 1000), caps=(east,)))
+    await store.commit(reserve("a", Spending(100, 1000), caps=(east,)))
     assert [east] == await store.read(partial(budgets.running, caps=[USER], now=NOW))
     west = replace(USER, resets_at=TOMORROW + timedelta(days=1))
     assert [west] == await store.read(partial(budgets.running, caps=[USER], now=later))
-    await store.write(partial(budgets.reserve, id_="b", caps=(west,), most=Spending(7, 8), now=later))
-    await store.write(settle("a", Spending(), caps=(east,)))
+    await store.commit(budgets.reserve, id_="b", caps=(west,), most=Spending(7, 8), now=later)
+    await store.commit(settle("a", Spending(), caps=(east,)))
     assert (Spending(), Spending(7, 8)) == (await used(store, east), await used(store, west))
 
 
@@ -87,16 +87,16 @@ async def test_a_change_of_zone_at_each_reset_does_not_bring_more_days(store: St
         there = replace(USER, day=(now - timedelta(hours=12)).date().isoformat(), resets_at=now + timedelta(hours=1))
         caps = await store.read(partial(budgets.running, caps=[there], now=now))
         with suppress(CapReached):
-            await store.write(partial(budgets.reserve, id_=f"{hour}", caps=caps, most=Spending(1, 1000), now=now))
+            await store.commit(budgets.reserve, id_=f"{hour}", caps=caps, most=Spending(1, 1000), now=now)
             days += 1
     assert 3 >= days
 
 
 async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
     """Its successor lets go of them; who settles one after that changes nothing."""
-    await store.write(reserve("a", Spending(100, 600)))
-    assert 1 == await store.write(budgets.forget_holds)
-    await store.write(settle("a", Spending()))
+    await store.commit(reserve("a", Spending(100, 600)))
+    assert 1 == await store.commit(budgets.forget_holds)
+    await store.commit(settle("a", Spending()))
     assert Spending(100, 600) == await used(store)
     assert 0 == await store.read(lambda c: c.execute(sa.select(sa.func.count()).select_from(budget_holds)).scalar_one())
 
@@ -104,20 +104,20 @@ async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
 async def test_each_cap_is_told_of_once_when_it_is_nearly_used(store: Store) -> None:
     """From 80 % on, of either limit; one of a turn never. The next day's is another."""
     turn = Cap("t", "turn", "t1", "", 790, None, None)
-    await store.write(reserve("a", Spending(10, 790), caps=(USER, TENANT, turn)))
+    await store.commit(reserve("a", Spending(10, 790), caps=(USER, TENANT, turn)))
     near = partial(budgets.nearly_used, now=NOW, percent=80)
     assert [] == await store.read(near)
-    await store.write(reserve("b", Spending(10, 10)))
+    await store.commit(reserve("b", Spending(10, 10)))
     (use,) = await store.read(near)
     assert (USER, Spending(20, 800), 80) == (use.cap, use.used, use.percent)
-    assert [True, False] == [await store.write(partial(budgets.mark_told, cap=USER)) for _ in range(2)]
+    assert [True, False] == [await store.commit(budgets.mark_told, cap=USER) for _ in range(2)]
     assert [] == await store.read(near)
     next_day = replace(USER, day="2026-03-05", resets_at=TOMORROW + timedelta(days=1))
-    await store.write(reserve("c", Spending(0, 990), caps=(next_day,)))
+    await store.commit(reserve("c", Spending(0, 990), caps=(next_day,)))
     assert [next_day] == [use.cap for use in await store.read(near)]
     in_use = await store.read(partial(budgets.in_use, now=NOW, limit=9))
     assert [next_day, USER, TENANT] == [use.cap for use in in_use]
-    assert 4 == await store.write(partial(retention.take_budgets, before=NOW + timedelta(seconds=1)))
+    assert 4 == await store.commit(retention.take_budgets, before=NOW + timedelta(seconds=1))
 
 
 # ---------------------------------------------------------------- whatever comes in whatever order

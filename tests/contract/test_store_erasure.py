@@ -40,7 +40,7 @@ async def test_everything_of_one_goes_and_the_other_stays(store: Store) -> None:
 
     told = sa.select(audit.c.detail).where(audit.c.action == "person_forgotten").order_by(audit.c.id.desc()).limit(1)
     left = ["forgotten", "forgotten", "telegram:43", "telegram:43", "turn3", "everything"]
-    assert left == await store.write(story)
+    assert left == await store.commit(story)
 
 
 async def test_another_tenants_rows_of_the_same_sender_stay(store: Store) -> None:
@@ -60,7 +60,7 @@ async def test_another_tenants_rows_of_the_same_sender_stay(store: Store) -> Non
         assert ana is not None
         erasure.ask(connection, ana, Extent.EVERYTHING, 10, NOON, NOON, mark)
 
-    await store.write(story)
+    await store.commit(story)
     await Eraser(store, erasure.erase, lambda *_: None, lambda: NOON).look()
     assert [] == await store.read(erasure.pending)
     of_acme = sa.select(inbox.c.payload, inbox.c.session_key, inbox.c.sender).where(inbox.c.tenant_id == "acme")

@@ -29,29 +29,29 @@ class TestOutages:
 
     async def test_an_outage_is_told_and_ends_without_a_restart(self, case: StoreCase, store: Store) -> None:
         """A queued job fails with StoreUnavailable and health is red; after the outage everything holds again."""
-        await store.write(note("before"))
+        await store.commit(note("before"))
         with case.outage():
             with pytest.raises(StoreUnavailable):
-                await store.write(note("refused"), lasting=False)
+                await store.try_commit(note("refused"))
             assert not store.healthy
-        await store.write(note("after"))
+        await store.commit(note("after"))
         assert store.healthy
         assert ["before", "after"] == await store.read(subjects)
 
     async def test_a_hot_statement_is_the_first_behind_an_outage(self, case: StoreCase, store: Store) -> None:
         """What goes straight to the driver finds the connection closed: that is the outage, and not the job's error."""
-        epoch = await store.write(partial(journal.take_all_shards, owner="me"))
+        epoch = await store.commit(journal.take_all_shards, owner="me")
         hold = partial(journal.check_fence, fence=Fence(3, epoch))
-        await store.write(hold)
+        await store.commit(hold)
         with case.outage():
             pass
         async with asyncio.timeout(30):
-            await store.write(hold)
+            await store.commit(hold)
             assert [] == await store.read(subjects, lasting=True)
 
     async def test_the_first_read_behind_an_outage_finds_what_there_is(self, case: StoreCase, store: Store) -> None:
         """Whoever it is for, and however many readers were left with a dead connection."""
-        await store.write(note("before"))
+        await store.commit(note("before"))
         async with asyncio.TaskGroup() as tasks:
             for _ in range(READERS):
                 tasks.create_task(store.read(subjects))
@@ -67,13 +67,13 @@ class TestOutages:
             with case.outage():
                 asked = tasks.create_task(sink.cursor())
                 with pytest.raises(StoreUnavailable):
-                    await store.write(note("refused"), lasting=False)
+                    await store.try_commit(note("refused"))
         assert asked.result() is None
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
         """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""
         with case.outage():
-            writes = [store.write(note(str(n))) for n in range(20)]
+            writes = [store.queue(note(str(n))) for n in range(20)]
             with pytest.raises(StoreUnavailable):
                 await store.try_commit(note("refused"))
         numbers = [await written for written in writes]
@@ -83,9 +83,9 @@ class TestOutages:
     async def test_a_store_that_is_down_closes_and_tells_who_waits(self, case: StoreCase, store: Store) -> None:
         """A stop during an outage ends: jobs are tried once more, then told; nobody hangs."""
         with case.outage():
-            waiting = asyncio.ensure_future(store.write(note("lost")))  # noqa: TID251  awaited below
+            waiting = asyncio.ensure_future(store.commit(note("lost")))  # noqa: TID251  awaited below
             with pytest.raises(StoreUnavailable):
-                await store.write(note("refused"), lasting=False)
+                await store.try_commit(note("refused"))
             await store.aclose()
             with pytest.raises(StoreUnavailable):
                 await waiting
@@ -101,17 +101,17 @@ class TestDeletedFile:
         """Health is red meanwhile, a new file is left alone, and a write that waits holds as soon as it is back."""
         path, aside = tmp_path / name, tmp_path / "aside"
         store = await SqliteCase(tmp_path / "tenk.db").open()
-        await store.write(note("before"))
+        await store.commit(note("before"))
         path.rename(aside)
         if replaced:
             path.write_bytes(b"")
         for _ in range(2):
             with pytest.raises(StoreUnavailable, match="deleted or replaced"):
-                await store.write(note("refused"), lasting=False)
+                await store.try_commit(note("refused"))
         assert not store.healthy
         assert replaced == path.exists()
         aside.replace(path)
-        await store.write(note("after"))
+        await store.commit(note("after"))
         assert store.healthy
         assert {"before", "after"} <= set(await store.read(subjects))
         await store.aclose()
@@ -128,12 +128,12 @@ class TestFullDisk:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
 
-        await store.write(note("before"))
-        await store.write(no_more_pages)  # until the connection is opened anew, which the outage does
+        await store.commit(note("before"))
+        await store.commit(no_more_pages)  # until the connection is opened anew, which the outage does
         with pytest.raises(StoreUnavailable, match="full"):
-            await store.write(note("x" * 100_000), lasting=False)
+            await store.try_commit(note("x" * 100_000))
         assert not store.healthy
-        await store.write(note("after"))
+        await store.commit(note("after"))
         assert store.healthy
         assert ["before", "after"] == await store.read(subjects)
         await store.aclose()

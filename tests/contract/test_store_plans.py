@@ -111,8 +111,8 @@ async def asked_by_a_message(url: str) -> list[Asked]:
     store = await Store.open(url)
     kept = RetentionConfig.model_validate(dict.fromkeys(RetentionConfig.model_fields, 36_500))
     with watched() as asked:
-        await store.write(lambda connection: answered(connection, NEW))
-        await store.write(sent)
+        await store.commit(lambda connection: answered(connection, NEW))
+        await store.commit(sent)
         await store.read(lambda connection: journal.next_seq(connection, LONG_TALK))
         await sweep(store, kept, NOON, at_once)
     await store.aclose()
@@ -171,7 +171,7 @@ def rows_of(plan: dict[str, Any]) -> Iterator[int]:
 async def test_no_start_message_or_sweep_reads_a_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
     """Every statement over inbox, outbox, events and turns goes through a few rows of them all, on both engines."""
     store = await case.open()
-    await store.write(lambda connection: fill(connection, settled))
+    await store.commit(lambda connection: fill(connection, settled))
     await store.aclose()
     by_a_life, by_a_message = await asked_by_a_life(tmp_path, case.url), await asked_by_a_message(case.url)
     asked = by_a_life + by_a_message

@@ -22,15 +22,15 @@ class TestReads:
     async def test_a_read_sees_what_was_committed(self, store: Store) -> None:
         """Whoever was told of a commit finds it."""
         for n in range(20):
-            await store.write(note(str(n)))
+            await store.commit(note(str(n)))
             assert n + 1 == len(await store.read(subjects))
 
     async def test_one_read_sees_one_moment(self, store: Store) -> None:
         """A commit between two queries of one read is not half seen."""
-        await store.write(note("early"))
+        await store.commit(note("early"))
 
         async def write_late() -> None:
-            await store.write(note("late"))
+            await store.commit(note("late"))
 
         loop = asyncio.get_running_loop()
 
@@ -48,10 +48,10 @@ class TestReads:
 
     async def test_a_look_beside_the_writer_sees_what_is_committed(self, case: StoreCase, store: Store) -> None:
         """It takes no lock and cannot write, so that operators may look while a gateway runs, or hangs."""
-        await store.write(note("early"))
+        await store.commit(note("early"))
         async with reading(case.url) as look:
             assert ["early"] == await look.read(subjects)
-            await store.write(note("late"))
+            await store.commit(note("late"))
             assert ["early", "late"] == await look.read(subjects)
             with pytest.raises(sa.exc.DBAPIError):
                 await look.read(note("never"))
@@ -65,7 +65,7 @@ class TestReads:
 
     async def test_more_reads_than_readers_wait_their_turn(self, store: Store) -> None:
         """A burst of reads is answered whole."""
-        await store.write(note("one"))
+        await store.commit(note("one"))
         async with asyncio.TaskGroup() as group:
             reads = [group.create_task(store.read(subjects)) for _ in range(50)]
         assert [["one"]] * 50 == [read.result() for read in reads]
@@ -74,7 +74,7 @@ class TestReads:
         """Also one that broke off in the middle of its rows, and whose error somebody keeps."""
         first = [str(number) for number in range(50)]
         for subject in first:
-            await store.write(note(subject))
+            await store.commit(note(subject))
 
         def unreadable(row: sa.Row[Any]) -> str:
             raise LookupError(row.subject)
@@ -88,13 +88,13 @@ class TestReads:
                 await store.read(broken)
             except LookupError as error:
                 kept.append(error)
-        await store.write(note("late"))
+        await store.commit(note("late"))
         for _ in kept:
             assert [*first, "late"] == await store.read(subjects)
 
     async def test_whoever_stops_waiting_for_a_read_leaves_nothing_open(self, store: Store) -> None:
         """A cancelled read gives its connection back whole; no reader is lost by it."""
-        await store.write(note("one"))
+        await store.commit(note("one"))
         for pause in [0.0] * 20 + [0.0005] * 20:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -104,7 +104,7 @@ class TestReads:
     async def test_a_store_opened_again_has_everything(self, case: StoreCase) -> None:
         """What was acknowledged is there after the end of the process that wrote it; 256 shards wait for owners."""
         store = await case.open()
-        await store.write(note("kept"))
+        await store.commit(note("kept"))
         await store.aclose()
         store = await case.open()
         assert ["kept"] == await store.read(subjects)
@@ -128,7 +128,7 @@ class TestValues:
     async def test_an_instant_comes_back_to_the_microsecond(self, store: Store, moment: datetime) -> None:
         """Aware, in UTC, exact; and comparable in SQL."""
         row = {"tenant_id": "t", "channel": "c", "account": "a", "last_heard_at": moment}
-        await store.write(lambda c: c.execute(channel_accounts.insert(), row) and None)
+        await store.commit(lambda c: c.execute(channel_accounts.insert(), row) and None)
         later = sa.select(channel_accounts.c.last_heard_at).where(
             channel_accounts.c.last_heard_at > moment - timedelta(microseconds=1)
         )
@@ -139,12 +139,12 @@ class TestValues:
     )
     async def test_text_comes_back_as_it_was(self, store: Store, text: str) -> None:
         """A90: nothing in a text is ever SQL, and no character is lost."""
-        await store.write(note(text))
+        await store.commit(note(text))
         assert [text] == await store.read(subjects)
 
     async def test_a_nul_in_a_text_is_kept_or_refused_but_never_cut(self, store: Store) -> None:
         """F40: PostgreSQL refuses NUL, so the edge takes it out; a job that has one fails alone, as its own error."""
-        good, nul = store.write(note("good"), lasting=False), store.write(note("a\0b"), lasting=False)
+        good, nul = store.queue(note("good")), store.queue(note("a\0b"))
         if store.dialect == "postgresql":
             with pytest.raises(sa.exc.DBAPIError):
                 await nul
@@ -155,7 +155,7 @@ class TestValues:
 
     async def test_a_lone_surrogate_fails_its_job_alone(self, store: Store) -> None:
         """F40, A91: neither database can hold it; the other jobs of the group do not notice."""
-        good, bad = store.write(note("good"), lasting=False), store.write(note("\ud800"), lasting=False)
+        good, bad = store.queue(note("good")), store.queue(note("\ud800"))
         with pytest.raises((UnicodeEncodeError, sa.exc.DBAPIError)):
             await bad
         await good

@@ -121,7 +121,7 @@ class TestSchema:
             )
         await engine.dispose()
         store = await Store.open(created)
-        await store.write(bring_up_coach)
+        await store.commit(bring_up_coach)
         await store.aclose()
         assert postgres.dump(created) == postgres.dump(migrated)
 
@@ -135,7 +135,7 @@ class TestSchema:
     ) -> None:
         """The version before goes on with it; the next try takes the rows along."""
         store = await case.open()
-        await store.write(note("Ana"))
+        await store.commit(note("Ana"))
         await store.aclose()
         killed = newer.run(tmp_path, case.url, "db", "upgrade", killed=True)
         assert -signal.SIGKILL == killed.returncode, killed.stderr
@@ -155,8 +155,8 @@ class TestSchema:
     ) -> None:
         """Older than the first release or newer than this version: no byte of a file changes."""
         store = await case.open()
-        await store.write(note("kept"))
-        await store.write(lambda c: c.execute(version.update().values(version_num=revision)) and None)
+        await store.commit(note("kept"))
+        await store.commit(lambda c: c.execute(version.update().values(version_num=revision)) and None)
         await store.aclose()
         before = content(case.url)
         for opening in (case.open, lambda: upgrade(case.url), lambda: looked_at(case.url)):
@@ -170,7 +170,7 @@ class TestSchema:
             opening = [group.create_task(Store.open(case.url)) for _ in range(3)]
         stores = [task.result() for task in opening]
         for n, store in enumerate(stores):
-            await store.write(note(str(n)))
+            await store.commit(note(str(n)))
         assert ["0", "1", "2"] == await stores[0].read(subjects)
         for store in stores:
             await store.aclose()
@@ -228,7 +228,7 @@ class TestOpening:
     async def test_file_and_directory_are_their_owners_only(self, tmp_path: Path) -> None:
         """A93: mode 0600 for the database with its log, 0700 for a directory we make."""
         store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
-        await store.write(note("one"))
+        await store.commit(note("one"))
         files = {path.name: oct(path.stat().st_mode & 0o777) for path in (tmp_path / "home").iterdir()}
         await store.aclose()
         assert {"tenk.db": "0o600", "tenk.db-wal": "0o600", "tenk.db-shm": "0o600"} == files
@@ -239,7 +239,7 @@ class TestOpening:
         path = tmp_path / "tenk.db"
         path.touch(0o644)
         store = await Store.open(f"sqlite:///{path}")
-        await store.write(note("one"))
+        await store.commit(note("one"))
         modes = [found.stat().st_mode & 0o777 for found in tmp_path.iterdir()]
         await store.aclose()
         assert [0o600] * 3 == modes

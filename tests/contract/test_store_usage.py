@@ -48,7 +48,7 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
         call_of(MIDNIGHT, tenant="other"),
         call_of(MIDNIGHT - timedelta(days=1, microseconds=1)),
     ):
-        await store.write(job)
+        await store.commit(job)
     since = MIDNIGHT - timedelta(hours=1)
     assert [
         UsageSum(date(2026, 11, 19), "ada", "m", 1, 10, 10, None, 1, unpriced=1),
@@ -61,9 +61,9 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
     days = [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_021, None)]
     assert days == await store.read(lambda c: usage_by_day(c, "t", since))
     for hours in (24, 25, 49, 49):  # of days that are over totals are kept; of none twice, and of none too soon
-        await store.write(lambda c, hours=hours: total_days(c, MIDNIGHT + timedelta(hours=hours)))
+        await store.commit(lambda c, hours=hours: total_days(c, MIDNIGHT + timedelta(hours=hours)))
         assert days == await store.read(lambda c: usage_by_day(c, "t", since))
-    await store.write(call_of(MIDNIGHT + timedelta(days=2)))
+    await store.commit(call_of(MIDNIGHT + timedelta(days=2)))
     later = await store.read(lambda c: usage_by_day(c, "t", MIDNIGHT))
     assert [days[1], (date(2026, 11, 22), 1, 20, None)] == later
 
@@ -71,9 +71,9 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
 async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:
     """Their sums are added to nobody's of the same day and model, day by day; the same again changes nothing."""
     for user in ("ada", "bob", "ada", "cat"):
-        await store.write(call_of(MIDNIGHT, user))
+        await store.commit(call_of(MIDNIGHT, user))
     for user in ("ada", "bob", "ada"):
-        await store.write(lambda c, user=user: give_to(c, user, "forgotten"))
+        await store.commit(lambda c, user=user: give_to(c, user, "forgotten"))
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
     assert [("cat", 1, 10), ("forgotten", 3, 30)] == [(row.user_id, row.calls, row.input_tokens) for row in sums]
     assert {"cat", "forgotten"} == await store.read(lambda c: {*c.execute(sa.select(usage.c.user_id)).scalars()})
@@ -82,8 +82,8 @@ async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:
 async def test_sums_go_with_the_days_they_are_of(store: Store) -> None:
     """What is kept of usage ends within a day: its calls go by the instant, its sums when the whole day is over."""
     for at in (MIDNIGHT - timedelta(days=1), MIDNIGHT, MIDNIGHT + timedelta(hours=20)):
-        await store.write(call_of(at))
-    assert 2 == await store.write(lambda c: take_usage(c, MIDNIGHT + timedelta(hours=19)))
+        await store.commit(call_of(at))
+    assert 2 == await store.commit(lambda c: take_usage(c, MIDNIGHT + timedelta(hours=19)))
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT - timedelta(days=9)))
     assert [(MIDNIGHT.date(), 2)] == [(row.day, row.calls) for row in sums]
 
@@ -91,7 +91,7 @@ async def test_sums_go_with_the_days_they_are_of(store: Store) -> None:
 async def test_one_person_sees_their_own(store: Store) -> None:
     """With a user id nobody else's calls are counted."""
     for user in ("ada", "bob"):
-        await store.write(call_of(MIDNIGHT, user))
+        await store.commit(call_of(MIDNIGHT, user))
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, user_id="bob"))
     assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1, unpriced=1)] == sums
 
@@ -102,7 +102,7 @@ async def test_a_response_counts_once_however_often_its_commit_is_repeated(store
     turn = TurnRow("turn", "t", "s", "ada", "chat", address, None, MIDNIGHT)
     for step in (0, 0, 1):
         response = ModelResponded(step, "hi", model="m", usage=Usage(10, 5))
-        await store.write(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
+        await store.commit(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
     (counted,) = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
     assert (2, 20, 10) == (counted.calls, counted.input_tokens, counted.output_tokens)
 
@@ -117,7 +117,7 @@ async def test_what_is_known_of_the_cost_is_summed_and_the_rest_is_counted(store
         ModelResponded(2, "hi", model="free", usage=Usage(10, 5, cost_microusd=0)),
     )
     for response in responses:
-        await store.write(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
+        await store.commit(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
     free, paid = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
     assert (0, 0) == (free.cost_microusd, free.unpriced)
     assert (3_000_000_007, 1, 1) == (paid.cost_microusd, paid.unpriced, paid.discarded)

@@ -65,7 +65,7 @@ async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         url = await server.create_owned()
     store = await Store.open(url)
     for tenant in ("acme", "bell"):
-        await store.of(tenant).write(lambda connection, tenant=tenant: add(tenant, tenant, connection))
+        await store.of(tenant).commit(lambda connection, tenant=tenant: add(tenant, tenant, connection))
     yield store
     await store.aclose()
 
@@ -74,8 +74,8 @@ async def test_what_is_asked_without_a_filter_is_answered_with_ones_own(shared: 
     """Reads and writes alike; the whole store sees both, and one part does not change the other's sight."""
     acme, bell = shared.of("acme"), shared.of("bell")
     assert (["acme"], ["bell"], ["acme", "bell"]) == tuple([await part.read(subjects) for part in (acme, bell, shared)])
-    assert 1 == await acme.write(lambda c: c.execute(sa.update(audit).values(detail="seen")).rowcount)
-    assert 1 == await bell.write(lambda c: c.execute(sa.delete(audit)).rowcount)
+    assert 1 == await acme.commit(lambda c: c.execute(sa.update(audit).values(detail="seen")).rowcount)
+    assert 1 == await bell.commit(lambda c: c.execute(sa.delete(audit)).rowcount)
     assert ["acme"] == await shared.read(subjects)
 
 
@@ -93,7 +93,7 @@ async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -
             approve_code(connection, b"k" * 32, "wrong", f"somebody {number}", NOON)
         return locked_until(connection, TicketKind.PAIRING, "another", NOON)
 
-    assert await shared.of("a").write(guess) is not None
+    assert await shared.of("a").commit(guess) is not None
     assert (
         await shared.of("b").read(lambda connection: locked_until(connection, TicketKind.PAIRING, "another", NOON))
         is None
@@ -131,13 +131,13 @@ async def test_hot_statements_have_it(shared: Store) -> None:
         return [row[0] for row in found.rows(connection, {"b_action": "noted"})]
 
     for part, expected in (("acme", ["acme"]), (None, ["acme", "bell"]), ("bell", ["bell"]), ("nobody", [])):
-        assert expected == await shared.of(part).write(ask)
+        assert expected == await shared.of(part).commit(ask)
 
 
 async def test_jobs_of_one_commit_see_each_their_own(shared: Store) -> None:
     """A group is one transaction: what one job sees is not what the next one does."""
     parts = (shared.of("acme"), shared, shared.of("bell"), shared.of("bell"), shared.of("acme"))
-    begun = [part.write(subjects) for part in parts]
+    begun = [part.queue(subjects) for part in parts]
     assert [["acme"], ["acme", "bell"], ["bell"], ["bell"], ["acme"]] == [await answer for answer in begun]
 
 
@@ -151,10 +151,10 @@ async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> 
         }  # fmt: skip
         return int(connection.execute(inbox.insert().returning(inbox.c.id), values).scalar_one())
 
-    id_ = await shared.of("bell").write(admit)
+    id_ = await shared.of("bell").commit(admit)
     settle = lambda connection: rows.settle(connection, id_, rows.Outcome.CLEARED, NOON)  # noqa: E731  asked twice
-    assert not await shared.of("acme").write(settle)
-    assert await shared.of("bell").write(settle)
+    assert not await shared.of("acme").commit(settle)
+    assert await shared.of("bell").commit(settle)
 
 
 async def test_behind_it_stand_policies_which_raw_sql_does_not_pass(postgres: PostgresServer) -> None:
@@ -163,9 +163,9 @@ async def test_behind_it_stand_policies_which_raw_sql_does_not_pass(postgres: Po
     """
     url = await postgres.create_owned()
     store = await Store.open(url)
-    await store.write(lambda connection: bring_up(connection, "coach", PRACTICE_TABLES))
+    await store.commit(lambda connection: bring_up(connection, "coach", PRACTICE_TABLES))
     for tenant in ("acme", "bell"):
-        await store.write(lambda connection, tenant=tenant: add(tenant, tenant, connection))
+        await store.commit(lambda connection, tenant=tenant: add(tenant, tenant, connection))
     await store.aclose()
     connection = await asyncpg.connect(url)
     count = "SELECT count(*) FROM audit"

@@ -42,7 +42,7 @@ def said(number: int, text: str = "hello", **more: object) -> InboundMessage:
 
 async def admitted(store: Store, event: InboundMessage, key: str = KEY) -> InboxRow:
     """A row of a known person that waits."""
-    id_ = await store.write(lambda c: inbox.admit(c, NewRow(event, "u1", key), NOON))
+    id_ = await store.commit(lambda c: inbox.admit(c, NewRow(event, "u1", key), NOON))
     assert id_ is not None
     return InboxRow(id_, event.tenant, key, "u1", event, NOON)
 
@@ -54,10 +54,10 @@ async def test_an_event_is_admitted_once(store: Store) -> None:
     """The same event id within an account is the same event; what was read comes back as it was."""
     event = said(1, "Añ😀\n\x00", attachments=(Attachment(AttachmentKind.PHOTO, "h", name="x"),))
     row = await admitted(store, event)
-    again = await store.write(lambda c: inbox.admit(c, NewRow(event, "u1", KEY), NOON))
+    again = await store.commit(lambda c: inbox.admit(c, NewRow(event, "u1", KEY), NOON))
     assert again is None
     elsewhere = replace(event, address=replace(event.address, account="other"))
-    assert await store.write(lambda c: inbox.admit(c, NewRow(elsewhere, "u1", "other"), NOON))
+    assert await store.commit(lambda c: inbox.admit(c, NewRow(elsewhere, "u1", "other"), NOON))
     assert [row] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
     assert 2 == await store.read(inbox.open_count)
 
@@ -65,21 +65,21 @@ async def test_an_event_is_admitted_once(store: Store) -> None:
 async def test_a_lone_surrogate_is_refused_and_hurts_nobody(store: Store) -> None:
     """F40: intake puts it aside by the error's kind; a job beside it holds."""
     with pytest.raises(VALUE_REFUSED):
-        await store.write(lambda c: inbox.admit(c, NewRow(said(1, "\ud800"), "u1", KEY), NOON))
+        await store.commit(lambda c: inbox.admit(c, NewRow(said(1, "\ud800"), "u1", KEY), NOON))
     await admitted(store, said(2))
 
 
 async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
     """NUL, surrogates and lengths no column has."""
     bad = Rejected("e" * 900, "raw \x00 \ud800" + "x" * 20_000, "why \x00")
-    await store.write(lambda c: inbox.quarantine(c, "default", "telegram", "main", bad, NOON))
+    await store.commit(lambda c: inbox.quarantine(c, "default", "telegram", "main", bad, NOON))
     assert 0 == await store.read(inbox.open_count)
 
 
 async def test_the_cursor_of_an_account_moves(store: Store) -> None:
     """The first move makes it, the second changes it, another account has its own."""
     for value in ("1", "2"):
-        await store.write(lambda c, v=value: chats.move_cursor(c, "default", "telegram", "main", v, NOON))
+        await store.commit(lambda c, v=value: chats.move_cursor(c, "default", "telegram", "main", v, NOON))
     assert "2" == await store.read(lambda c: chats.cursor_of(c, "telegram", "main"))
     assert await store.read(lambda c: chats.cursor_of(c, "telegram", "other")) is None
 
@@ -87,13 +87,13 @@ async def test_the_cursor_of_an_account_moves(store: Store) -> None:
 async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     """Claiming again for the same turn is the same; another turn gets nothing; the first outcome stays."""
     first, second = [await admitted(store, said(number)) for number in (1, 2)]
-    claims = [await store.write(partial(inbox.claim, ids=[first.id], turn_id=turn)) for turn in ("t1", "t1", "t2")]
+    claims = [await store.commit(inbox.claim, ids=[first.id], turn_id=turn) for turn in ("t1", "t1", "t2")]
     assert [1, 1, 0] == claims
-    await store.write(partial(inbox.claim, ids=[second.id], turn_id="t1"))
+    await store.commit(inbox.claim, ids=[second.id], turn_id="t1")
     assert [first.id, second.id] == [id_ for id_, _ in await store.read(partial(inbox.rows_of_turn, turn_id="t1"))]
     assert [] == await store.read(lambda c: inbox.waiting(c, 0, 10))
-    await store.write(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
-    assert not await store.write(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
+    await store.commit(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
+    assert not await store.commit(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
     original = await store.read(lambda c: earlier.original_of(c, replace(first, id=99)))
     assert earlier.Original(first.id, "t1", "answered", NOON) == original
     merged = await store.read(lambda c: earlier.original_of(c, replace(second, id=99)))
@@ -126,12 +126,12 @@ async def test_each_job_of_a_group_sees_what_the_jobs_before_it_wrote(store: Sto
 async def test_clearing_takes_what_waits_before_a_row_of_one_person_or_of_all(store: Store) -> None:
     """What is claimed is recorded as stopped, what waits as cleared; what came later is not touched."""
     claimed, waiting, stop, later = [await admitted(store, said(number, f"m{number}")) for number in range(1, 5)]
-    await store.write(partial(inbox.claim, ids=[claimed.id], turn_id="t1"))
-    other = await store.write(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u2"))
+    await store.commit(inbox.claim, ids=[claimed.id], turn_id="t1")
+    other = await store.commit(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u2"))
     assert [] == other
-    cleared = await store.write(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u1"))
+    cleared = await store.commit(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u1"))
     assert [waiting] == cleared
-    assert 1 == await store.write(lambda c: inbox.clear_claimed(c, KEY, stop.id, NOON, "/stop"))
+    assert 1 == await store.commit(lambda c: inbox.clear_claimed(c, KEY, stop.id, NOON, "/stop"))
     assert await store.read(lambda c: inbox.is_settled(c, claimed.id))
     assert [stop, later] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
 
@@ -140,25 +140,25 @@ async def test_an_edit_takes_the_place_of_what_nobody_has_claimed(store: Store) 
     """After the claim it does not."""
     original = await admitted(store, said(1, "helo"))
     edit = await admitted(store, replace(said(1, "hello", edited=True), event_id="edit:1"))
-    assert await store.write(lambda c: earlier.replace(c, original.id, edit, NOON))
+    assert await store.commit(lambda c: earlier.replace(c, original.id, edit, NOON))
     assert ["hello"] == [
         row.event.text
         for row in await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
         if isinstance(row.event, InboundMessage)
     ]
-    await store.write(partial(inbox.claim, ids=[original.id], turn_id="t1"))
+    await store.commit(inbox.claim, ids=[original.id], turn_id="t1")
     second = await admitted(store, replace(said(1, "hallo", edited=True), event_id="edit:2"))
-    assert not await store.write(lambda c: earlier.replace(c, original.id, second, NOON))
+    assert not await store.commit(lambda c: earlier.replace(c, original.id, second, NOON))
 
 
 async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> None:
     """What changes a row afterwards."""
     row = await admitted(store, said(1, "/connect sk-secret"))
-    await store.write(lambda c: inbox.settle(c, row.id, Outcome.REFUSED, NOON))
-    await store.write(lambda c: inbox.reopen(c, row.id, row.event, "u1", KEY))
+    await store.commit(lambda c: inbox.settle(c, row.id, Outcome.REFUSED, NOON))
+    await store.commit(lambda c: inbox.reopen(c, row.id, row.event, "u1", KEY))
     assert [row] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
-    await store.write(lambda c: inbox.settle(c, row.id, Outcome.ANSWERED, NOON))
-    await store.write(lambda c: inbox.redact(c, row.id))
+    await store.commit(lambda c: inbox.settle(c, row.id, Outcome.ANSWERED, NOON))
+    await store.commit(lambda c: inbox.redact(c, row.id))
     held = await store.read(lambda c: c.execute(sa.text("SELECT payload FROM inbox")).scalar())
     assert "secret" not in held
 
@@ -173,7 +173,7 @@ def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t
 
 async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:
     """Commit parts."""
-    return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
+    return await store.commit(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
 
 
 async def open_rows(store: Store) -> list[OutboxRow]:
@@ -187,7 +187,7 @@ async def test_parts_come_back_as_they_were_put_and_once(store: Store) -> None:
     assert [PartState.SENDING, PartState.READY] == [row.state for row in rows]
     assert rows == await open_rows(store)
     assert rows == await put(store, part(0), part(1))
-    await store.write(lambda c: sends.record_sent(c, rows[0].id, "m1", NOON))
+    await store.commit(lambda c: sends.record_sent(c, rows[0].id, "m1", NOON))
     assert rows[1:] == await put(store, part(0), part(1))
 
 
@@ -201,9 +201,9 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
         sending, state=PartState.READY, maybe_duplicate=True, not_before=NOON + timedelta(microseconds=1),
         part=replace(sending.part, rendered=Rendered("plain")),
     )  # fmt: skip
-    await store.write(lambda c: sends.save(c, after, "cut", NOON))
+    await store.commit(lambda c: sends.save(c, after, "cut", NOON))
     assert [after] == await open_rows(store)
-    await store.write(lambda c: sends.record_sent(c, row.id, "m1", NOON))
+    await store.commit(lambda c: sends.record_sent(c, row.id, "m1", NOON))
     assert not await store.commit(sends.mark_sending, row.id, Action.SEND)
     assert [] == await open_rows(store)
     assert "m1" == await store.read(lambda c: sends.standing_id(c, part(0, 2)))
@@ -224,7 +224,7 @@ async def test_lanes_that_ask_at_once_are_read_in_one(store: Store) -> None:
     read = partial(outbox.open_parts_of, asked=asked)
     assert [[1], [0], []] == [[row.part.number for row in rows] for rows in (await store.read(read)).values()]
     spoil = sa.update(outbox_table).where(outbox_table.c.id == broken.id).values(action="shout")
-    await store.write(lambda c: c.execute(spoil).rowcount)
+    await store.commit(lambda c: c.execute(spoil).rowcount)
     found = await store.read(partial(outbox.open_parts_of, asked={lanes[1]: (0, 9), lanes[2]: (0, 9)}))
     assert [lanes[1]] == list(found)
 
@@ -232,7 +232,7 @@ async def test_lanes_that_ask_at_once_are_read_in_one(store: Store) -> None:
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
     """Those behind it, of that cause."""
     rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
-    assert 2 == await store.write(lambda c: sends.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
+    assert 2 == await store.commit(lambda c: sends.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
     assert [rows[0], rows[3]] == await open_rows(store)
 
 
@@ -241,16 +241,16 @@ async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     await put(store, part(0))
     assert [CHAT] == list(await store.read(outbox.open_lanes))
     for _ in range(2):
-        await store.write(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
+        await store.commit(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
     assert ([CHAT.lane], {}) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
-    assert [True, False] == [await store.write(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
+    assert [True, False] == [await store.commit(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
 async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> None:
     """Each part with its id once it was sent, with what it was told to say for good, and the number of what is next."""
     assert [] == await store.read(lambda c: sends.recovered_parts(c, "t1"))
     (row,) = await put(store, part(0, 0, Action.PLACEHOLDER))
-    await store.write(lambda c: sends.record_sent(c, row.id, "m7", NOON))
+    await store.commit(lambda c: sends.record_sent(c, row.id, "m7", NOON))
     edit, _ = await put(store, part(0, 1, Action.EDIT), part(1, 0, Action.PLACEHOLDER))
     found = await store.read(lambda c: sends.recovered_parts(c, "t1"))
     assert [sends.RecoveredPart(2, "m7", edit.part.rendered), sends.RecoveredPart(1, None, None)] == found
@@ -261,9 +261,9 @@ async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> Non
 
 async def begun(store: Store, turn_id: str = "t1", generation: int = 1) -> tuple[SessionState, TurnRow]:
     """A session with a turn that runs."""
-    state = await store.write(lambda c: journal.open_session(c, "default", KEY, "steer", generation, NOON))
+    state = await store.commit(lambda c: journal.open_session(c, "default", KEY, "steer", generation, NOON))
     turn = TurnRow(turn_id, "default", state.id, "u1", "chat", replace(CHAT, thread="7"), "1", NOON)
-    await store.write(lambda c: journal.begin_turn(c, turn))
+    await store.commit(lambda c: journal.begin_turn(c, turn))
     return state, turn
 
 
@@ -271,10 +271,10 @@ async def test_a_session_is_begun_once_a_generation(store: Store) -> None:
     """The newest one lives; its mode is kept."""
     assert await store.read(lambda c: journal.load_session(c, "default", KEY, 10)) is None
     first, _ = await begun(store)
-    again = await store.write(lambda c: journal.open_session(c, "default", KEY, "steer", 1, NOON))
+    again = await store.commit(lambda c: journal.open_session(c, "default", KEY, "steer", 1, NOON))
     assert first.id == again.id
     second, _ = await begun(store, "t2", 2)
-    await store.write(lambda c: journal.set_mode(c, second.id, "followup"))
+    await store.commit(lambda c: journal.set_mode(c, second.id, "followup"))
     living = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert living is not None
     assert (second.id, 2, "followup", ()) == (living.id, living.generation, living.mode, living.events)
@@ -285,14 +285,14 @@ async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> 
     state, turn = await begun(store)
     events = [TurnStarted((UserItem("hi\x00", at="now"),)), ModelResponded(0, "hé😀", usage=Usage(3, 4))]
     for _ in range(2):
-        await store.write(lambda c: journal.append(c, turn, 0, events, NOON))
+        await store.commit(lambda c: journal.append(c, turn, 0, events, NOON))
     assert tuple(events) == await store.read(lambda c: journal.events_of_turn(c, "t1"))
     assert 2 == await store.read(lambda c: journal.next_seq(c, state.id))
     running = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert running is not None and (2, ()) == (running.next_seq, running.events)
-    await store.write(lambda c: journal.append(c, turn, 2, [TurnEnded(EndReason.COMPLETED, "hé😀")], NOON))
+    await store.commit(lambda c: journal.append(c, turn, 2, [TurnEnded(EndReason.COMPLETED, "hé😀")], NOON))
     for _ in range(2):
-        await store.write(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON))
+        await store.commit(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON))
     ended = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
     assert ended is not None and 2 == len(fold(ended.events))
     cut = await store.read(lambda c: journal.load_session(c, "default", KEY, 2))
@@ -304,11 +304,11 @@ async def test_a_turn_that_waited_stands_where_it_ended(store: Store) -> None:
     _, waited = await begun(store, "t1")
     _, other = await begun(store, "t2")
     ended = TurnEnded(EndReason.COMPLETED, "so")
-    await store.write(lambda c: journal.append(c, waited, 0, [TurnStarted(())], NOON))
-    await store.write(lambda c: journal.append(c, other, 1, [TurnStarted(()), ended], NOON))
-    await store.write(lambda c: journal.append(c, waited, 3, [ended], NOON))
+    await store.commit(lambda c: journal.append(c, waited, 0, [TurnStarted(())], NOON))
+    await store.commit(lambda c: journal.append(c, other, 1, [TurnStarted(()), ended], NOON))
+    await store.commit(lambda c: journal.append(c, waited, 3, [ended], NOON))
     for id_ in ("t1", "t2"):
-        await store.write(partial(journal.end_turn, turn_id=id_, reason=EndReason.COMPLETED, now=NOON))
+        await store.commit(journal.end_turn, turn_id=id_, reason=EndReason.COMPLETED, now=NOON)
     for limit, ids in ((10, ["t2", "t1"]), (3, ["t2"])):
         state = await store.read(partial(journal.load_session, tenant="default", key=KEY, limit=limit))
         assert state is not None and ids == [turn.id for turn in state.past]
@@ -323,8 +323,8 @@ async def test_a_result_that_is_rewritten_twice_reads_as_it_was_left(store: Stor
         ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"secret"}', is_cut=True),
         ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"-"}'),
     ]
-    await store.write(lambda c: journal.append(c, turn, 0, events[:3], NOON))
-    await store.write(lambda c: journal.append(c, turn, 3, events[3:], NOON))
+    await store.commit(lambda c: journal.append(c, turn, 0, events[:3], NOON))
+    await store.commit(lambda c: journal.append(c, turn, 3, events[3:], NOON))
     assert tuple(events) == await store.read(lambda c: journal.events_of_turn(c, "t1"))
     whole = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key="t1/0/0")
     assert '{"data":"-"}' == await store.read(whole)
@@ -334,7 +334,7 @@ async def test_open_turns_are_found_with_their_session(store: Store) -> None:
     _, turn = await begun(store)
     (found,) = await store.read(journal.open_turns)
     assert (turn, KEY) == (found.turn, found.session_key)
-    await store.write(lambda c: journal.end_turn(c, "t1", EndReason.STOPPED, NOON))
+    await store.commit(lambda c: journal.end_turn(c, "t1", EndReason.STOPPED, NOON))
     assert [] == await store.read(journal.open_turns)
 
 
@@ -342,8 +342,8 @@ async def test_a_result_is_found_by_its_call(store: Store) -> None:
     """One result a call, whatever is appended later."""
     _, turn = await begun(store)
     returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true}')
-    await store.write(lambda c: journal.append(c, turn, 0, [returned], NOON))
-    await store.write(lambda c: journal.append(c, turn, 1, [replace(returned, content="other")], NOON))
+    await store.commit(lambda c: journal.append(c, turn, 0, [returned], NOON))
+    await store.commit(lambda c: journal.append(c, turn, 1, [replace(returned, content="other")], NOON))
     assert [returned, None] == [await store.read(partial(journal.result_of, call_key=f"t1/0/{at}")) for at in range(2)]
 
 
@@ -351,7 +351,7 @@ async def test_a_whole_result_is_of_its_conversation_and_its_person(store: Store
     """A handle that somebody else's turn gave, or an earlier conversation, opens nothing."""
     _, turn = await begun(store)
     returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true,"data":"' + "x" * 9000 + '"}')
-    await store.write(lambda c: journal.append(c, turn, 0, [returned], NOON))
+    await store.commit(lambda c: journal.append(c, turn, 0, [returned], NOON))
 
     async def whole(session_id: str, user_id: str, key: str = "t1/0/0") -> str | None:
         return await store.read(lambda c: journal.whole_result(c, session_id, user_id, key))
@@ -365,9 +365,9 @@ async def test_a_whole_result_is_of_its_conversation_and_its_person(store: Store
 async def test_an_earlier_owner_is_fenced(store: Store) -> None:
     """F62: whoever took the shards last writes; the one before does not."""
     shard = journal.shard_of(KEY)
-    old = await store.write(partial(journal.take_all_shards, owner="a"))
-    await store.write(lambda c: journal.check_fence(c, Fence(shard, old)))
-    new = await store.write(partial(journal.take_all_shards, owner="b"))
+    old = await store.commit(journal.take_all_shards, owner="a")
+    await store.commit(lambda c: journal.check_fence(c, Fence(shard, old)))
+    new = await store.commit(journal.take_all_shards, owner="b")
     with pytest.raises(Fenced):
-        await store.write(lambda c: journal.check_fence(c, Fence(shard, old)))
-    await store.write(lambda c: journal.check_fence(c, Fence(shard, new)))
+        await store.commit(lambda c: journal.check_fence(c, Fence(shard, old)))
+    await store.commit(lambda c: journal.check_fence(c, Fence(shard, new)))

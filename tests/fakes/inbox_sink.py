@@ -50,7 +50,7 @@ class InboxSink:
             self.on_refusal()
             self._tell()
             raise NotPersisted
-        await self._store.write(partial(self._commit, events=events, rejected=rejected, cursor=cursor))
+        await self._store.commit(self._commit, events=events, rejected=rejected, cursor=cursor)
         self.committed = self.committed if cursor is None else cursor
         self._tell()
 

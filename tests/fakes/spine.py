@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -201,7 +200,7 @@ class Spine:
 
     async def stop(self) -> None:
         """End as told to, with whatever runs still undone."""
-        await self.store.write(partial(journal.let_go, epoch=self._epoch))
+        await self.store.commit(journal.let_go, epoch=self._epoch)
         await self.kill()
 
     async def kill(self) -> None:
@@ -227,9 +226,9 @@ class Spine:
 
     async def _live(self, begun: asyncio.Future[None]) -> None:
         async with Supervised(self.faults, self.rest) as tasks:
-            epoch = self._epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
+            epoch = self._epoch = await self.store.commit(journal.take_all_shards, owner="test")
             if self.practice:
-                await self.store.write(partial(bring_up, agent=AGENT, tables=PRACTICE_TABLES))
+                await self.store.commit(bring_up, agent=AGENT, tables=PRACTICE_TABLES)
             product, clock = self._product(), self.clock or (lambda: self.now)
             settings = Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings(), hooks=self.hooks)
             tenants: dict[str, OneTenant] = {}

@@ -33,7 +33,6 @@ ALLOWED = {
     "gateway/sessions/command_runner.py:CommandRunner._run",  # one command
     "gateway/sessions/turn_runner.py:TurnRunner.run",  # one turn
     "gateway/sessions/session.py:Session._claim_and_run",  # one turn that cannot begin
-    "gateway/store/writer.py:_Entry.succeed",  # what follows one writer job
     "gateway/store/writer.py:commit_group",  # one writer job
 }
 """`file:function`: each records what it caught, and tells someone."""

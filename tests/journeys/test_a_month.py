@@ -134,7 +134,7 @@ async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
         "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "locale": voice.locale,
         "timezone": voice.home, "week_start": 0, "created_at": begins,
     }  # fmt: skip
-    await store.write(lambda connection: connection.execute(users.insert().values(person)))
+    await store.commit(lambda connection: connection.execute(users.insert().values(person)))
     await spine.begin()
     assert COACH.schedule is not None
     look = partial(take_due, store, COACH.schedule, spine.bus, lambda: spine.now, lambda: spine.now)

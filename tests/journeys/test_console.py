@@ -189,7 +189,7 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             ben = next(user for user in await here.operator("users.list") if user["user"] != ana)
             await here.operator("users.role", {"who": ben["user"], "role": "owner"})
             await here.operator("users.role", {"who": ana, "role": "operator"})
-            await here.store.write(lambda c: people.set_locale(c, ana, "es"))  # as `/language` does
+            await here.store.commit(lambda c: people.set_locale(c, ana, "es"))  # as `/language` does
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="block", who=ben["user"])
             assert (403, True) == (status, "no cambiar nada" in page)
             await here.operator("users.role", {"who": ana, "role": "member"})

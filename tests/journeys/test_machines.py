@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +120,7 @@ async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Pa
         gone = await tables(all_, 1 - dead)
         assert ["0"] == [cells[0] for head, cells in gone.items() if head.startswith(f"{reader} is gone")]
         old = Member("0ld:1", "old", "0.0.1, schema 0001", "key")
-        await here.store.write(partial(leases.join, me=old, now=steady_now(), lease_s=600.0))
+        await here.store.commit(leases.join, me=old, now=steady_now(), lease_s=600.0)
         differ = (await all_.until(1 - dead, lambda said: "versions_differ" in said))["versions_differ"]
         assert differ.startswith("old/0ld:1 runs 0.0.1, schema 0001; ")
 

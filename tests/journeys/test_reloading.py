@@ -122,7 +122,7 @@ async def test_an_agent_that_only_a_reload_brings_is_on_time(
         at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
         here.sim.say(1, f"/remind {at} guitar", bot=BELL)
         await here.until(lambda: any("remind you" in text for text in bells_texts(here, 1)), "the reminder's promise")
-        await here.store.write(lambda connection: connection.exec_driver_sql(DUE))
+        await here.store.commit(lambda connection: connection.exec_driver_sql(DUE))
         await here.until(
             lambda: any("guitar" in text and "⏰" in text for text in bells_texts(here, 1)), "the reminder"
         )

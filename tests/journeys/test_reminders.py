@@ -16,7 +16,7 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
         at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
         here.sim.say(1, f"/remind {at} guitar")
         await here.told(1, "I will remind you at")
-        await here.store.write(lambda connection: connection.exec_driver_sql(DUE))
+        await here.store.commit(lambda connection: connection.exec_driver_sql(DUE))
         await here.told(1, f"⏰ {at}: guitar.")
         await here.settled()
         assert [{"kind": "system", "outcome": "answered"}] == await here.rows(
@@ -26,7 +26,7 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
         day = (await here.rows("SELECT date('now', '+2 days') AS day"))[0]["day"]
         here.sim.say(1, f"/remind {day} {at} concert")
         await here.told(1, f"at {at} (concert)")
-        await here.store.write(lambda connection: connection.exec_driver_sql(MISSED))
+        await here.store.commit(lambda connection: connection.exec_driver_sql(MISSED))
         await here.told(1, "I missed it: I was to remind you")
         assert [] == await here.rows("SELECT id FROM reminders WHERE day IS NOT NULL")
 

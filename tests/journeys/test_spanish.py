@@ -22,7 +22,7 @@ GUARDED = '[guard]\nmode = "block"\n'
 
 async def a_command_breaks(here: House) -> None:
     """Its table is gone."""
-    await here.store.write(lambda connection: connection.execute(sa.text("ALTER TABLE skills RENAME TO no_skills")))
+    await here.store.commit(lambda connection: connection.execute(sa.text("ALTER TABLE skills RENAME TO no_skills")))
     here.sim.say(ANA, "/log 45m guitarra")
 
 

@@ -110,12 +110,12 @@ async def fail(disk: FailingDisk, path: Path, n: int, *, lasting: bool) -> Repor
     """Write rows while the n-th operation fails, repair the disk, and look."""
     await upgrade(f"sqlite:///{path}")  # and checkpoint: the operations counted below are those of our rows
     store = await opened(path)
-    await store.write(checkpoint_often)
+    await store.commit(checkpoint_often)
     disk.arm(n, lasting=lasting)
     acknowledged, told = [], 0
     for row in range(ROWS):
         try:
-            await store.write(admit(str(row)), lasting=False)
+            await store.try_commit(admit(str(row)))
         except StoreUnavailable:
             told += 1
             if told == ENOUGH_TOLD:
@@ -124,7 +124,7 @@ async def fail(disk: FailingDisk, path: Path, n: int, *, lasting: bool) -> Repor
             acknowledged.append(str(row))
     disk.repair()
     began = time.monotonic()
-    await store.write(admit("after the repair"))
+    await store.commit(admit("after the repair"))
     recovery_s, healthy = time.monotonic() - began, store.healthy
     await store.aclose()
     kept, integrity = look(path)
@@ -145,7 +145,7 @@ async def fail_creation(disk: FailingDisk, path: Path, n: int, *, lasting: bool)
     disk.repair()
     began = time.monotonic()
     store = await opened(path)
-    await store.write(admit("after the repair"))
+    await store.commit(admit("after the repair"))
     recovery_s, healthy = time.monotonic() - began, store.healthy
     await store.aclose()
     kept, integrity = look(path)

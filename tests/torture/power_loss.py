@@ -88,7 +88,7 @@ async def write_until_the_power_goes(path: Path, synchronous: str) -> None:
 
     async def producer() -> None:
         for number in numbers:
-            await store.write(note(str(number)), lasting=False)
+            await store.try_commit(note(str(number)))
             sys.stdout.write(f"{number}\n")
             sys.stdout.flush()
 

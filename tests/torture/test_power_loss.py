@@ -45,7 +45,7 @@ async def full_loses_nothing(directory: Path, seed: int) -> int:
     acknowledged = lose_power(directory, "FULL", seed)
     assert set() == acknowledged - surviving(directory / "shadow" / DATABASE), f"seed {seed}"
     store = await Store.open(f"sqlite:///{directory}/shadow/{DATABASE}")
-    await store.write(note("after the power came back"))
+    await store.commit(note("after the power came back"))
     assert acknowledged <= set(await store.read(subjects)), f"seed {seed}"
     await store.aclose()
     return len(acknowledged)

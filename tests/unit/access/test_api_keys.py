@@ -108,7 +108,7 @@ async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> No
     changed: list[people.Person] = []
     try:
         ana = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli")
-        await store.write(lambda connection: people.enrol(connection, ana, NOW))
+        await store.commit(lambda connection: people.enrol(connection, ana, NOW))
         operations = KeyOperations(store, lambda: NOW, changed.append)
         made = await operations.create("mine", "chat", "telegram:42", "cli")
     finally:

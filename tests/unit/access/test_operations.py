@@ -41,7 +41,7 @@ class Gateway:
 
     async def asks(self, sender: str, locale: str | None = None) -> str:
         """A stranger writes; the number of their request."""
-        outcome = await self.store.write(lambda c: pairing.request(c, message(sender, locale=locale), self.now))
+        outcome = await self.store.commit(lambda c: pairing.request(c, message(sender, locale=locale), self.now))
         assert isinstance(outcome, TellCode)
         return outcome.request.id
 
@@ -144,11 +144,11 @@ async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_wit
 async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:
     """An open account makes members only; the first word of an operator makes the owner."""
     newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", people.BY_POLICY)
-    before = await gateway.store.write(lambda c: people.enrol(c, newcomer, NOON))
+    before = await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))
     assert (frozenset(), frozenset({"telegram:main"})) == (before.grants, before.policy_grants)
     person = await gateway.operations.approve_request(await gateway.asks("42"), "cli")
     assert (before.user_id, "owner") == (person["user"], person["role"])
-    again = await gateway.store.write(lambda c: people.enrol(c, newcomer, NOON))
+    again = await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))
     assert (frozenset({"telegram:main"}), frozenset()) == (again.grants, again.policy_grants)
 
 
@@ -180,7 +180,7 @@ async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: G
         first = pairing.approve_code(connection, KEY, key, "cli", NOON)
         return [first, pairing.approve_code(connection, KEY, key, "cli", NOON, repeated=True)]
 
-    outcomes = await gateway.store.write(twice)
+    outcomes = await gateway.store.commit(twice)
     assert [True, True] == [isinstance(one, pairing.Approved) and one.became_owner for one in outcomes]
 
 
@@ -188,7 +188,7 @@ async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
     """Zone, and the language that the platform told; a tag that is none is forgotten."""
     await gateway.operations.approve_request(await gateway.asks("42", "es"), "cli")
     user_id = (await gateway.store.read(people.everybody))[0].user_id
-    await gateway.store.write(lambda c: people.set_timezone(c, user_id, "Europe/Madrid"))
+    await gateway.store.commit(lambda c: people.set_timezone(c, user_id, "Europe/Madrid"))
     person = await gateway.store.read(lambda c: people.person_of(c, user_id))
     assert ("Europe/Madrid", "es") == (person and person.timezone, person and person.locale)
     assert None is people.tag_of("<script>")

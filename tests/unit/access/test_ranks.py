@@ -32,8 +32,8 @@ class Team:
     async def gather(self) -> "Team":
         for number, role in enumerate(ROLES):
             newcomer = Newcomer("default", f"telegram:{number}", "telegram:main", f"P{number}", role, "cli")
-            self.ids.append((await self.store.write(lambda c, n=newcomer: people.enrol(c, n, NOON))).user_id)
-        asked = await self.store.write(lambda c: pairing.request(c, message("99"), NOON))
+            self.ids.append((await self.store.commit(lambda c, n=newcomer: people.enrol(c, n, NOON))).user_id)
+        asked = await self.store.commit(lambda c: pairing.request(c, message("99"), NOON))
         assert isinstance(asked, TellCode)
         self.request = asked.request.id
         return self
@@ -69,7 +69,7 @@ async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(tea
             assert may == await done(team.operations.block(who, by)), (ROLES[actor], ROLES[other])
             await team.operations.set_role(who, ROLES[other], "cli")
             assert may == await done(team.operations.revoke(who, "telegram:main", by)), (ROLES[actor], ROLES[other])
-            await team.store.write(
+            await team.store.commit(
                 lambda c, n=other: people.enrol(
                     c, Newcomer("default", f"telegram:{n}", "telegram:main", "", "member", "cli"), NOON
                 )
@@ -114,7 +114,7 @@ async def test_a_button_blocks_nobody_but_who_waits(team: Team) -> None:
 
 async def test_an_operator_makes_no_first_owner(team: Team) -> None:
     """Whoever is let in first on a fresh install becomes owner: by the machine's word."""
-    await team.store.write(
+    await team.store.commit(
         lambda c: [people.set_role(c, one, "member", "cli", NOON) for one in people.holding(c, "default", Role.OWNER)]
     )
     assert not await done(team.operations.approve_request(team.request, team.ids[2]))

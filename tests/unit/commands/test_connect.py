@@ -77,7 +77,7 @@ class Desk:
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """With Ana."""
     store = await quick_store(tmp_path / "tenk.db")
-    await store.write(lambda connection: add_people(connection, ANA))
+    await store.commit(lambda connection: add_people(connection, ANA))
     yield Desk(store)
     await store.aclose()
 
@@ -150,7 +150,7 @@ async def test_alone_it_lists_what_is_connected(desk: Desk) -> None:
     """By name and day; with a name it says how; `off` forgets."""
     connected = Connected("anthropic", "api", NOW)
     put = partial(credentials.put, tenant="default", user_id="ana", connected=connected, sealed="sealed")
-    await desk.store.write(put)
+    await desk.store.commit(put)
     listed = (await desk.say("")).text
     assert "OpenAI (`openai`): not connected" in listed and "Claude (`anthropic`): your own, since 2026-03-04" in listed
     assert text("how", name="openai") == (await desk.say("openai")).text

@@ -30,7 +30,7 @@ async def test_one_that_breaks_blocks_no_other_and_is_tried_again(tmp_path: Path
             raise ValueError("a row that nobody foresaw")
         return Progress.DONE
 
-    await store.write(ask)
+    await store.commit(ask)
     eraser = Eraser(store, erase, lambda _tenant, _keys: None, lambda: NOON)
     for _ in range(8):
         await eraser.look()

@@ -32,7 +32,7 @@ class Hand:
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """With both."""
     store = await quick_store(tmp_path / "tenk.db")
-    await store.write(lambda connection: add_people(connection, ANA, BEN))
+    await store.commit(lambda connection: add_people(connection, ANA, BEN))
     yield store
     await store.aclose()
 

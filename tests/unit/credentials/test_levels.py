@@ -131,7 +131,7 @@ async def test_what_cannot_be_renewed_is_used_while_it_lasts() -> None:
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """With two people."""
     store = await quick_store(tmp_path / "tenk.db")
-    await store.write(lambda connection: add_people(connection, ANA, BEN))
+    await store.commit(lambda connection: add_people(connection, ANA, BEN))
     yield store
     await store.aclose()
 
@@ -140,9 +140,7 @@ async def connect(store: Store, vault: Vault, who: Principal, credential: Creden
     """As `/connect` does."""
     sealed = vault.seal(dump(credential), credentials.secret_of("default", who.user_id, "acme"))
     connected = Connected("acme", credential.kind.value, at)
-    await store.write(
-        partial(credentials.put, tenant="default", user_id=who.user_id, connected=connected, sealed=sealed)
-    )
+    await store.commit(credentials.put, tenant="default", user_id=who.user_id, connected=connected, sealed=sealed)
 
 
 async def test_a_persons_own_is_renewed_in_the_database(store: Store) -> None:
@@ -157,7 +155,7 @@ async def test_a_persons_own_is_renewed_in_the_database(store: Store) -> None:
     assert found is not None
     assert ("new1", None) == (found.secret, await source.find(BEN))
     vault.take_key(bytes(32))
-    done = await store.write(partial(credentials.reseal_some, vault=vault, after=0, limit=9))
+    done = await store.commit(credentials.reseal_some, vault=vault, after=0, limit=9)
     again = await place.read(ANA)
     assert again is not None
     assert (1, token("new1", 60)) == (done.sealed, again.credential)
@@ -174,7 +172,7 @@ async def test_a_row_of_another_person_does_not_open(store: Store) -> None:
     vault = Vault.fresh()
     sealed = vault.seal(dump(Credential("canary")), credentials.secret_of("default", "ana", "acme"))
     row = partial(credentials.put, tenant="default", user_id="ben", connected=Connected("acme", "api", NOW))
-    await store.write(partial(row, sealed=sealed))
+    await store.commit(row, sealed=sealed)
     place = OwnPlace(store, vault, "acme")
     with pytest.raises(PlaceUnreadable) as refusal:
         await place.read(BEN)

@@ -30,7 +30,7 @@ async def store(tmp_path: Path) -> AsyncIterator[QuickStore]:
             connection.exec_driver_sql("UPDATE outbox SET state = ? WHERE id = ?", (state, number + 1))
         outbox.park(connection, "default", "sim:main:2", "they blocked the bot", NOON)
 
-    await store.write(fill)
+    await store.commit(fill)
     yield store
     await store.aclose()
 

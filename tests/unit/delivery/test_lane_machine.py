@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -128,9 +127,8 @@ class Lanes(AsyncMachine):
         for where in {self.now_at[chat], self.heard_at[chat]}:
             lane = Address("sim", "main", where).lane
             if lane in self.spine.delivery.parked:
-                await self.store.write(
-                    partial(outbox.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
-                )
+                await self.store.commit(outbox.unpark, lane)
+                self.spine.delivery.unpark(lane)
         await self.go_on(settled)
 
     @rule(chat=CHATS)
@@ -163,10 +161,8 @@ class Lanes(AsyncMachine):
         """As intake does."""
         old, new = self.address(chat), self.now_at[chat]
         if old.chat != new:
-            await self.store.write(
-                lambda connection: chats.move_chat(connection, "default", old, new, self.spine.now),
-                lambda _: self.spine.delivery.move(old, new),
-            )
+            await self.store.commit(chats.move_chat, "default", old, new, self.spine.now)
+            self.spine.delivery.move(old, new)
             self.heard_at[chat] = new
 
     def address(self, chat: str) -> Address:

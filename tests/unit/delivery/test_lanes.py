@@ -147,7 +147,7 @@ async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> N
     await spine.quiet()
     assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
     assert CHAT.lane in spine.delivery.parked
-    await spine.store.write(lambda connection: outbox.unpark(connection, CHAT.lane))
+    await spine.store.commit(lambda connection: outbox.unpark(connection, CHAT.lane))
     spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
     assert ["a0", "b0"] == names(spine)
@@ -159,17 +159,14 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     await tell(spine, words("a", 1), "t1")
     await spine.until(lambda: not spine.channel.fates)
     held = threading.Event()
-    busy = spine.store.write(lambda _: held.wait(30), lasting=False)  # what is queued behind it will be one commit
+    busy = spine.store.queue(lambda _: held.wait(30))  # what is queued behind it will be one commit
     refusal.release.set()
     while CHAT.lane not in spine.delivery.parked:
         await asyncio.sleep(0)
-    unparked = spine.store.write(
-        lambda connection: outbox.unpark(connection, CHAT.lane),
-        lambda _: spine.delivery.unpark(CHAT.lane),
-        lasting=False,
-    )
+    unparked = spine.store.queue(outbox.unpark, CHAT.lane)
     held.set()
     assert [True, True] == [await busy, await unparked]
+    spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
     assert ["a0"] == names(spine)
 
@@ -321,5 +318,5 @@ async def test_lanes_have_what_is_theirs_whoever_asks_first(spine: Spine) -> Non
     assert said == await ask()
     assert said[1:] == await ask(gives_up=True)
     spoil = sa.update(outbox_table).where(outbox_table.c.id == said[1][0].id).values(action="shout")
-    await spine.store.write(lambda connection: connection.execute(spoil).rowcount)
+    await spine.store.commit(lambda connection: connection.execute(spoil).rowcount)
     assert [said[0], said[2]] == await ask()

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -219,7 +218,7 @@ def test_once_another_owns_the_turn_no_page_is_turned(tmp_path: Path) -> None:
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("tell me all")
         await stream(spine, 5)
-        await spine.store.write(partial(journal.take_all_shards, owner="another"))
+        await spine.store.commit(journal.take_all_shards, owner="another")
         await stream(spine, 60)
         assert ["placeholder"] == await spine.store.read(
             lambda c: list(c.execute(sa.select(outbox.c.action)).scalars())

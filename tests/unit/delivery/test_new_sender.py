@@ -43,7 +43,7 @@ async def hold(spine: Spine, ownership: SharedOwnership, epoch: int) -> None:
     """This process sends from now on, in its own eyes and the store's."""
     ownership.update(Round({}, {"out sim:main": epoch}), 60.0)
     lease = {"name": "out sim:main", "owner": "me", "epoch": epoch, "until": None}
-    await spine.store.write(
+    await spine.store.commit(
         lambda connection: (
             connection.execute(sa.delete(leases)),
             connection.execute(sa.insert(leases), lease),
@@ -68,8 +68,8 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
             while len(spine.channel.parts) < 2:
                 await asyncio.sleep(0)
         await hold(spine, ownership, 3)
-        await spine.store.write(lambda connection: sends.record_sent(connection, rows[1].id, "9", spine.now))
-        await spine.store.write(lambda connection: sends.mark_sending(connection, rows[2].id, rows[2].part.action))
+        await spine.store.commit(lambda connection: sends.record_sent(connection, rows[1].id, "9", spine.now))
+        await spine.store.commit(lambda connection: sends.mark_sending(connection, rows[2].id, rows[2].part.action))
         if looks_first:
             await delivery.recover()
         hang.release.set()

@@ -223,7 +223,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
         (row,) = outbox.put(connection, "bell", [dead], NOON)
         connection.execute(sa.update(outbox.outbox).where(outbox.outbox.c.id == row.id).values(state="dead", error="e"))
 
-    await store.write(die)
+    await store.commit(die)
     tenants = {"default": Asks("openai:ours"), "bell": Asks("openai:bells", "openai:bells-spare"), "cole": Asks()}
     model = ModelStanding(dict, watch)
     standing = GatewayStatus(shared(store, OfTenants()), tenants, Beside(), model, Faults(), NOON)
@@ -259,9 +259,9 @@ async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: 
     owners = OwnerAlerts(store, look, FakeChannels(FakeChannel()), Published(), lambda: next(now))  # type: ignore[arg-type]  # what it asks
     found[bells.key] = bells
     assert (set(), set()) == await told()
-    await store.write(an_owner)
+    await store.commit(an_owner)
     assert (set(), {"42"}) == await told()
-    await store.write(partial(an_owner, tenant="bell", chat="43"))
+    await store.commit(an_owner, tenant="bell", chat="43")
     found = {bells.key: None, "letters @bell": Trouble("letters", "", "gone", at_once=True, level=1, tenant="bell")}
     assert ({"43"}, {"42"}) == await told()
     assert 2 == len(await store.read(ALERTS.find))
@@ -302,7 +302,7 @@ async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -
     owners = OwnerAlerts(store, look, FakeChannels(channel), Published(), lambda: NOON)  # type: ignore[arg-type]  # what it asks
     await owners.look()
     assert [] == await store.read(ALERTS.find)
-    await store.write(an_owner)
+    await store.commit(an_owner)
     await owners.look()
     said = await store.read(lambda connection: reports.outbox_lines(connection, "default", 9))
     assert ["42"] == [line.chat for line in said]

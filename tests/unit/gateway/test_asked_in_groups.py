@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,12 +84,12 @@ async def test_it_is_not_kept_of_who_was_forgotten_or_blocked_or_longer_than_a_d
     assert 1 == len([said for said in await kept() if said])
     person = door.snapshot.find("default", "sim:7")
     assert person is not None
-    await door.spine.store.write(partial(groups.forget_kept, before=door.spine.now + minutes(1)))
+    await door.spine.store.commit(groups.forget_kept, before=door.spine.now + minutes(1))
     assert [None] == await kept()
     await says(door, "hello once more")
     now, mark = door.spine.now, door.snapshot.mark
-    await door.spine.store.write(lambda c: erasure.ask(c, person, Extent.TALK, 0, now, now, mark))
+    await door.spine.store.commit(lambda c: erasure.ask(c, person, Extent.TALK, 0, now, now, mark))
     (wanted,) = await door.spine.store.read(erasure.pending)
-    while await door.spine.store.write(partial(erasure.erase, erasure=wanted, now=now)) is erasure.Progress.MORE:
+    while await door.spine.store.commit(erasure.erase, erasure=wanted, now=now) is erasure.Progress.MORE:
         pass
     assert [None] == await kept()

@@ -29,13 +29,13 @@ def logs() -> Iterator[list[MutableMapping[str, object]]]:
 async def written(spine: Spine, text: str, chat: str, cause: str) -> None:
     """Something to be said, of which only the store knows."""
     parts = to_parts(spine.channel, OutboundMessage(Address("sim", "main", chat), cause, text))
-    await spine.store.write(lambda connection: outbox.put(connection, "default", parts, spine.now))
+    await spine.store.commit(lambda connection: outbox.put(connection, "default", parts, spine.now))
 
 
 async def poison(spine: Spine, table: sa.Table, where: object, **values: object) -> None:
     """What another version, or something else, left behind."""
     change = sa.update(table).where(where).values(values)  # type: ignore[arg-type]  a clause
-    await spine.store.write(lambda connection: connection.execute(change))
+    await spine.store.commit(lambda connection: connection.execute(change))
 
 
 def names(spine: Spine, chat: str) -> list[str]:
@@ -89,7 +89,7 @@ async def test_a_wait_from_an_earlier_life_is_bounded(spine: Spine, not_before: 
     spine.live = DeliveryConfig(typing_after_s=1e6, longest_wait_s=0.01)
     await written(spine, "at last", "c1", "t1")
     change = sa.text("UPDATE outbox SET not_before = :at").bindparams(at=not_before)
-    await spine.store.write(lambda connection: connection.execute(change))
+    await spine.store.commit(lambda connection: connection.execute(change))
     await spine.kill()
     await spine.begin()
     await spine.until(lambda: names(spine, "c1") == ["at last"])

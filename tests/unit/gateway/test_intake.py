@@ -240,7 +240,7 @@ async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Do
     await door.receive(door.spine.message("hello"))
     await door.receive(membership(door, Membership.BLOCKED))
     parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, "t1", "an answer"))
-    await door.spine.store.write(lambda c: put(c, "default", parts, door.spine.now), door.spine.delivery.publish)
+    door.spine.delivery.publish(await door.spine.store.commit(put, "default", parts, door.spine.now))
     await door.spine.quiet()
     assert [] == door.spine.channel.calls
     await door.receive(membership(door, Membership.UNBLOCKED))
@@ -315,7 +315,7 @@ async def park(door: Door, chat: str) -> str:
         put(connection, "default", parts, door.spine.now)
         outbox.park(connection, "default", address.lane, "no rights to send", door.spine.now)
 
-    await door.spine.store.write(job)
+    await door.spine.store.commit(job)
     door.spine.delivery.park(address.lane)
     return address.lane
 

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,7 +65,7 @@ async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
     await door.say(first, "8")
     door.spine.later(minutes=0.1)
     await door.say(second, "9")
-    await door.spine.store.write(partial(tickets.expire, now=door.spine.now))
+    await door.spine.store.commit(tickets.expire, now=door.spine.now)
     door.spine.later(minutes=-30)
     await door.say(second, "10")
     assert ["sim:8"] == [sender for n in (7, 8, 9, 10) if door.snapshot.find("default", sender := f"sim:{n}")]

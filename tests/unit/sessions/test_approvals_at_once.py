@@ -18,7 +18,7 @@ async def test_what_a_group_said_is_read_once_although_an_older_turn_ends_last(t
     await spine.begin()
     first = await scene.ask(chat="g1")
     await spine.admit(talk := spine.message("dinner at eight?", "p2", "g1", mentions_bot=False), "p2", silently=True)
-    await store.write(
+    await store.commit(
         lambda c: c.execute(sa.text("UPDATE inbox SET outcome = 'context' WHERE outcome IS NULL AND id = 2"))
     )
     asked = spine.message("pay too", "p2", "g1")

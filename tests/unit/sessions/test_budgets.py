@@ -156,7 +156,7 @@ async def test_who_is_stopped_while_it_waits_for_its_reservation_leaves_none(spi
     await spine.quiet()
     (use,) = await spine.store.read(partial(rows.in_use, now=NOON, limit=9))
     assert Spending() == use.used
-    assert 0 == await spine.store.write(rows.forget_holds)
+    assert 0 == await spine.store.commit(rows.forget_holds)
 
 
 async def test_what_calls_under_way_have_set_aside_is_waited_for(spine: Spine) -> None:
@@ -194,7 +194,7 @@ async def test_who_waits_too_long_for_calls_under_way_hears_that_the_model_is_bu
     under_way.settle(Spending())
     await spine.quiet()
     own = await caps.own_cap(ana)
-    assert (Spending(), 0) == (own and own.used, await spine.store.write(rows.forget_holds))
+    assert (Spending(), 0) == (own and own.used, await spine.store.commit(rows.forget_holds))
 
 
 async def test_notes_over_a_cap_are_left_for_another_time(spine: Spine) -> None:

@@ -52,7 +52,7 @@ class Desk:
 
     async def write(self, commit: Callable[..., Any], *, seq: int = 0, **more: object) -> Any:
         """One commit, at this place in the journal."""
-        return await self.store.write(partial(commit, place=replace(self.place, seq=seq), **more))
+        return await self.store.commit(commit, place=replace(self.place, seq=seq), **more)
 
     async def events(self) -> tuple[JournalEvent, ...]:
         """The turn's journal."""
@@ -72,10 +72,8 @@ class Desk:
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """Owned by this process; nothing is claimed."""
     store = await quick_store(tmp_path / "tenk.db")
-    epoch = await store.write(partial(journal.take_all_shards, owner="test"))
-    state = await store.write(
-        partial(journal.open_session, tenant="default", key=KEY, mode="steer", generation=1, now=NOON)
-    )
+    epoch = await store.commit(journal.take_all_shards, owner="test")
+    state = await store.commit(journal.open_session, tenant="default", key=KEY, mode="steer", generation=1, now=NOON)
     messages = [Spine(store).message(text) for text in ("hello", "and", "more")]
     messages = [replace(message, event_id=f"e{n}") for n, message in enumerate(messages)]
 
@@ -87,7 +85,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
             if id_ is not None
         ]
 
-    rows = await store.write(admit)
+    rows = await store.commit(admit)
     turn = new_turn(rows[0], state.id, "chat", NOON)
     yield Desk(store, rows, JournalPlace(Fence(journal.shard_of(KEY), epoch), turn, 0))
     await store.aclose()
@@ -109,7 +107,7 @@ async def test_a_claim_begins_the_turn_with_all_its_rows(desk: Desk) -> None:
 async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(desk: Desk) -> None:
     """It says which are open still, to be claimed anew."""
     settle = partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
-    await desk.store.write(settle)
+    await desk.store.commit(settle)
     ids = [row.id for row in desk.rows]
     assert [ids[0], ids[2]] == await desk.write(commits.claim, ids=ids, started=STARTED)
     assert [] == await desk.write(commits.claim, ids=[ids[1]], started=STARTED)
@@ -144,7 +142,7 @@ async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
 async def test_steering_claims_what_is_open_still(desk: Desk) -> None:
     """What was cleared meanwhile is left out of the turn."""
     await desk.claim()
-    await desk.store.write(partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON))
+    await desk.store.commit(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
     read = [(row, UserItem(row.event.text)) for row in desk.rows[1:]]  # type: ignore[union-attr]  all are messages
     claimed = await desk.write(commits.steer, seq=1, step=0, overtaken=(RETURNED,), read=read, clock=clock)
     assert [desk.rows[2]] == [row for row, _ in claimed]
@@ -154,7 +152,7 @@ async def test_steering_claims_what_is_open_still(desk: Desk) -> None:
 async def test_steering_that_finds_nothing_overtakes_nothing(desk: Desk) -> None:
     """The calls that were to be skipped run after all."""
     await desk.claim()
-    await desk.store.write(partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON))
+    await desk.store.commit(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
     read = [(desk.rows[1], UserItem("and"))]
     assert [] == await desk.write(commits.steer, seq=1, step=0, overtaken=(RETURNED,), read=read, clock=clock)
     assert (STARTED,) == await desk.events()
@@ -198,14 +196,14 @@ async def test_a_refusal_settles_its_rows_and_says_so(desk: Desk) -> None:
         detail="why",
         clock=clock,
     )
-    assert 1 == len(await desk.store.write(refuse))
+    assert 1 == len(await desk.store.commit(refuse))
     assert ["failed", "failed", None] == await desk.outcomes()
 
 
 async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
     """F62: every commit of a turn holds the fence, and is undone where it does not."""
     await desk.claim()
-    await desk.store.write(partial(journal.take_all_shards, owner="another"))
+    await desk.store.commit(journal.take_all_shards, owner="another")
     ended = [TurnEnded(EndReason.COMPLETED, "bye")]
     for commit, more in (
         (commits.claim, {"ids": [desk.rows[1].id], "started": STARTED}),

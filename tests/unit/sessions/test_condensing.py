@@ -68,7 +68,7 @@ async def test_notes_that_are_made_while_their_person_is_forgotten_are_not_kept(
     while not stalled.is_set():
         await talk(spine, keeper, 1)
     for table in ("events", "turns"):
-        await spine.store.write(lambda c, table=table: c.execute(sa.text(f"DELETE FROM {table}")).rowcount)
+        await spine.store.commit(lambda c, table=table: c.execute(sa.text(f"DELETE FROM {table}")).rowcount)
     go_on.set()
     await made.wait()
     await spine.quiet()

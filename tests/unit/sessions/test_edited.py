@@ -138,8 +138,8 @@ async def test_an_edit_of_one_part_while_another_is_taken_back_holds(spine: Spin
     spine.later(seconds=2)
     await spine.until(lambda: bool(reader.begun))
     held = threading.Event()
-    spine.store.write(lambda _: held.wait(30), lasting=False)  # what comes now is queued behind this, in this order
-    spine.store.write(partial(inbox.settle, id_=first, outcome=Outcome.CLEARED, now=spine.now), lasting=False)
+    spine.store.queue(lambda _: held.wait(30))  # what comes now is queued behind this, in this order
+    spine.store.queue(inbox.settle, id_=first, outcome=Outcome.CLEARED, now=spine.now)
     go_on.set()
     await looked(spine)  # the claim is queued
     spine.bus.publish((await spine.store.read(partial(inbox.waiting, after_id=edit_id - 1, limit=1)))[0])

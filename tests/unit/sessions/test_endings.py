@@ -57,7 +57,7 @@ async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spi
     await spine.say("hello")
     await spine.asked()
     await spine.kill()
-    await spine.store.write(lambda connection: connection.execute(sa.update(inbox).values(attempts=9)))
+    await spine.store.commit(lambda connection: connection.execute(sa.update(inbox).values(attempts=9)))
     await spine.begin()
     await spine.quiet()
     assert [SORRY] == spine.channel.shown()
@@ -180,7 +180,7 @@ async def test_a_mailbox_over_its_bound_answers_everything_in_order(tmp_path: Pa
         if number % 3 == 2:
             rows.append(await spine.admit(spine.message("/mode"), silently=True))
         rows.append(await spine.admit(spine.message(f"m{number}", "p2" if number % 2 else "p1", "g1"), silently=True))
-        await spine.store.write(lambda _: None)
+        await spine.store.commit(lambda _: None)
     await spine.begin()
     await spine.until(lambda: len(spine.channel.shown("g1")) >= 12)
     await spine.quiet()

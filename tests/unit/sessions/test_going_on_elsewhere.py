@@ -31,7 +31,7 @@ async def people_of(spine: Spine, **senders: Sequence[str]) -> None:
                 who = {"tenant_id": "default", "channel": channel, "scope": "", "sender": sender, "user_id": user_id}
                 connection.execute(sa.insert(identities), who | {"linked_at": NOON})
 
-    await spine.store.write(job)
+    await spine.store.commit(job)
 
 
 async def says(
@@ -118,7 +118,7 @@ async def test_nothing_of_a_group_or_of_another_is_taken_up_and_nothing_in_a_gro
         revive = partial(
             reach.revive, tenant="default", key=ELSEWHERE, session_id=id_, user_id="p1", mode="steer", now=NOON
         )
-        assert not await spine.store.write(revive)
+        assert not await spine.store.commit(revive)
     await elsewhere(spine, "/sessions")
     assert "There is no conversation here yet." == last_there(spine)
     await says(spine, "I like cats", "Noted.")
@@ -169,7 +169,7 @@ async def test_notes_and_long_results_come_along(spine: Spine) -> None:
         row = {"session_id": there, "user_id": "p1", "tenant_id": "default", "notes": "They looked.", "turn_id": turn}
         connection.execute(sa.insert(summaries), row | {"step": 0, "condensed": 3, "left_out": 0, "kept_at": NOON})
 
-    await spine.store.write(keep)
+    await spine.store.commit(keep)
     await elsewhere(spine, f"/sessions {there}")
     kept = await spine.store.read(partial(conversations.find_summaries, session_id=await newest(spine, ELSEWHERE)))
     assert {"p1": Summary("They looked.", turn, 0, 3, 0, NOON)} == kept
@@ -191,7 +191,7 @@ async def test_who_is_forgotten_is_so_where_it_was_gone_on_with_in_silence(spine
             pass
         return [str(row) for row in connection.execute(sa.select(sessions.c.key, sessions.c.title))]
 
-    kept = await spine.store.write(forget)
+    kept = await spine.store.commit(forget)
     assert all("forgotten:" in row for row in kept)
     assert "blue" not in str(kept)
     assert "p1" not in str(kept)

@@ -26,7 +26,7 @@ async def here(tmp_path: Path) -> AsyncIterator[Spine]:
     """The coach's own product over a fresh store, at noon on a Wednesday."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, practice=True)
-    await store.write(lambda connection: add_people(connection, *spine.people.known.values()))
+    await store.commit(lambda connection: add_people(connection, *spine.people.known.values()))
     await spine.begin()
     yield spine
     await spine.kill()
@@ -147,7 +147,7 @@ async def test_it_follows_the_person_to_another_zone(here: Spine) -> None:
     """19:00 there; a date that was said already is not said again when they fly west."""
     await asked(here, "/remind 19:00")
     assert 1 == len(await look(here, SEVEN))
-    await here.store.write(lambda connection: set_timezone(connection, ANA, "America/New_York"))
+    await here.store.commit(lambda connection: set_timezone(connection, ANA, "America/New_York"))
     assert [] == await look(here, SEVEN + timedelta(hours=5))
     assert 1 == len(await look(here, SEVEN + timedelta(days=1, hours=5)))
 

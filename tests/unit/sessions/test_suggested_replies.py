@@ -332,7 +332,7 @@ async def offered_log(spine: Spine) -> str:
         "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "timezone": "UTC", "week_start": 0,
         "created_at": spine.now,
     }  # fmt: skip
-    await spine.store.write(lambda connection: connection.execute(users.insert().values(person)))
+    await spine.store.commit(lambda connection: connection.execute(users.insert().values(person)))
     await spine.begin()
     await spine.say("hello")
     await answer(spine, LOGS)

@@ -110,7 +110,7 @@ async def link(spine: Spine, user: str, *senders: str) -> None:
             known = {"tenant_id": "default", "channel": channel, "scope": "", "sender": sender, "user_id": user}
             connection.execute(identities.insert(), known | {"linked_at": spine.now})
 
-    await spine.store.write(job)
+    await spine.store.commit(job)
 
 
 async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: Spine) -> None:
@@ -135,7 +135,7 @@ async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: S
     (plans,) = await web.store.read(lambda connection: connection.execute(groups).scalars().all())
     assert [] == await records.messages(web.channel, ADA, plans)
     unlink = sa.delete(identities).where(identities.c.sender == LINKED)
-    await web.store.write(lambda connection: connection.execute(unlink) and None)
+    await web.store.commit(lambda connection: connection.execute(unlink) and None)
     assert ["cats"] == [one.title for one in await records.conversations(ADA)]
     assert [] == await records.messages(web.channel, ADA, boats)
 
@@ -143,7 +143,7 @@ async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: S
 async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> None:
     """Messages are kept for a month, conversations for a year."""
     await ask(web, "cats", "Noted: cats.")
-    await web.store.write(lambda connection: connection.execute(sa.delete(inbox)))
+    await web.store.commit(lambda connection: connection.execute(sa.delete(inbox)))
     records = StoredRecords(web.store, AGENT, lambda: web.now)
     (living,) = await records.conversations(ADA)
     assert ["cats", "Noted: cats."] == shown(await records.messages(web.channel, ADA, living.id))

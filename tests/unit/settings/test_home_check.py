@@ -176,7 +176,7 @@ async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: 
         sealed = Vault([key]).seal("canary", credentials.secret_of("t", user, "p"))
         credentials.put(connection, "t", user, Connected("p", "api", now()), sealed)
 
-    await store.write(connect)
+    await store.commit(connect)
     await store.aclose()
     none = await check_secrets(url, tmp_path, None)
     other = await check_secrets(url, tmp_path, SecretStr(base64.b64encode(bytes(32)).decode()))

@@ -32,7 +32,7 @@ async def test_the_loop_does_nothing_while_statements_run(tmp_path: Path) -> Non
 
     async with asyncio.TaskGroup() as group:
         group.create_task(spin())
-        before, after = await store.write(job)
+        before, after = await store.commit(job)
         over.set()
     assert before == after
     await store.aclose()
@@ -55,7 +55,7 @@ async def test_the_loop_goes_on_beside_a_long_job(tmp_path: Path) -> None:
 
     async with asyncio.TaskGroup() as group:
         group.create_task(let_go())
-        assert await store.write(job)
+        assert await store.commit(job)
     await store.aclose()
 
 
@@ -63,6 +63,6 @@ async def test_no_file_is_made_for_what_a_statement_changes(tmp_path: Path) -> N
     """SQLite can undo a statement of many rows by the pages as they were: people's words, which nobody would erase."""
     await copy_fresh(tmp_path / "tenk.db")
     store = await Store(SqliteEngine(tmp_path / "tenk.db")).start()
-    in_memory = await store.write(lambda connection: connection.exec_driver_sql("PRAGMA temp_store").scalar())
+    in_memory = await store.commit(lambda connection: connection.exec_driver_sql("PRAGMA temp_store").scalar())
     assert 2 == in_memory, "https://sqlite.org/pragma.html#pragma_temp_store"
     await store.aclose()

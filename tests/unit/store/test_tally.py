@@ -28,9 +28,9 @@ async def test_an_outcome_is_counted_with_its_commit_alone(tmp_path: Path) -> No
     store = await quick_store(tmp_path / "tenk.db")
     before = series(OUTCOMES, "refused")._value.get()  # noqa: SLF001  the client has no other way to read one series
     failing, first, again = (
-        store.write(broken, lasting=False),
-        store.write(refused, lasting=False),
-        store.write(refused, lasting=False),
+        store.queue(broken),
+        store.queue(refused),
+        store.queue(refused),
     )
     with pytest.raises(ValueError, match="a bug"):
         await failing

@@ -98,9 +98,11 @@ async def test_a_lasting_job_keeps_its_place_before_younger_ones() -> None:
     engine.down = True
     order: list[str] = []
     async with running(engine) as writer:
-        older = writer.enqueue(job, lambda _: order.append("older"), lasting=True)
+        older = writer.enqueue(job, lasting=True)
+        older.add_done_callback(lambda _: order.append("older"))
         await until(lambda: len(engine.groups) == 1, engine)
-        younger = writer.enqueue(job, lambda _: order.append("younger"))
+        younger = writer.enqueue(job)
+        younger.add_done_callback(lambda _: order.append("younger"))
         engine.down = False
         await older
         await younger
