@@ -148,6 +148,7 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.answer_gate:_find": "loops over the names in one `$ref` of a schema, which is bounded where it is read",
     "agent.coach.log_line:parse_logs": "cuts a line of bounded length at each semicolon; `parse_log` reads the pieces",
     "agent.coach.reader.requests:describe": "writes about eight entries at most",
     "agent.coach.reader.requests:log_command": "writes eight entries at most, twice, and reads them back",

@@ -49,9 +49,9 @@ class Bug:
 BUGS = (
     Bug(
         1, "acknowledged before it is committed", "channels/telegram/polling.py",
-        "await self._sink.receive(events, rejected=rejected, cursor=str(confirmed))",
-        "await self._sink.receive((), cursor=str(confirmed))\n"
-        "                await self._sink.receive(events, rejected=rejected)",
+        "offer = partial(sink.receive, events, rejected=rejected, cursor=str(offset))",
+        "await sink.receive((), cursor=str(offset))\n"
+        "                offer = partial(sink.receive, events, rejected=rejected)",
         Case("acked"),
     ),
     Bug(

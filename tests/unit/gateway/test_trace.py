@@ -126,7 +126,7 @@ CUT = hop("turn_ended", reason="max_steps")
         (replace(ROW, outcome="failed", detail="it could not begin"), [], "told so: it could not begin"),
         (replace(WAITS, turn=None), [], "no turn has taken it"),
         (WAITS, [hop("parked", tool="pay")], "waits for the person's word about pay"),
-        (WAITS, [hop("tool_intended")], "at work for 60 min, begun 1 times; the last"),
+        (WAITS, [hop("tool_intended")], "at work for 60 min; the last"),
     ],
 )  # fmt: skip
 def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
