@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from channels.simulators.telegram.faults import Fault
 from gateway.ops.control_client import call
 from tests.torture.world import NotSettled, World
 
@@ -59,6 +60,12 @@ async def slow(world: World, chat: int) -> None:
 async def long_and_slow(world: World, chat: int) -> None:
     """A question whose answer fills a message, and another one, while it is still being written."""
     world.say(chat, "ls")
+
+
+async def refused(world: World, chat: int) -> None:
+    """A short question whose answer Telegram refuses once."""
+    world.platform.sim.faults.script(Fault(kind="status", status=429, method="sendMessage", chat=chat))
+    world.say(chat)
 
 
 async def burst(world: World, chat: int) -> None:
@@ -148,6 +155,7 @@ SINGLE = (
     Case("command_pre", command), Case("command_post", command),
     Case("result_pre", paying), Case("claim_post", burst), Case("shutdown_begun", terminate),
     Case("picture_kept", showing), Case("commit_unknown", long),
+    Case("outcome_post", refused),
 )  # fmt: skip
 """Every named point but those of a recovery and of a pairing."""
 

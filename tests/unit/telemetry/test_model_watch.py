@@ -40,7 +40,7 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     now = [NOON]
     watch, told = ModelWatch(lambda: now[0]), Told()
     model = MeasuredModel(told, watch)
-    standing = ModelStanding("test:watched", lambda: {"test:watched": "ready", "test:other": "ready"}, watch)
+    standing = ModelStanding(lambda: {"test:watched": "ready", "test:other": "ready"}, watch)
 
     async def ask(kind: FailureKind | None) -> None:
         told.next = Told().next if kind is None else ModelFailure(kind, "no", status=500)
@@ -69,7 +69,7 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     await ask(FailureKind.AUTH)
     (refused,) = standing.troubles()
     assert ("key test:watched", True) == (refused.key, refused.at_once)
-    rests = ModelStanding("test:watched", lambda: {"test:watched": "rests until then"}, watch).states()
+    rests = ModelStanding(lambda: {"test:watched": "rests until then"}, watch).states()
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
 
 
