@@ -307,8 +307,9 @@ def waiting_in(connection: sa.Connection, owned: Collection[int], known: Collect
 
     Never by the newest id that was seen: what several processes commit is not seen in the order of the ids.
     """
+    ours = inbox.c.shard == sa.any_(sa.literal(list(owned), sa.ARRAY(sa.SmallInteger)))
     unknown = inbox.c.id != sa.all_(sa.literal(list(known), sa.ARRAY(sa.BigInteger)))
-    return waiting(connection, 0, limit, None, inbox.c.shard.in_(owned), unknown)
+    return waiting(connection, 0, limit, None, ours, unknown)
 
 
 AGES_S = (10, 60, 600, 3600)
