@@ -133,8 +133,8 @@ BUGS = (
         Case("model_asked"),
     ),
     Bug(
-        13, "outbox not taken up", "gateway/app.py",
-        "        await delivery.recover()\n", "",
+        13, "outbox not taken up", "gateway/delivery/delivery.py",
+        "in open_lanes.items():\n            worker =", "in ():\n            worker =",
         Case("final_post"),
     ),
     Bug(
