@@ -70,7 +70,6 @@ class SystemPrompt:
     leading: tuple[str, ...] = ()  # blocks that stand before it, where a credential's profile asks for them
 
     def __str__(self) -> str:
-        """Both as one text."""
         return BOUNDARY.join(part for part in (*self.leading, self.static, self.dynamic) if part)
 
 
@@ -218,7 +217,7 @@ class ChatModel(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
@@ -250,17 +249,16 @@ class Prefix:
     """
 
     def __init__(self) -> None:
-        """Nothing was asked yet."""
         self._latched: str | None = None
 
     def latch(self, prompt: SystemPrompt) -> SystemPrompt:
-        """The prompt with the half that was first asked with."""
+        """Return the prompt with the static half of the first request."""
         if self._latched is None:
             self._latched = prompt.static
         return prompt if prompt.static == self._latched else replace(prompt, static=self._latched)
 
     def release(self) -> None:
-        """The next prompt is latched anew."""
+        """Forget the static half: the next prompt sets a new one."""
         self._latched = None
 
 

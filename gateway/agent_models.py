@@ -16,7 +16,7 @@ from gateway.product import AgentProduct
 
 
 def model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
-    """The model that answers, with the agent's rules behind it.
+    """Make the model that answers, with the agent's offline rules as its last fallback.
 
     Raises:
         SettingsError: it cannot be made.

@@ -94,7 +94,7 @@ async def serve(
 
 
 class _Stopped(Exception):
-    """Everything that had to be said was said; ends the task group."""
+    """Ends the task group after the drain."""
 
 
 class Gateway:
@@ -109,7 +109,7 @@ class Gateway:
         servers: KnownServers | None = None,
         read_again: Callable[[], Settings] | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; the others as in `serve`."""
+        """Create the gateway; `run` starts it. `extra_tools` come after the agent's own, the rest is as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = in_force(settings, self._product)
         self._read_again = read_again or (lambda: settings)

@@ -47,7 +47,7 @@ class Chores:
         self.begin_schedules()
 
     def begin_schedules(self) -> None:
-        """Look at the schedule of each agent; a reload may bring one."""
+        """Start the schedule of each agent that has none running; a reload may add an agent."""
         shared = self._shared
         for product in [tenant.product for tenant in self._tenants.values()]:
             if product.schedule is not None and product.name not in self._scheduled:

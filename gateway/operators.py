@@ -72,7 +72,7 @@ class PublicLinks:
 
 @dataclass(frozen=True, slots=True)
 class Operators:
-    """What operators work with; without a tenant's name it is about the rows of all."""
+    """The operators' calls, for one tenant, or for all tenants if no name is given."""
 
     shared: Shared
     tenants: Mapping[str, Tenant]

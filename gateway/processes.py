@@ -72,7 +72,7 @@ class LoneProcess:
         tasks.keep("looks", partial(repeat, Chore("looks", POLL_S, look)))
 
     def alone(self, run: Run, tasks: Supervised) -> Run:
-        """A chore as one process at a time does it."""
+        """Return the chore so that only one process at a time runs it."""
         return run
 
     @property
@@ -89,7 +89,7 @@ class LoneProcess:
         return {}
 
     async def begin_leaving(self) -> None:
-        """What is left undone from now on died of nothing."""
+        """Reset attempt counts: work left open from now on did not crash the process."""
         await self._store.try_commit(journal.let_go, epoch=self._epoch)
 
     async def leave(self) -> None:
@@ -109,7 +109,7 @@ async def open_process(settings: Settings, store: Store, secrets: Secrets) -> Lo
 
 
 def member_id(home: Path) -> str:
-    """This process's in a cluster: the home's node, and what another with a copy of that home has not.
+    """Return this process's id in the cluster: the node name of its home, its pid and a random part.
 
     In a container every process has the number 1.
     """
@@ -208,7 +208,7 @@ class ClusterProcess(LoneProcess):
         await shared.sessions.parking.look()
 
     async def _learn(self, shared: Shared) -> None:
-        """Know who changed."""
+        """Reload the people that other processes changed, or everything."""
         reload, self._reload = self._reload, False
         changed, self._changed = self._changed, set()
         try:
@@ -247,7 +247,7 @@ class ClusterProcess(LoneProcess):
         await self._link.aclose()
 
     def _on_connected(self) -> None:
-        """What was told while nobody listened is not known."""
+        """Reload everything after a reconnect: notifications were lost meanwhile."""
         if self._connected:
             self._note_all()
         self._connected = True

@@ -1,6 +1,6 @@
-"""Takes a changed configuration into the running gateway, or leaves what is in force as it is and says why.
+"""Reads a changed configuration and puts it in force, or keeps the old one and tells owners why.
 
-The gateway puts the changed settings in force; this decides which keys changed, and tells owners of a refusal.
+`Reloader` decides which keys changed; `TenantChange` replaces the tenants.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ NEXT_START: tuple[KeyPath, ...] = (
 """What of those waits as well."""
 
 Apply = Callable[[Settings, frozenset[str]], Awaitable[None]]
-"""Puts settings in force, of which these tables changed; a reload that changes none calls hung hooks again."""
+"""Puts settings in force; the set names the tables that changed. Every reload retries hung hooks."""
 
 
 def changed_keys(old: object, new: object, above: KeyPath = ()) -> Iterator[KeyPath]:
-    """Every key whose value differs, in order; a table that comes or goes counts as one key."""
+    """Yield every key whose value differs, in order; a table that comes or goes counts as one key."""
     before, after = _table(old), _table(new)
     if before is None or after is None:
         if old != new:
@@ -59,7 +59,7 @@ def _table(value: object) -> Mapping[str, object] | None:
 
 
 def waits_for_start(key: KeyPath) -> bool:
-    """Whether a change of this key is taken in by the next start alone."""
+    """Return True if a change of this key waits for the next start."""
     if key[:1] == ("tenants",) and len(key) > 2:  # what is a tenant's own waits as the installation's does
         return key[2:] != ("language",) and waits_for_start(key[2:])
     return not any(key[: len(live)] == live for live in LIVE) or any(
@@ -157,7 +157,7 @@ class Reloader:
                 await self.reload({})
 
     async def reload(self, _arguments: dict[str, JsonValue]) -> JsonValue:
-        """Read and apply it; which keys are in force now, and which with the next start.
+        """Read the configuration and apply it. Return the keys in force now and those that wait for the next start.
 
         Raises:
             GatewayError: it cannot be used; what was in force is in force still, and owners were told.
@@ -180,7 +180,7 @@ class Reloader:
             return answer
 
     async def _tell(self, refused: GatewayError) -> None:
-        """Owners hear of one problem once, and again where it was mended meanwhile."""
+        """Tell owners about a problem once, and again if it returns after a good reload."""
         problem = str(refused)
         self._breakage = self._breakage or secrets.token_hex(4)
         cause = f"reload:{self._breakage}:{hashlib.blake2s(problem.encode(), digest_size=6).hexdigest()}"

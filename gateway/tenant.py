@@ -136,7 +136,7 @@ class Tenant:
         return model_of(own, self.product, replace(self._model_deps, charge=charge, note=asked.append)), asked
 
     def with_settings(self, settings: Settings) -> "Tenant":
-        """Return this tenant by other settings of the installation; nothing is in force before `put_in_force`.
+        """Return a copy of this tenant with new settings; nothing applies before `put_in_force`.
 
         Raises:
             SettingsError: its model cannot be made.
@@ -152,7 +152,7 @@ class Tenant:
         return new
 
     def put_in_force(self) -> None:
-        """Go by these rules and caps from the next message on, and by this agent from the next turn on."""
+        """Apply these rules and caps to the next message, and this agent to the next turn."""
         own = self.settings
         learn_secrets(own.secret_values())
         self._shared.secrets.scrubber.learn({*own.secret_values(), *self._shared.secrets.vault.key_texts})

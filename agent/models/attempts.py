@@ -87,7 +87,6 @@ class Attempts:
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's."""
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -147,7 +146,7 @@ class Attempts:
         await self._model.aclose()
 
     def _pause(self, problem: ModelFailure, attempt: int, took_s: float) -> float | None:
-        """Seconds until the next try; None when there is none."""
+        """Return the seconds until the next try; None: do not try again."""
         if attempt + 1 >= self._config.tries:
             return None
         if problem.kind is FailureKind.AUTH:
@@ -208,7 +207,7 @@ class _Watch:
             self._be_patient(True)
 
     def hear(self, event: ModelEvent) -> None:
-        """The provider sent something."""
+        """Note an event of the provider, reset the watchdog and pass it on."""
         if not isinstance(event, Pinged):
             self._heard_at = self._loop.time()
             self.begun, self._limit_s = True, self._idle_abort_s
@@ -222,7 +221,7 @@ class _Watch:
         self._tell(event)
 
     def discard(self) -> None:
-        """What was told is void."""
+        """Tell the listener to discard what was streamed, if it had counted."""
         if self._binds:
             self._tell(TextDiscarded())
 

@@ -43,7 +43,7 @@ class ResultBudget:
 
     @classmethod
     def of(cls, items: Iterable[Item], max_chars: int, window_tokens: int) -> "ResultBudget":
-        """What these items leave of `max_chars`, or of half the window where that is less."""
+        """Return what these items leave of `max_chars`, or of half the window if that is less."""
         used = sum([len(result.content) for result in _results_in(items)])
         return cls(min(max_chars, window_tokens * CHARS_PER_TOKEN / 2) - used)
 
@@ -52,7 +52,7 @@ class ResultBudget:
         return min(tool.max_result_chars, max(LEAST_CHARS, int(self.left_chars)))
 
     def fit(self, tool: Tool, handle: str, content: str) -> str:
-        """The result as it is, or as much of it as there is room for; it is taken off what is left."""
+        """Cut the result to the room left, and subtract it from the budget."""
         shown = fit_result(content, self.room_chars(tool), handle)
         self.left_chars -= len(shown)
         return shown

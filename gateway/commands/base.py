@@ -72,7 +72,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What waited or ran in a session and does so no more."""
+    """The messages and turns that a command cleared or stopped in a session."""
 
     ids: Sequence[int] = ()  # of messages that waited
     texts: Sequence[str] = ()  # theirs, "" for those without words
@@ -168,7 +168,7 @@ class Invocation:
 
     @property
     def by_operator(self) -> bool:
-        """Whether an operator's role counts here: over the API only with a key that may operate."""
+        """Return True if the person is an operator and, over the API, the key may operate."""
         may_operate = self.scopes is None or Scope.OPERATE in self.scopes
         return may_operate and Role(self.principal.role).allows(Role.OPERATOR)
 

@@ -129,7 +129,7 @@ class LiveAnswer:
     # ------------------------------------------------------------ its life
 
     def start(self, message_id: str | None, standing: Sequence[sends.RecoveredPart] = (), answered: str = "") -> None:
-        """Begin to watch the time.
+        """Start the timer for typing and placeholders.
 
         `standing` are parts from before a crash and `answered` is what they said; they change when there is more.
         """
@@ -142,7 +142,7 @@ class LiveAnswer:
             self._deps.tasks.create_task(self._react())
 
     def resume(self) -> None:
-        """Show what there is, also after `settle`: the turn goes on after all."""
+        """Start showing, or resume after `settle`."""
         self._over.clear()
         self._task = self._deps.tasks.create_task(self._show())
 
@@ -165,7 +165,7 @@ class LiveAnswer:
         return tuple([StandingPart(part.next_revision, part.final, part.dangling) for part in self._parts])
 
     def cancel(self) -> None:
-        """Let go at once, for a turn that ends without an answer of its own."""
+        """Stop at once, for a turn that ends without an answer of its own."""
         self._events.close()
         self._over.set()
         if self._timer is not None:
@@ -438,7 +438,7 @@ class StreamedDraft:
         return self._now_s() >= self._due_s
 
     async def show(self, rendered: Rendered) -> None:
-        """Show this where it is new or about to vanish, and it is time. A failure is a sign that did not come."""
+        """Show the draft if it changed or is about to expire and the interval is over; a failure is ignored."""
         now_s = self._now_s()
         fading = now_s - self._shown_s >= self._channel.draft_lasts_s * RENEW_SHARE
         if now_s < self._due_s or (rendered == self._shown and not fading):
@@ -459,7 +459,7 @@ MAX_CHARS = 120
 
 
 def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolProgress) -> str:
-    """What is said of it: in the tool's own words, else by its name."""
+    """Return the words for what a tool does: its own, else its name."""
     if isinstance(event, ToolProgress):
         words = texts.text(locale, event.words, **event.values)
     elif event.words:

@@ -81,7 +81,7 @@ class SharedBus(Bus):
         is_urgent: Callable[[InboxRow], bool],
         tell: Callable[[int], None],
     ) -> None:
-        """No shard is this process's before `adopt`; `tell` wakes the owner of one."""
+        """Own no shard before `adopt`; `tell` wakes the owner of a shard."""
         super().__init__(size, _nothing, is_urgent)
         self._size = size
         self._load_new = load
@@ -132,12 +132,10 @@ class SharedBus(Bus):
         self.reread()
 
     def reread(self) -> None:
-        """As of the other."""
         self._must_look = True
         self._news.set()
 
     async def consume(self) -> InboxRow:
-        """As of the other."""
         while True:
             self._news.clear()
             if self._must_look and len(self._queue) < self._size:

@@ -1,6 +1,6 @@
 """Chores: work that the gateway repeats by itself, each a function with its pause, all run by one loop.
 
-`gateway.app` has the table of them. A chore that breaks shows in `tenk status` and is run again after a pause
+`gateway.chores` has the table of them. A chore that breaks shows in `tenk status` and is run again after a pause
 (`gateway.supervision`).
 """
 

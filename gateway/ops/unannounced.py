@@ -28,11 +28,12 @@ class Unannounced:
     async def look(self) -> None:
         """Look at rows that are new since the last look, and once more: that look may be older than a hint."""
         newest = await self._store.read(inbox.newest, lasting=True)
-        is_new = newest != self._newest or self._unheard != self._store.unheard
-        if self._unheard != self._store.unheard:
-            self._unheard = self._store.unheard
+        unheard = self._store.unheard
+        is_new = newest != self._newest or unheard != self._unheard
+        if unheard != self._unheard:
             await self._reload()
             await self._parking.look()
+            self._unheard = unheard
         if is_new or not self._is_settled:
             self._bus.reread()
             await self._delivery.recover()

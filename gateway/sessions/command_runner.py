@@ -70,7 +70,7 @@ TELL_MISSED_EVERY = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class CommandDeps:
-    """What every command of a gateway shares."""
+    """What all commands of a tenant share."""
 
     store: Store
     bus: Bus  # takes what people say with a button
@@ -89,7 +89,7 @@ class CommandDeps:
 
 
 class CommandRunner:
-    """Runs the commands of every session, one after another within each."""
+    """Runs the commands of a tenant's sessions, one after another within each session."""
 
     def __init__(self, deps: CommandDeps, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of what runs."""
@@ -114,12 +114,12 @@ class CommandRunner:
         queue.put_back([queued]) if again or row.id < queue.head.offered_id else queue.offer(queued)
 
     def take_out(self, session: Session, id_: int) -> bool:
-        """Let a command wait no more, as it reads otherwise now; False where none waits, or it is being carried out."""
+        """Remove a queued command whose text was edited; return False if it is not queued or already runs."""
         mine = [queue for where, queue in self.queues.items() if where[:2] == session.where]
         return any(queue.head.take(lambda queued: queued.id == id_) for queue in mine)
 
     def _queue_of(self, session: Session, row: InboxRow) -> _CommandQueue:
-        """What passes the backlog by has a queue to itself: a queue takes rows in the order of their ids alone."""
+        """Return the queue of a row; each urgent command has a queue of its own."""
         command = self._parse(row)[0]
         return (*session.where, row.id if command is not None and command.urgent else 0)
 

@@ -108,7 +108,7 @@ class Session:
                 return
 
     async def _resume(self, open_turn: OpenTurn) -> None:
-        """Go on with a turn that was begun before: by an earlier process, or before it waited for its person."""
+        """Resume a turn that was begun before: by an earlier process, or before it waited for its person."""
         try:
             await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
             async with self._deps.turn_limit.slot(self.tenant, open_turn.attempts):
@@ -156,12 +156,12 @@ class Session:
     # ------------------------------------------------------------ what others ask of it
 
     def resume(self, open_turn: OpenTurn) -> None:
-        """Go on with a turn that was begun before, ahead of what waits in the mailbox."""
+        """Resume a turn that was begun before, ahead of what waits in the mailbox."""
         self._open_turns.append(open_turn)
         self._wake()
 
     def put_back(self, row: InboxRow) -> None:
-        """Let a row wait again, in its place."""
+        """Requeue a row in its place."""
         self.mailbox.put_back([row])
         self._wake()
 

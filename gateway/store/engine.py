@@ -86,7 +86,7 @@ class Store:
         return self.tenant or DEFAULT_TENANT
 
     def of(self, tenant: str | None) -> "Store":
-        """The same store as one tenant sees it: jobs and queries meet its rows alone. None: all of it.
+        """Return the store limited to one tenant's rows; None: the whole store.
 
         It is opened and closed as a whole.
         """

@@ -242,7 +242,7 @@ def count_turn_attempt(connection: sa.Connection, turn_id: str) -> int:
 
 def _count_attempt(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
     counted = sa.update(inbox).where(which).values(attempts=inbox.c.attempts + 1).returning(inbox.c.attempts)
-    return max(int(row.attempts) for row in connection.execute(counted))
+    return max((int(row.attempts) for row in connection.execute(counted)), default=0)
 
 
 def most_attempts(connection: sa.Connection) -> int:

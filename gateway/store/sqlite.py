@@ -38,7 +38,7 @@ BUSY_PAUSE_S = 0.01
 CHECKPOINT_MS = 100
 READER_WAIT_S = 10
 STANDS_ASIDE_S = 0.005
-"""So long Python lets a thread keep the interpreter, too. A disk that hangs holds up the loop no longer."""
+"""Longest wait of the event loop for the statements of a group; a disk that hangs blocks the loop no longer."""
 
 KEPT_STATEMENTS = 256
 """As the driver keeps them ready: a dozen hot ones, each for up to ten numbers of rows, and some others."""

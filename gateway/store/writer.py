@@ -44,7 +44,7 @@ class SwallowedError(Exception):
 def commit_group(
     connection: Connection, jobs: Sequence[Job[Any]], is_outage: Callable[[Exception], bool]
 ) -> list[Outcome]:
-    """All jobs in one transaction; if one of them fails, each in its own, so that a bad job hurts nobody.
+    """Run all jobs in one transaction; if one fails, run each in its own.
 
     An outage ends the attempt: the job that met it and those after it are StoreUnavailable, those before it hold. A
     failed BEGIN or COMMIT is an outage whatever it says: the connection is in a state nobody knows.
@@ -237,17 +237,15 @@ _OUTCOMES = "outcomes"
 
 
 def note_outcome(connection: sa.Connection, outcome: str, rows: int) -> None:
-    """So many rows end with this outcome, if the transaction commits; below 0 where they are open again."""
+    """Count rows that end with this outcome, once the transaction commits; negative if rows were reopened."""
     counts = connection.info.setdefault(_OUTCOMES, {})
     counts[outcome] = counts.get(outcome, 0) + rows
 
 
 def _forget_outcomes(connection: sa.Connection) -> None:
-    """A transaction begins."""
     connection.info.pop(_OUTCOMES, None)
 
 
 def _count_outcomes(connection: sa.Connection) -> None:
-    """The transaction has committed."""
     for outcome, rows in connection.info.pop(_OUTCOMES, {}).items():
         series(OUTCOMES, outcome).inc(max(rows, 0))

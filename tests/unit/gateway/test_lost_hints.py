@@ -13,6 +13,7 @@ from gateway import failpoints
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.errors import StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
 from gateway.ops.unannounced import Unannounced
@@ -53,6 +54,28 @@ def sink_of(spine: Spine) -> ChannelSink:
         spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, doorway
     )
     return ChannelSink(spine.store, {"default": Home(intake)}, spine.channel, NobodyListens(), "default")
+
+
+async def test_people_are_read_again_after_a_look_at_them_failed(spine: Spine) -> None:
+    """The store may be away at the first look after a caller was cancelled."""
+    reads = iter([StoreUnavailable("away"), None])
+
+    async def read_people() -> None:
+        if (failure := next(reads)) is not None:
+            raise failure
+
+    look = Unannounced(spine.store, spine.bus, spine.delivery, spine.parking, read_people)
+    async with asyncio.TaskGroup() as callers:
+        caller = callers.create_task(spine.store.commit(lambda _connection: None))
+        await asyncio.sleep(0)
+        caller.cancel()
+    async with asyncio.timeout(10):
+        while not spine.store.unheard:
+            await asyncio.sleep(0.01)
+    with pytest.raises(StoreUnavailable):
+        await look.look()
+    await look.look()
+    assert [] == list(reads)
 
 
 async def answered(spine: Spine, text: str) -> None:
