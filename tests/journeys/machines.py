@@ -93,6 +93,8 @@ async def machines(directory: Path, server: PostgresServer, count: int, *, confi
                     made.running.append(tasks.create_task(gateway.run()))
                 await made.here.until(telegram.is_connected, "the first poll")
                 await made.wait_for_owners()
+                for home in homes:
+                    await made.here.until((home / "control.sock").exists, f"the control socket of {home.name}")
                 yield made
                 for task in made.running:
                     task.cancel()

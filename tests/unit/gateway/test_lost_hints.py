@@ -71,7 +71,7 @@ async def test_people_are_read_again_after_a_look_at_them_failed(spine: Spine) -
         caller.cancel()
     async with asyncio.timeout(10):
         while not spine.store.unheard:
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
     with pytest.raises(StoreUnavailable):
         await look.look()
     await look.look()
