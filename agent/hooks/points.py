@@ -41,7 +41,7 @@ class HookSaid(BaseModel):
 
 
 HookGiven = Mapping[str, JsonValue]
-"""What a hook is told: `point`, and what it is about; see `.github/decisions/0032-hooks.md`."""
+"""What a hook is told: `point`, and what it is about; see `docs/extending.md`."""
 
 CallHook = Callable[[HookGiven], Awaitable[HookSaid]]
 """Asks one hook.

@@ -1,7 +1,7 @@
 """One person alone is answered: by their command while its token lives, after that in their direct messages.
 
 It never goes to the chat the command was used in. Where neither way is left the part is refused for good, which is
-told there without its content. What the parts of a private answer promise stands in decision 0012.
+told there without its content. What the parts of a private answer promise stands in decision 0016.
 """
 
 from dataclasses import replace

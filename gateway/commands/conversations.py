@@ -1,6 +1,6 @@
 """Conversations in a chat: `/sessions` lists them and goes on with one, `/title` names the present one.
 
-In a direct chat those of the person's other direct chats are among them (decision 0065).
+In a direct chat those of the person's other direct chats are among them (decision 0025).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """What a person sees of one turn before its answer is done: busy signs, a draft, messages that grow part by part.
 
 Live edits are never stored. Placeholders, and what full parts say for good, are outbox rows, as the final answer is.
-Where a part ends is decided in `pages`. A quick answer costs one timer and nothing else. Decision 0014.
+Where a part ends is decided in `pages`. A quick answer costs one timer and nothing else. Decision 0017.
 """
 
 import asyncio

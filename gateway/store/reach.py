@@ -1,4 +1,4 @@
-"""What a person may go on with where they are, and how a conversation of another chat is gone on with (decision 0065).
+"""What a person may go on with where they are, and how a conversation of another chat is gone on with (decision 0025).
 
 By a new one of this chat, which names the other and begins with what was said there. Plain functions over a connection.
 """

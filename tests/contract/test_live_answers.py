@@ -164,7 +164,7 @@ def test_stopping_an_answer_of_many_messages_keeps_what_was_said(
 
 
 def test_an_answer_goes_on_in_a_second_stream_of_its_thread(tmp_path: Path) -> None:
-    """On Slack each message is a stream of its own, closed under its key before the next one begins (decision 0011)."""
+    """On Slack each message is a stream of its own, closed under its key before the next one begins (decision 0017)."""
     answer = words(int(12_000 * 1.4))
 
     async def play(here: Scene) -> None:

@@ -15,6 +15,7 @@ TOP = {
     "channels",
     "agent",
     "config",
+    "docs",
     "tests",
 }
 NAMES_FOR_NOTHING = {"utils", "util", "helpers", "helper", "common", "core", "misc"}

@@ -1,7 +1,7 @@
 """`/v1/chat/completions` in front of the agent: OpenAI's clients talk to it as they do to a model.
 
 A client sends the whole conversation each time, and the agent has it already: what the person said last is said, in
-the session that begins with the same words or that `X-Tenk-Session` names. Decision 0038.
+the session that begins with the same words or that `X-Tenk-Session` names. Decision 0029.
 """
 
 import time

@@ -4,7 +4,7 @@ These clients send the whole conversation each time and name none. It is known a
 each message is kept under an id that holds a digest of the conversation before it and of the conversation with it.
 
 Chat front ends ask the same once more for another answer, and send prompts of their own: for titles, tags, suggestions.
-Only a message that goes on from a known conversation, or begins one, may change anything. Decision 0038.
+Only a message that goes on from a known conversation, or begins one, may change anything. Decision 0029.
 """
 
 import hashlib
