@@ -167,6 +167,24 @@ class Renderer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """How many connections to its platform a channel has open in this process."""
+
+    kind: str  # "shards" | "sockets"
+    standing: int
+    wanted: int
+
+
+@runtime_checkable
+class CountsConnections(Protocol):
+    """Hears people over connections of its own, one or several."""
+
+    def count_connections(self) -> "Connections | None":
+        """Return how many are open now; None if none is to be."""
+        ...
+
+
 @runtime_checkable
 class LaysOutCursors(Protocol):
     """Has resume points that depend on how many connections there are."""

@@ -1,6 +1,6 @@
-"""Finds a channel's class by its name, through the entry points of group `tenk.channels`.
+"""A lookup of channel classes by name, through the entry points of group `tenk.channels`.
 
-Only the platform that is asked for is imported: its SDK may be heavy, or not installed.
+It imports only the platform that is asked for: its SDK may be heavy, or not installed.
 """
 
 import sys
@@ -26,25 +26,25 @@ class AccountConfig(Protocol):
 
     @property
     def name(self) -> str:
-        """The account's name: that of its table, `[channels.telegram.NAME]`."""
+        """Return the account's name: that of its table, `[channels.telegram.NAME]`."""
         ...
 
     @property
     def pacing(self) -> str:
-        """When the platform's limits are kept: adaptive (from the first refusal on) | strict (always)."""
+        """Return when the sender keeps the platform's limits: adaptive (after the first refusal) | strict (always)."""
         ...
 
 
 def channel_names() -> list[str]:
-    """The names of all channels that are offered, sorted; nothing is imported."""
+    """Return the names of all channels that installed packages offer, sorted; import none."""
     return sorted(point.name for point in entry_points(group=GROUP))
 
 
 def load_channel(name: str) -> type:
-    """The class of a channel; called with its account's configuration it gives a `channels.base.Channel`.
+    """Return the class of a channel; called with an account's configuration it makes a `channels.base.Channel`.
 
     Raises:
-        UnknownChannel: nobody offers it.
+        UnknownChannel: no installed package offers it.
         ChannelNotInstalled: its SDK is missing.
     """
     return _load(_find(name, tuple(sys.path)))
@@ -52,7 +52,7 @@ def load_channel(name: str) -> type:
 
 @lru_cache(64)
 def _find(name: str, _path: tuple[str, ...]) -> EntryPoint:
-    """Found once: each look reads what all distributions offer, and what is imported of one stays as it is."""
+    """Return the entry point of a channel. Cached: each search reads the metadata of all distributions."""
     point = next(iter(entry_points(group=GROUP, name=name)), None)
     if point is None:
         raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
@@ -60,13 +60,20 @@ def _find(name: str, _path: tuple[str, ...]) -> EntryPoint:
 
 
 def account_model(name: str) -> type[BaseModel]:
-    """The model of a channel's accounts (an `AccountConfig`), as its class names it in `account_model`.
+    """Return the model of a channel's accounts (an `AccountConfig`), which its class names in `account_model`.
 
     Raises:
-        UnknownChannel, ChannelNotInstalled: see `load_channel`.
-        TypeError: it names none.
+        UnknownChannel: no installed package offers the channel.
+        ChannelNotInstalled: its SDK is missing.
+        TypeError: the class names no model, or has no `connections`; the message says what to add.
     """
-    model = getattr(load_channel(name), "account_model", None)
+    channel = load_channel(name)
+    if not callable(getattr(channel, "connections", None)):
+        raise TypeError(
+            f"its adapter {channel.__module__}:{channel.__qualname__} has no connections(); an adapter with one"
+            " connection adds `async def connections(self): return (self,)` (channels.base.Channel)"
+        )
+    model = getattr(channel, "account_model", None)
     if not isinstance(model, type) or not issubclass(model, BaseModel):
         raise TypeError(f"channel {name!r} has no account_model, so its accounts cannot be configured")
     return model

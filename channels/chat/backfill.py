@@ -6,9 +6,9 @@ from typing import TypeVar
 import structlog
 
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff
 from channels.clocks import Sleep
 from channels.errors import ChannelError, Permanent, Retryable
-from channels.retrying import Backoff
 
 T = TypeVar("T")
 

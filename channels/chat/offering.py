@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from channels.base import ChannelState, NotPersisted, Sink
+from channels.chat.retrying import Backoff
 from channels.clocks import Sleep
-from channels.retrying import Backoff
 
 STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 

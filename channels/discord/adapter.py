@@ -10,11 +10,10 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from channels.base import ChannelConnection, Menus, Reaction, Renderer
+from channels.base import ChannelConnection, Connections, Menus, Reaction, Renderer
 from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
-from channels.connections import Connections
 from channels.discord.config import DiscordAccount
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
 from channels.discord.error_mapping import CLOSE_WORDS, NO_ACCESS, as_channel_errors

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from channels.base import ChannelState, Sink
 from channels.chat.offering import offer_until_stored
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff
 from channels.clocks import Clock, Sleep
 from channels.discord.backfill import Backfill
 from channels.discord.channel_cache import Place, place_of
@@ -25,7 +26,6 @@ from channels.discord.translate import TranslationContext
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
 from channels.messages import InboundEvent, Rejected
-from channels.retrying import Backoff
 
 CHANNEL_BACKOFF = Backoff((0.2, 0.5, 1.0, 2.0, 5.0))
 FILLING = "fetching what was said while it was away; what is said now is answered after that"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from channels.base import Sink
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.clocks import Sleep
 from channels.discord.error_mapping import CLOSE_WORDS
 from channels.errors import ChannelError, ConfigRefused
-from channels.retrying import Backoff, CallFailure, PersistentCaller
 
 BACKOFF = Backoff((1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0))
 

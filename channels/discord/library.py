@@ -30,10 +30,10 @@ from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from discord.http import HTTPClient, Ratelimit, Route
 from pydantic import JsonValue
 
+from channels.chat.http_answers import MAX_ANSWER_BYTES, refuse_redirect, whole
 from channels.discord.ingest import Dispatch
 from channels.discord.translate import to_rejected
 from channels.foreign import decode_json, number_of, seconds_of, wait_of, whole_of
-from channels.http_answers import MAX_ANSWER_BYTES, refuse_redirect, whole
 from channels.messages import Rejected
 
 SWITCHED = 101  # the answer that makes a WebSocket: nothing of it is a body

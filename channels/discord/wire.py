@@ -18,6 +18,7 @@ from discord.http import Route
 from pydantic import JsonValue
 
 from channels.chat.downloads import download
+from channels.chat.http_answers import RedirectRefused, to_foreign_error, to_transport_error
 from channels.chat.refusals import ApiRefusal
 from channels.discord.config import DiscordAccount
 from channels.discord.identity import BotIdentity
@@ -26,7 +27,6 @@ from channels.discord.payloads import id_of
 from channels.discord.sharding import GatewayInfo, to_gateway_info
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
-from channels.http_answers import RedirectRefused, to_foreign_error, to_transport_error
 from channels.messages import OutboundMedia
 
 MESSAGES = "/channels/{channel_id}/messages"

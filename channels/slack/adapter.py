@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from channels.base import ChannelConnection, ChannelState, CommandSpec, HttpRoute, Reaction, Renderer, Sink
+from channels.base import ChannelConnection, ChannelState, CommandSpec, Connections, HttpRoute, Reaction, Renderer, Sink
 from channels.bounded_dict import BoundedDict
 from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now, steady_s
-from channels.connections import Connections
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt

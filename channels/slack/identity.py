@@ -7,10 +7,10 @@ import structlog
 
 from channels.base import Sink
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.clocks import Sleep
 from channels.errors import ChannelError, Unknown
 from channels.foreign import JsonObject, words_of
-from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import MISSING_SCOPE, config_refused, is_operators_matter, refusal_of, where_to_mend
 

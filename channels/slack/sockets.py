@@ -15,10 +15,10 @@ from slack_bolt.app.async_app import AsyncApp
 
 from channels.base import ChannelState
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import decode_json
-from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.backfill import Backfill
 from channels.slack.config import MOST_SOCKETS, SlackAccount
 from channels.slack.error_mapping import config_refused, is_operators_matter, socket_mode_off

@@ -15,17 +15,17 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from channels.chat.downloads import download
-from channels.chat.refusals import ApiRefusal
-from channels.clocks import wall_now
-from channels.errors import ChannelError, Permanent, Retryable, Unknown
-from channels.foreign import JsonObject, wait_of
-from channels.http_answers import (
+from channels.chat.http_answers import (
     BoundedResponse,
     RedirectRefused,
     refuse_redirect,
     to_foreign_error,
     to_transport_error,
 )
+from channels.chat.refusals import ApiRefusal
+from channels.clocks import wall_now
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.foreign import JsonObject, wait_of
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import refusal_of
 

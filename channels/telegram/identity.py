@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from channels.chat.retrying import CallFailure
 from channels.foreign import whole_of
-from channels.retrying import CallFailure
 
 if TYPE_CHECKING:  # translating needs the identity, and no SDK
     from channels.telegram.wire import BotApiCaller

@@ -9,9 +9,9 @@ from pydantic import JsonValue
 from channels.base import ChannelState, Sink
 from channels.chat.offering import offer_until_stored
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff, CallFailure
 from channels.clocks import Clock, Sleep
 from channels.foreign import whole_of
-from channels.retrying import Backoff, CallFailure
 from channels.telegram.config import TelegramAccount
 from channels.telegram.identity import BotIdentity, identify
 from channels.telegram.raw import ALLOWED_UPDATES

@@ -16,12 +16,12 @@ from pydantic import JsonValue
 
 from channels.base import Sink
 from channels.chat.downloads import download
+from channels.chat.http_answers import to_foreign_error, to_transport_error, whole
 from channels.chat.refusals import ApiRefusal
+from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of
-from channels.http_answers import to_foreign_error, to_transport_error, whole
-from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.telegram.config import TelegramAccount
 from channels.telegram.error_mapping import code_of
 from channels.telegram.library import load_aiogram

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from channels.probing import Asker, Finding, NoAnswer, load_probe
+from channels.chat.probing import Asker, Finding, NoAnswer, load_probe
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text

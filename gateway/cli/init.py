@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from channels.probing import Asker, Finding, load_probe
+from channels.chat.probing import Asker, Finding, load_probe
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.config.editing import Draft, draft

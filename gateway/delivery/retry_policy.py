@@ -7,10 +7,10 @@ plain text, parks or gives up is decided here and nowhere else.
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from channels.chat.retrying import Backoff
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable
 from channels.foreign import LONGEST_WAIT_S
 from channels.messages import Rendered
-from channels.retrying import Backoff
 from gateway.store.outbox import Action, OutboxRow, PartState
 
 BACKOFF = Backoff((1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0))

@@ -16,7 +16,7 @@ from agent.models.select import UnknownModel, bare_model
 from agent.models.served import ModelServerFacts
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import UserItem
-from channels.probing import Asker, Finding, NoAnswer
+from channels.chat.probing import Asker, Finding, NoAnswer
 from gateway.credentials.levels import stored_credential
 from gateway.errors import GatewayError
 from gateway.ops.model_servers import OPENAI, links_of, missing_words

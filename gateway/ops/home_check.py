@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from channels.probing import Finding
+from channels.chat.probing import Finding
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig
 from gateway.ops.control_client import short_name

@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from agent.hooks.chain import HookChain
 from agent.ports import ChatModel
-from channels.base import ChannelState
-from channels.connections import CountsConnections
+from channels.base import ChannelState, CountsConnections
 from channels.messages import DEFAULT_TENANT
 from gateway.access.listing import AccessLists, list_calls
 from gateway.cluster.ownership import in_name, out_name

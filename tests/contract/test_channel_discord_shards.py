@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from channels.base import ChannelState
-from channels.connections import Connections
+from channels.base import ChannelState, Connections
 from channels.errors import ConfigRefused, Retryable
 from tests.fakes.discord import Rig, discord, texts
 

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from channels.base import ChannelState
-from channels.connections import Connections
+from channels.base import ChannelState, Connections
 from channels.simulators.slack.faults import Fault
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import Rig, slack

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent.models.known_servers import KnownServers
-from channels.probing import Finding
+from channels.chat.probing import Finding
 from gateway.config.settings import Settings, load
 from gateway.ops.doctor import check_models
 from gateway.ops.model_servers import look_ahead

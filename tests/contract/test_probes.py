@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from channels.chat.probing import Asker, Finding, NoAnswer
 from channels.discord.config import DiscordAccount
 from channels.discord.probe import probe as probe_discord
-from channels.probing import Asker, Finding, NoAnswer
 from channels.simulators.discord.person_side import TOKEN as DISCORD_TOKEN
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.slack.server import SlackSimulator

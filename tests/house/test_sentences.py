@@ -34,7 +34,7 @@ FOR_THE_MODEL = {
 FOR_OPERATORS = {
     "channels/discord/connection.py", "channels/discord/error_mapping.py", "channels/discord/probe.py",
     "channels/slack/probe.py", "channels/slack/sockets.py", "channels/telegram/probe.py",
-    "channels/telegram/polling.py", "channels/telegram/webhook.py", "channels/http_answers.py",
+    "channels/telegram/polling.py", "channels/telegram/webhook.py", "channels/chat/http_answers.py",
     "gateway/coach/api.py",
 }  # fmt: skip
 """The state of a channel, as logs, `tenk doctor` and `tenk status` show it, and what /v1/docs says: in English."""

@@ -7,6 +7,7 @@ import pytest
 
 from channels.registry import ChannelNotInstalled, UnknownChannel, account_model, channel_names, load_channel
 from channels.telegram.adapter import TelegramChannel
+from gateway.config.settings import SettingsError, load
 
 
 @pytest.fixture
@@ -20,8 +21,14 @@ def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "telegramtoo = channels.telegram.adapter:TelegramChannel\n"
         "lacking = adapter_that_lacks:Channel\n"
         "noclass = channels.telegram.limits:TELEGRAM_LIMITS\n"
+        "older = adapter_of_before:Channel\n"
     )
     (tmp_path / "adapter_that_lacks.py").write_text("import an_sdk_nobody_has\n")
+    (tmp_path / "adapter_of_before.py").write_text(
+        "from pydantic import BaseModel\nclass Account(BaseModel):\n    name: str\n"
+        "class Channel:\n    account_model = Account\n"
+        "    async def run(self, sink): ...\n    async def send(self, part): ...\n    async def aclose(self): ...\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
@@ -64,3 +71,15 @@ def test_channel_without_a_model_of_its_accounts_cannot_be_configured():
     """The error says what its class lacks."""
     with pytest.raises(TypeError, match="has no account_model"):
         account_model("telegramtoo")
+
+
+@pytest.mark.usefixtures("offered")
+def test_an_adapter_without_connections_stops_the_start_and_is_told_what_to_write(tmp_path: Path):
+    """Adapters written for an earlier contract have only `run`; the configuration names the account's table."""
+    (tmp_path / "gateway.toml").write_text("[channels.older.main]\n")
+    words = (
+        r"gateway\.toml:1: channels\.older: its adapter adapter_of_before:Channel has no connections\(\); "
+        r"an adapter with one connection adds `async def connections\(self\): return \(self,\)`"
+    )
+    with pytest.raises(SettingsError, match=words):
+        load(tmp_path / "gateway.toml", {})

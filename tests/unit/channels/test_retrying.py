@@ -3,9 +3,9 @@
 import pytest
 
 from channels.base import ChannelState
+from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.errors import ConfigRefused, Unknown
 from channels.foreign import LONGEST_WAIT_S
-from channels.retrying import Backoff, CallFailure, PersistentCaller
 from tests.fakes.sink import RecordingSink
 
 BACKOFF = Backoff((1.0, 2.0))

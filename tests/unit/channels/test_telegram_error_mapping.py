@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from aiohttp import ClientOSError, ConnectionTimeoutError, ServerDisconnectedError, SocketTimeoutError
 
+from channels.chat.http_answers import to_transport_error
 from channels.chat.refusals import ApiRefusal
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.http_answers import to_transport_error
 from channels.telegram.error_mapping import REFUSALS, code_of
 
 

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from channels.probing import Finding
+from channels.chat.probing import Finding
 from gateway.cli.doctor import carry_out
 from gateway.http.config import HttpConfig
 from gateway.ops.home_check import check_database, check_disk, check_files, check_port, check_secrets, check_socket
