@@ -165,6 +165,6 @@ class AccountProbe(ABC):
         """Add a fault; `key` is the account's value at fault, "" for none."""
         self._found.append(Finding(self.part, words, to_do, (*self._path, key) if key else (), mend))
 
-    def refused(self, credential: str, answer: PlatformAnswer, words_key: str, to_do: str, *, key: str) -> None:
+    def add_refusal(self, credential: str, answer: PlatformAnswer, words_key: str, to_do: str, *, key: str) -> None:
         """Add the refusal of a credential; `words_key` names the field in which the platform says why."""
         self.bad(f"{self.platform} refuses the {credential} ({refusal_words(answer, words_key)})", to_do, key=key)

@@ -27,7 +27,7 @@ class _DiscordProbe(AccountProbe):
     async def check(self) -> None:
         me = await self._get("/users/@me")
         if me.status != 200:
-            self.refused("token", me, "message", f"take a new one at {PORTAL}, page Bot, Reset Token", key="token")
+            self.add_refusal("token", me, "message", f"take a new one at {PORTAL}, page Bot, Reset Token", key="token")
             return
         self.ok(f"the token is {words_of(me.body.get('username'), 64)}'s")
         self._judge_intent(await self._get("/oauth2/applications/@me"))

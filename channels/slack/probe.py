@@ -28,7 +28,7 @@ class _SlackProbe(AccountProbe):
             to_do = (
                 f"take the one that begins with xoxb- at {APPS}, OAuth & Permissions; install the app if there is none"
             )
-            self.refused("bot token", who, "error", to_do, key="bot_token")
+            self.add_refusal("bot token", who, "error", to_do, key="bot_token")
             return
         name, team = words_of(who.body.get("user") or "", 64), words_of(who.body.get("team") or "", 64)
         self.ok(f"the bot token is {name}'s in {team or words_of(who.body.get('team_id') or '', 64)}")
@@ -51,7 +51,7 @@ class _SlackProbe(AccountProbe):
     def _judge_socket(self, opened: PlatformAnswer) -> None:
         if not opened.body.get("ok"):
             to_do = f"make one at {APPS}, Basic Information, App-Level Tokens, with the scope connections:write"
-            self.refused("app-level token", opened, "error", to_do, key="app_token")
+            self.add_refusal("app-level token", opened, "error", to_do, key="app_token")
         elif "Socket Mode is not turned on" in str(opened.body.get("response_metadata")):
             self.bad("Socket Mode is off, so nothing would come in", f"turn it on at {APPS}, Socket Mode")
         else:

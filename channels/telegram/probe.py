@@ -22,7 +22,7 @@ class _TelegramProbe(AccountProbe):
         result = me.body.get("result")
         if not me.body.get("ok") or not isinstance(result, dict):
             to_do = "take the one that @BotFather shows under /mybots, API Token"
-            self.refused("token", me, "description", to_do, key="token")
+            self.add_refusal("token", me, "description", to_do, key="token")
             return
         reads = "reads all of a group" if result.get("can_read_all_group_messages") else "reads mentions in groups"
         self.ok(f"the token is @{words_of(result.get('username'), 64)}'s, which {reads}")
