@@ -32,7 +32,7 @@ FOR_THE_MODEL = {
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""
 
 FOR_OPERATORS = {
-    "channels/discord/connection.py", "channels/discord/error_mapping.py", 
+    "channels/discord/connection.py", "channels/discord/error_mapping.py",
     "channels/slack/probe.py", "channels/slack/sockets.py", "channels/telegram/probe.py",
     "channels/telegram/polling.py", "channels/telegram/webhook.py", "channels/chat/http_answers.py",
     "gateway/coach/api.py",
