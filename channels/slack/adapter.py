@@ -116,7 +116,7 @@ class SlackChannel:
         self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
         receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock, self._sleep)
         app = bolt_app(self._wire.client, receiver)
-        backfill = Backfill(self._wire, receiver, self._sleep)
+        backfill = Backfill(self._wire, receiver, self._sleep, self._config.backfill_s)
         if self._config.mode == "socket":
             self._sockets = SocketMode(self._config, self._wire, app, receiver, backfill, sleep=self._sleep)
             try:
@@ -124,8 +124,7 @@ class SlackChannel:
             finally:
                 self._sockets = None
         elif self._webhook is not None:
-            backfill_s = self._config.backfill_s
-            await self._webhook.run(app, receiver, backfill, sleep=self._sleep, backfill_s=backfill_s)
+            await self._webhook.run(app, receiver, backfill, sleep=self._sleep)
 
     def count_connections(self) -> Connections | None:
         """The sockets of Socket Mode, where this process reads."""

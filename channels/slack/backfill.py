@@ -1,10 +1,11 @@
 """After a gap: what was said meanwhile, out of the chats' histories. Which part of it is new, the inbox decides."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from weakref import WeakValueDictionary
 
 import structlog
 from pydantic import JsonValue, ValidationError
@@ -20,7 +21,7 @@ from channels.slack.cursor import later
 from channels.slack.error_mapping import MISSING_SCOPE, is_operators_matter, to_channel_error, where_to_mend
 from channels.slack.names import spoken_of
 from channels.slack.raw import RawMessage
-from channels.slack.receiving import Receiver
+from channels.slack.receiving import Receiver, chat_of
 from channels.slack.translate import is_ours, translate_edit, translate_message
 from channels.slack.wire import SlackWire
 
@@ -32,6 +33,8 @@ READ_ON_TIMES = 144  # a day of them
 ASLEEP = timedelta(days=30)  # a thread that was not heard for so long is not looked into: each costs a call
 
 TYPES = ("public_channel", "private_channel", "mpim", "im")  # each needs a scope of its own
+COMMAND_WAITS_S = 0.5  # for what was missed in its chat: who used it is to be answered within a second
+
 CHATS = "the list of our chats"  # in place of a chat
 
 Arguments = dict[str, str | int | bool]
@@ -61,28 +64,77 @@ class _Missing:
         return f"what was said meanwhile could not be read: {'; '.join(missing)}" if missing else ""
 
 
+class _Gap:
+    """The chats of a gap whose histories are still to be read."""
+
+    def __init__(self) -> None:
+        self._left: dict[str, None] | None = None  # None: they are not listed yet
+        self._awaited: dict[str, asyncio.Event] = {}  # chats in which new events wait, until they are read
+
+    def list(self, chats: Iterable[str]) -> None:
+        """Note which chats are to be read, and let the new events of all others go on."""
+        self._left = dict.fromkeys(chats)
+        for chat in [chat for chat in self._awaited if chat not in self._left]:
+            self._awaited.pop(chat).set()
+
+    def chats(self) -> Iterator[str]:
+        """Yield each chat, to be read before the next is asked for; one in which new events wait goes first."""
+        while self._left:
+            chat = next((awaited for awaited in self._awaited if awaited in self._left), next(iter(self._left)))
+            yield chat
+            del self._left[chat]
+            if chat in self._awaited:
+                self._awaited.pop(chat).set()
+
+    async def wait_for(self, chat: str) -> None:
+        """Return once a chat is read, or does not have to be."""
+        if self._left is None or chat in self._left:
+            await self._awaited.setdefault(chat, asyncio.Event()).wait()
+
+
 class Backfill:
     """Asks for what was missed, and goes on asking for what could not be read."""
 
-    def __init__(self, wire: SlackWire, receiver: Receiver, sleep: Sleep) -> None:
+    def __init__(self, wire: SlackWire, receiver: Receiver, sleep: Sleep, wait_s: float) -> None:
+        """A new event waits at most `wait_s` for what was missed in its chat."""
+        self._wait_s = wait_s
         self._wire = wire
         self._receiver = receiver
         self._sleep = sleep
         self._missing = _Missing()
+        self._gaps: list[_Gap] = []  # those that are being read
+        self._lines: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of waiting events, by chat
 
-    async def run(self, since: str | None = None) -> None:
+    async def wait_for(self, body: object, *, is_event: bool) -> None:
+        """Let what was missed in the chat of a delivery go first; before a command only if that does not take long."""
+        chat = chat_of(body)
+        line = self._lines.setdefault(chat, asyncio.Lock())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._wait_s if is_event else min(self._wait_s, COMMAND_WAITS_S)), line:
+                for gap in list(self._gaps):
+                    await gap.wait_for(chat)
+
+    def run(self, since: str | None = None) -> Coroutine[None, None, None]:
         """Offer everything since a ts; None: since the resume point, and nothing at first contact.
 
-        What cannot be read is told, and left to `read_on`.
+        New events wait for it from this call on. What cannot be read is told, and left to `read_on`.
         """
-        since = since or self._receiver.resume_point.ts
-        if since == "0":
-            return
-        self._missing.cut.clear()
-        with self._receiver.resume_point.filling(since):
-            await self._fill([CHATS], f"{max(0.0, float(since) - OVERLAP_S):.6f}")
-            if self._missing.unread:
-                self._missing.gaps.enter_context(self._receiver.resume_point.filling(since))
+        gap = _Gap()
+        self._gaps.append(gap)
+        return self._run(gap, since or self._receiver.resume_point.ts)
+
+    async def _run(self, gap: _Gap, since: str) -> None:
+        try:
+            if since == "0":
+                return
+            self._missing.cut.clear()
+            with self._receiver.resume_point.filling(since):
+                await self._fill(CHATS, f"{max(0.0, float(since) - OVERLAP_S):.6f}", gap)
+                if self._missing.unread:
+                    self._missing.gaps.enter_context(self._receiver.resume_point.filling(since))
+        finally:
+            self._gaps.remove(gap)
+            gap.list(())
         self._tell()
         self._missing.news.set()
 
@@ -96,7 +148,7 @@ class Backfill:
                 await self._sleep(READ_ON.wait_s(tries))
                 unread, self._missing.unread = self._missing.unread, {}
                 for chat, (oldest, _) in unread.items():
-                    await self._fill([chat], oldest)
+                    await self._fill(chat, oldest, _Gap())
                 self._tell()
             else:
                 _log.error("gap_given_up", account=self._receiver.bot.account, detail=self._missing.words)
@@ -111,18 +163,18 @@ class Backfill:
             _log.warning("backfill_incomplete", account=self._receiver.bot.account, detail=words, unread=unread)
         self._receiver.sink.report_missing(words)
 
-    async def _fill(self, chats: list[str], oldest: str) -> None:
-        """Read these; one that cannot be read holds up no other."""
+    async def _fill(self, asked: str, oldest: str, gap: _Gap) -> None:
+        """Read a chat, or all of them; one that cannot be read holds up no other."""
         known = await self._receiver.sink.chats()
         threads = _threads([*_awake(known, wall_now()), *self._receiver.resume_point.lately()])
-        for asked in chats:
-            for chat in await self._chats(known, oldest) if asked == CHATS else [asked]:
-                try:
-                    await self._chat(chat, oldest, threads.get(chat, []))
-                except ApiRefusal as refusal:
-                    self._note_refusal(chat, oldest, refusal)
-                except ChannelError as failure:
-                    self._missing.unread[chat] = (oldest, str(failure)[:80])
+        gap.list(await self._chats(known, oldest) if asked == CHATS else [asked])
+        for chat in gap.chats():
+            try:
+                await self._chat(chat, oldest, threads.get(chat, []))
+            except ApiRefusal as refusal:
+                self._note_refusal(chat, oldest, refusal)
+            except ChannelError as failure:
+                self._missing.unread[chat] = (oldest, str(failure)[:80])
 
     def _note_refusal(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
         if refusal.code == MISSING_SCOPE:  # then its events do not come, either

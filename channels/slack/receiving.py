@@ -4,7 +4,6 @@ It is one middleware of a bolt app, before all others: bolt acknowledges what co
 raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,8 +27,6 @@ from channels.slack.names import NameDirectory, people_in, profile_in
 from channels.slack.translate import TranslationContext, to_rejected, translate_event
 from channels.slack.translate_interaction import translate_actions, translate_command
 from channels.slack.wire import quiet_logger
-
-COMMAND_WAITS_S = 0.5  # for what was said before it: who used it is to be answered within a second
 
 _log = structlog.get_logger()
 
@@ -72,7 +69,7 @@ class Receiver:
         """Commit what one delivery says, however long the store is away; what comes next in its chat waits for that."""
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
-        async with self.names.in_turn(_chat_of(body), people_in(body)):
+        async with self.names.in_turn(chat_of(body), people_in(body)):
             event = read_or_reject(self.bot.account, partial(self.translate, body), partial(to_rejected, body))
             await self.hand_in([event])
         self.sink.report(ChannelState.READY)
@@ -103,16 +100,7 @@ class Receiver:
         return event if locale is None else replace(event, locale=locale)
 
 
-async def wait_for_turn(caught_up: asyncio.Event, *, is_event: bool) -> None:
-    """Let what was said before go first; before a command or a press only if that does not take long."""
-    try:
-        async with asyncio.timeout(None if is_event else COMMAND_WAITS_S):
-            await caught_up.wait()
-    except TimeoutError:
-        return
-
-
-def _chat_of(body: object) -> str:
+def chat_of(body: object) -> str:
     """Where one delivery is from, as far as its order goes; total."""
     if not isinstance(body, dict):
         return ""

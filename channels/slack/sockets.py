@@ -22,7 +22,7 @@ from channels.foreign import decode_json
 from channels.slack.backfill import Backfill
 from channels.slack.config import MOST_SOCKETS, SlackAccount
 from channels.slack.error_mapping import config_refused, is_operators_matter, socket_mode_off
-from channels.slack.receiving import Receiver, dispatch, wait_for_turn
+from channels.slack.receiving import Receiver, dispatch
 from channels.slack.wire import STUMBLES, SlackWire
 
 BACKOFF = Backoff((0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0))  # between sockets that could not be opened
@@ -135,8 +135,7 @@ class SocketMode:
         ready = asyncio.Event()
         link = await self._open(tasks, ready, patience=1 if old is None else REFUSALS_BELIEVED)
         if missed:
-            catching_up = tasks.create_task(self._backfill.run())
-            await asyncio.wait([catching_up], timeout=self._config.backfill_s)
+            tasks.create_task(self._backfill.run())
         ready.set()
         if old is not None:
             await self._retire(old)
@@ -226,7 +225,8 @@ class SocketMode:
         """Hand an envelope on when its time has come; acknowledge it if it was taken."""
         payload = frame.get("payload")
         try:
-            await wait_for_turn(ready, is_event=frame.get("type") == EVENTS)
+            await ready.wait()
+            await self._backfill.wait_for(payload, is_event=frame.get("type") == EVENTS)
             if await self._take(payload):
                 self._doubtful = False
                 await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())

@@ -22,7 +22,7 @@ from channels.base import ChannelState
 from channels.clocks import Sleep
 from channels.slack.backfill import Backfill
 from channels.slack.cursor import Trail
-from channels.slack.receiving import Receiver, wait_for_turn
+from channels.slack.receiving import Receiver
 from channels.slack.signatures import flaw_in
 from channels.slack.wire import STUMBLES
 
@@ -49,27 +49,22 @@ class Webhook:
         self._app: AsyncApp | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._kept = 0
-        self._caught_up = asyncio.Event()
+        self._backfill: Backfill | None = None
         self._gap = asyncio.Event()
         self._trail: Trail | None = None
         self._refused = 0  # since the log last said so
         self._told_at_s = float("-inf")
 
-    async def run(
-        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, sleep: Sleep, backfill_s: float
-    ) -> None:
-        """Be there for what Slack posts, until cancelled; events wait so long for what was said before."""
+    async def run(self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, sleep: Sleep) -> None:
+        """Be there for what Slack posts, until cancelled."""
         self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
-        self._caught_up.clear()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(receiver.names.run())
             tasks.create_task(backfill.read_on())
-            self._app, self._tasks = app, tasks
+            self._app, self._tasks, self._backfill = app, tasks, backfill
             try:
                 receiver.sink.report(ChannelState.READY)
-                catching_up = tasks.create_task(backfill.run())
-                await asyncio.wait([catching_up], timeout=backfill_s)
-                self._caught_up.set()
+                await backfill.run()
                 while True:
                     await self._gap.wait()
                     since = trail.since  # before anything newer is heard
@@ -78,8 +73,7 @@ class Webhook:
                     await backfill.run(since)
                     await sleep(BETWEEN_GAPS_S)
             finally:
-                self._app = self._tasks = None
-                self._caught_up.set()
+                self._app = self._tasks = self._backfill = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One request."""
@@ -131,7 +125,8 @@ class Webhook:
 
     async def _take(self, asked: AsyncBoltRequest, *, is_event: bool) -> BoltResponse | None:
         """What is answered once it is committed; None where nothing is taken any more."""
-        await wait_for_turn(self._caught_up, is_event=is_event)
+        if self._backfill is not None:
+            await self._backfill.wait_for(asked.body, is_event=is_event)
         return None if self._app is None else await self._app.async_dispatch(asked)
 
 

@@ -1,5 +1,6 @@
 """Slack's Socket Mode against the simulator: nothing lost, nothing acknowledged early, every gap read."""
 
+import orjson
 import pytest
 
 from channels.base import (
@@ -231,6 +232,22 @@ async def test_an_event_that_overtakes_the_backfill_does_not_move_the_resume_poi
             rig.simulator.say("D1", "hello")
             await rig.sink.until(lambda: bool(rig.sink.events))
             assert old in str(rig.sink.committed)
+
+
+async def test_a_new_message_waits_for_what_was_missed_in_its_chat_which_is_read_first():
+    """D1: order within a chat holds however many chats there are to read, and however slow."""
+    old, chats = "1700000000.000001", [f"D{number}" for number in range(1, 21)]
+    async with slack(RecordingSink(f'{{"ts":"{old}","chats":{orjson.dumps(chats).decode()}}}')) as rig:
+        for chat in chats:
+            rig.simulator.say(chat, f"missed in {chat}", deliver=False)
+        rig.simulator.faults.script(Fault(kind="delay", method="conversations.history", delay_s=0.5, times=None))
+        async with rig.running():
+            await rig.simulator.until(lambda: rig.simulator.sockets.connected == 1)
+            rig.simulator.say("D1", "new in D1")
+            await rig.sink.until(lambda: "new in D1" in [event.text for event in rig.sink.events])
+        texts = [event.text for event in rig.sink.events]
+        assert texts.index("missed in D1") < texts.index("new in D1")
+        assert len(texts) < len(chats), "it waited for other chats"
 
 
 @pytest.mark.parametrize("missing", ["mpim:read", "groups:history"])
