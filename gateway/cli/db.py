@@ -48,7 +48,7 @@ def upgrade(config_path: Path | None) -> None:
 @config_option
 def backup(destination: Path, config_path: Path | None) -> None:
     """Copy the database to the new file DESTINATION, whole and looked over, also while the gateway runs."""
-    settings, database = _sqlite(config_path, "PGOPTIONS='-c tenk.tenant=*' pg_dump --enable-row-security")
+    settings, database = _sqlite(config_path, "pg_dump")
     size = back_up(database, destination)
     click.echo(f"{destination} holds the database as it was a moment ago ({size:,} bytes, looked over).")
     _tell_keys(settings)

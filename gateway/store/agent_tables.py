@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from gateway.errors import SchemaTooNew
 from gateway.store.tables.base import NAMING
-from gateway.store.tenancy import raise_wall
 
 LOCK = 0x74656E6C
 """One process at a time makes or changes them in a PostgreSQL database."""
@@ -72,5 +71,4 @@ def bring_up(connection: sa.Connection, agent: str, tables: AgentTables) -> None
     for step in tables.steps[taken:]:
         step(connection)
     tables.metadata.create_all(connection)
-    raise_wall(connection, tables.metadata.sorted_tables)
     connection.execute(versions.update().where(mine).values(steps=len(tables.steps)))

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.util import await_only
 
-from gateway.store.tenancy import EVERYBODY, OWNER, SETTING, acting_tenant
+from gateway.store.tenancy import OWNER, TENANT, acting_tenant
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -28,7 +28,7 @@ def insert_new(connection: sa.Connection, table: sa.Table) -> "Insert":
 
 
 def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -> "Insert":
-    """INSERT that, where the primary key is there already, sets the columns `updated` to the new values."""
+    """INSERT, or set the columns `updated` of the row with this primary key unless it is another tenant's."""
     return upsert_in(connection.dialect.name, table, tuple(updated))
 
 
@@ -48,7 +48,8 @@ def upsert_in(dialect: str, table: sa.Table, updated: tuple[str, ...]) -> "Inser
     """`upsert` as a dialect of this name has it."""
     insert = insert_in(dialect, table)
     new = {name: insert.excluded[name] for name in updated}
-    return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new)
+    own = table.c[TENANT] == insert.excluded[TENANT] if TENANT in table.c else None
+    return insert.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=new, where=own)
 
 
 def insert_in(dialect: str, table: sa.Table) -> "Insert":
@@ -77,16 +78,6 @@ LOCKED = "locked"
 """Key in `Connection.info`: the fences and leases that this transaction has locked and need not check again."""
 
 
-def let_see(connection: sa.Connection) -> None:
-    """On PostgreSQL: tell the row policies which tenant acts, if that changed since the last statement."""
-    whose = acting_tenant() or EVERYBODY
-    if connection.info.get(SETTING, EVERYBODY) == whose:
-        return
-    connection.info[SETTING] = whose
-    _set.rows(connection, {"b_whose": whose})
-    connection.info[SETTING] = whose  # it may have been the first of its transaction
-
-
 class HotStatement:
     """A statement that every message runs: compiled once, its text is given to the driver, sqlite3 or asyncpg.
 
@@ -94,11 +85,9 @@ class HotStatement:
     SQLAlchemy runs it if somebody listens to the connection's statements.
     """
 
-    def __init__(self, statement: sa.ClauseElement | Spelled, *, walled: bool = True) -> None:
-        """`walled` is False for tables without a tenant."""
-        self._walled = walled
+    def __init__(self, statement: sa.ClauseElement | Spelled) -> None:
         self._spell: Spelled = cache(statement) if callable(statement) else lambda _dialect: statement
-        self._driven: dict[tuple[str, bool], Driven] = {}  # by dialect, and by whether a tenant acts
+        self._driven: dict[str, Driven] = {}  # by dialect
 
     def count(self, connection: sa.Connection, values: Values) -> int:
         """Run it and return how many rows it wrote."""
@@ -127,11 +116,9 @@ class HotStatement:
         self, connection: sa.Connection, driver: "_Sqlite | _Asyncpg", run: Callable[..., Any], *values: Values
     ) -> Any:
         """Run it by the driver; raise its errors as SQLAlchemy does, and note them."""
-        key = connection.dialect.name, acting_tenant() is not None
-        text, bind = self._driven.get(key) or self._driven.setdefault(key, self._compile(connection, values[0]))
+        dialect = connection.dialect.name
+        text, bind = self._driven.get(dialect) or self._driven.setdefault(dialect, self._compile(connection, values[0]))
         try:
-            if self._walled and isinstance(driver, _Asyncpg):
-                let_see(connection)
             return run(text, *map(bind, values))
         except driver.errors as error:
             connection.info[SPOILED] = True
@@ -162,8 +149,6 @@ class HotStatement:
 
         return compiled.string, bind
 
-
-_set = HotStatement(sa.select(sa.func.set_config(SETTING, sa.bindparam("b_whose"), sa.true())), walled=False)
 
 _VALUE_ERRORS = (TypeError, ValueError, OverflowError)
 

@@ -124,18 +124,15 @@ RISKS = {
     "fsync": "set it to on: when the machine dies, the whole database may be lost",
     "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
     OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
-    "row_level_security": "name an ordinary role in DATABASE_URL: a superuser, or one with BYPASSRLS, passes the wall "
-    "between tenants",
 }
-"""What is said at a start where a server has it off, the last for its role."""
+"""What to do about a setting that a server has off."""
 _RISKS = sa.text(
     "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
-    " UNION ALL SELECT 'row_level_security' FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)"
 )
 
 
 def risks_of(connection: sa.Connection) -> list[str]:
-    """What the server has off that keeps data whole, and apart."""
+    """Return the settings of RISKS that the server has off."""
     return list(connection.execute(_RISKS).scalars())
 
 

@@ -72,7 +72,6 @@ _epoch = HotStatement(
     sa.select(shards.c.epoch)
     .where(shards.c.shard == sa.bindparam("b_shard"))
     .with_for_update(read=True, key_share=True),
-    walled=False,
 )
 
 

@@ -79,8 +79,7 @@ class Round:
 _hold = HotStatement(
     sa.select(leases.c.name)
     .where(leases.c.name == sa.bindparam("b_name"), leases.c.epoch == sa.bindparam("b_epoch"))
-    .with_for_update(read=True, key_share=True),
-    walled=False,
+    .with_for_update(read=True, key_share=True)
 )
 
 

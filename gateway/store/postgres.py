@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection
 
 from gateway.errors import ServerAway, StoreUnavailable
 from gateway.event_loop import make_loop
 from gateway.store import schema
 from gateway.store.addresses import public_url, server_of
-from gateway.store.dialect import let_see
 from gateway.store.inspection import RISKS, refuse_unfit, risks_of
 from gateway.store.looking import unavailable
-from gateway.store.tenancy import EVERYBODY, SETTING
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
 
 if TYPE_CHECKING:
@@ -367,7 +365,7 @@ def make_engine(
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
             "server_settings": {
-                "application_name": "tenk", "jit": "off", SETTING: EVERYBODY,
+                "application_name": "tenk", "jit": "off",
                 **({"synchronous_commit": synchronous_commit} if synchronous_commit else {}),
                 # One that was paused within a commit, or cut off, keeps its locks no longer than this.
                 "idle_in_transaction_session_timeout": PAUSED_MS,
@@ -376,7 +374,6 @@ def make_engine(
         },
     )  # fmt: skip
     mark_errors(engine.sync_engine)
-    event.listen(engine.sync_engine, "before_execute", lambda connection, *_: let_see(connection))
     return engine
 
 

@@ -8,18 +8,17 @@ from typing import Any, Generic, TypeVar, get_type_hints
 import sqlalchemy as sa
 
 from gateway.store.dialect import insert_new, upsert
-from gateway.store.tenancy import acting_tenant, whose_rows
+from gateway.store.tenancy import TENANT, refuse_other, whose_rows
 
 T = TypeVar("T")
-
-TENANT = "tenant_id"
 
 
 class Rows(Generic[T]):
     """The rows of a table, each read and written as a dataclass whose fields are columns of it.
 
     The field `tenant` is the column `tenant_id`. Conditions are equalities by name (`None`: IS NULL; several values or
-    a SELECT: one of them) and expressions over `c`. A job inserts rows only for the tenant that it acts for.
+    a SELECT: one of them) and expressions over `c`. A job inserts rows only for the tenant that it acts for, and
+    `gateway.store.tenancy` limits what it reads and changes to that tenant's.
     """
 
     def __init__(self, table: sa.Table, row: type[T]) -> None:
@@ -72,10 +71,11 @@ class Rows(Generic[T]):
         """Insert a row, or give the row with its primary key these values.
 
         Raises:
-            RuntimeError: the job acts for another tenant than the row's.
+            RuntimeError: the job acts for another tenant than the row's, or the row with this key is another's.
         """
         changed = [column.name for column in self._columns.values() if not column.primary_key]
-        connection.execute(upsert(connection, self.table, changed), self._values(row))
+        if not connection.execute(upsert(connection, self.table, changed), self._values(row)).rowcount:
+            raise RuntimeError(f"the row of {self.table.name} with this key is another tenant's")
 
     def save(self, connection: sa.Connection, /, row: T, *where: sa.ColumnElement[bool], **equal: Any) -> bool:
         """Give the row with this row's primary key these values if the conditions fit; return False if they do not.
@@ -90,7 +90,13 @@ class Rows(Generic[T]):
     def patch(
         self, connection: sa.Connection, /, values: Mapping[str, Any], *where: sa.ColumnElement[bool], **equal: Any
     ) -> int:
-        """Set these columns of the rows that fit; return how many did."""
+        """Set these columns of the rows that fit; return how many did.
+
+        Raises:
+            RuntimeError: the job gives rows to another tenant than the one that it acts for.
+        """
+        if TENANT in values:
+            refuse_other(values[TENANT], self.table)
         changed = sa.update(self.table).where(*self._conditions(where, equal)).values(values)
         return connection.execute(changed).rowcount
 
@@ -106,9 +112,7 @@ class Rows(Generic[T]):
     def _values(self, row: T) -> dict[str, Any]:
         values = {column.name: getattr(row, name) for name, column in self._columns.items()}
         if TENANT in self.c:
-            tenant = values.setdefault(TENANT, whose_rows())
-            if acting_tenant() not in (None, tenant):
-                raise RuntimeError(f"a job for tenant {acting_tenant()!r} writes a row of {self.table.name} of another")
+            refuse_other(values.setdefault(TENANT, whose_rows()), self.table)
         return values
 
     def _read(self, row: sa.RowMapping) -> T:

@@ -10,7 +10,6 @@ from gateway.store.revisions import HEAD, refusal
 from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import final_dump
-from gateway.store.tenancy import raise_wall
 
 TELL = """CREATE OR REPLACE FUNCTION tenk_tell() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE changed jsonb := to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END);
@@ -148,12 +147,11 @@ def create(connection: Connection) -> None:
     version.create(connection)
     connection.execute(version.insert().values(version_num=HEAD))
     connection.execute(turns.shards.insert(), [{"shard": n, "epoch": 0} for n in range(turns.SHARDS)])
-    guard(connection)
+    create_triggers(connection)
 
 
-def guard(connection: Connection) -> None:
-    """On PostgreSQL, put row-level security and the triggers that announce changes on tables without them."""
-    raise_wall(connection, whole.sorted_tables)
+def create_triggers(connection: Connection) -> None:
+    """On PostgreSQL, create the triggers that announce changes."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(TELL)
         for table, column in TOLD.items():
@@ -172,4 +170,4 @@ def _migrate(connection: Connection) -> None:
     from gateway.store.migrate import upgrade  # noqa: PLC0415  alembic takes 0.7 s to import, and is needed only here
 
     upgrade(connection)
-    guard(connection)
+    create_triggers(connection)

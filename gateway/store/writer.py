@@ -17,7 +17,6 @@ from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.store.dialect import DRIVER, LOCKED, SPOILED
 from gateway.store.looking import unavailable
-from gateway.store.tenancy import forget_setting
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
 T = TypeVar("T")
@@ -94,7 +93,6 @@ def mark_errors(engine: Engine) -> None:
         connection.info[LOCKED] = set()
         connection.info.pop(DRIVER, None)
         _forget_outcomes(connection)
-        forget_setting(connection)
 
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)

@@ -325,7 +325,6 @@ async def held_up(url: str, waiting: int) -> AsyncIterator[None]:
         return
     holder, looker = await asyncpg.connect(url), await asyncpg.connect(url)
     async with holder.transaction():
-        await holder.execute("SELECT set_config('tenk.tenant', '*', true)")
         await holder.execute("SELECT 1 FROM inbox FOR UPDATE")
         yield
         while await looker.fetchval(_WAITING) < waiting:

@@ -154,11 +154,10 @@ async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(
             shown = await store.read(lambda c: c.execute(sa.text("SHOW synchronous_commit")).scalar_one())
             await store.aclose()
             said = {entry["setting"] for entry in logs if entry["event"] == "server_risks_writes"}
-            assert ("on", {"fsync", "synchronous_commit", "row_level_security"}) == (shown, said)
+            assert ("on", {"fsync", "synchronous_commit"}) == (shown, said)
             found = await check_database(url, tmp_path)
-            assert found.words.endswith("its server has fsync, synchronous_commit, row_level_security off")
+            assert found.words.endswith("its server has fsync, synchronous_commit off")
             assert found.to_do.startswith("fsync: set it to on")
-            assert "row_level_security: name an ordinary role" in found.to_do
     assert "cannot be used: it takes no writes" in (await check_database(url, tmp_path)).words
     with pytest.raises(GatewayError, match=r"takes no writes: it is a replica, or set to read-only"):
         await Store.open(url)

@@ -23,7 +23,7 @@ from gateway.store import migrate
 from gateway.store.agent_tables import bring_up, versions
 from gateway.store.engine import Store, reading, upgrade
 from gateway.store.revisions import HEAD
-from gateway.store.schema import CREATION_LOCK, guard, version, whole
+from gateway.store.schema import CREATION_LOCK, create_triggers, version, whole
 from gateway.store.tables.turns import shards
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.newer_version import NewerVersion
@@ -72,7 +72,7 @@ async def places(url: str) -> list[str]:
     if url.startswith("sqlite"):
         with opened(Path(sa.make_url(url).database or "")) as connection:
             return list(connection.exec_driver_sql(query).scalars())
-    server = await asyncpg.connect(url, server_settings={"tenk.tenant": "*"})
+    server = await asyncpg.connect(url)
     found = [row[0] for row in await server.fetch(query)]
     await server.close()
     return found
@@ -98,7 +98,7 @@ class TestSchema:
         await upgrade(f"sqlite:///{tmp_path}/created.db")
         with opened(tmp_path / "migrated.db") as connection:
             migrate.upgrade(connection)
-            guard(connection)
+            create_triggers(connection)
             expected = seeded(connection)
             bring_up_coach(connection)
             assert [] == compare_metadata(MigrationContext.configure(connection), EVERYTHING)
@@ -114,7 +114,7 @@ class TestSchema:
         engine = sa.ext.asyncio.create_async_engine(migrated.replace("postgresql:", "postgresql+asyncpg:"))
         async with engine.begin() as connection:
             await connection.run_sync(migrate.upgrade)
-            await connection.run_sync(guard)
+            await connection.run_sync(create_triggers)
             await connection.run_sync(bring_up_coach)
             assert [] == await connection.run_sync(
                 lambda c: compare_metadata(MigrationContext.configure(c), EVERYTHING)

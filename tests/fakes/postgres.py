@@ -35,10 +35,10 @@ QUICK = {
 
 
 ALIKE = """
-SELECT (SELECT array_agg((c.oid, c.relname, c.relrowsecurity)::text ORDER BY c.oid) FROM pg_class c WHERE c.oid > 16383)
+SELECT (SELECT array_agg((c.oid, c.relname)::text ORDER BY c.oid) FROM pg_class c WHERE c.oid > 16383)
 , (SELECT array_agg((a.attrelid, a.attname, a.atttypid, a.attnotnull)::text ORDER BY a.attrelid, a.attnum)
    FROM pg_attribute a WHERE a.attrelid > 16383 AND a.attnum > 0)
-, (SELECT count(*) FROM pg_constraint), (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_policy)
+, (SELECT count(*) FROM pg_constraint), (SELECT count(*) FROM pg_trigger)
 , (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_statistic), (SELECT count(*) FROM pg_namespace)
 , (SELECT count(*) FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase WHERE datname = current_database())
 , (SELECT datacl::text FROM pg_database WHERE datname = current_database())
