@@ -21,6 +21,7 @@ from gateway.access.codes import AccessKeys
 from gateway.access.policy import AccessSnapshot
 from gateway.accounts import ConfiguredAccounts
 from gateway.chores import Chores, bring_up_tables
+from gateway.cluster.process import LoneProcess, open_process, wait_until_idle
 from gateway.config.settings import Settings
 from gateway.console.console import make_console
 from gateway.delivery.delivery import Delivery
@@ -42,7 +43,6 @@ from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import load_people, show_founding_link
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
-from gateway.processes import LoneProcess, open_process, wait_until_idle
 from gateway.product import in_force, load_product
 from gateway.reloading import Reloader, TenantChange
 from gateway.sessions.router import Router

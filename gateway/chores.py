@@ -5,11 +5,11 @@ from datetime import datetime
 from functools import partial
 
 from channels.messages import DEFAULT_TENANT
+from gateway.cluster.process import LoneProcess
 from gateway.ops import alerts, housekeeper, operators, personal_data, scheduler
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.chores import Chore, repeat
 from gateway.ops.personal_data import Eraser
-from gateway.processes import LoneProcess
 from gateway.sessions import budgets, parking
 from gateway.sessions.budgets import BudgetWatch
 from gateway.shared import Shared

@@ -4,8 +4,8 @@ The database's clock decides what has run out. What is done with shards and acco
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
@@ -13,13 +13,15 @@ from typing import Protocol
 import structlog
 
 from channels.clocks import since_boot_s, steady_now
-from gateway.cluster.ownership import CHORES, SharedOwnership, hook_name, in_name, out_name
-from gateway.cluster.wakeups import LEASES, Wakeups
+from gateway.cluster.wakeups import Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
+from gateway.inbound.connections import ChannelAccount
+from gateway.ownership import CHORES, LEASES, SharedOwnership, in_name, out_name
 from gateway.store import leases
 from gateway.store.engine import Connection
 from gateway.store.leases import Member, Round
 from gateway.store.postgres import PostgresLink
+from gateway.store.tables.turns import SHARDS
 
 log = structlog.get_logger()
 
@@ -37,18 +39,8 @@ PATIENT_S = 1.0
 LATELY = timedelta(days=10_000)
 """Whatever ran out did within this; what a home's next process let go of ended in 1970."""
 
-LOOK_S = 0.7
+LOOK_S = 1.0
 RETRY_S = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedAccount:
-    """One configured account, and which of its leases a process may ask for."""
-
-    channel: str
-    account: str
-    everywhere: bool = False  # it is read for by every process, by webhook
-    attached: bool = False  # what is said goes over connections of who reads: a page, a program, a terminal
 
 
 class OwnsShards(Protocol):
@@ -68,6 +60,14 @@ class OwnsShards(Protocol):
 
     def list_idle(self) -> Collection[int]:
         """Return the owned shards in which nothing happens."""
+        ...
+
+    def part_with(self, shards: Collection[int]) -> None:
+        """Begin nothing more in these shards, and in no others: they are handed back as soon as they are idle."""
+        ...
+
+    def is_sending(self, account: str) -> bool:
+        """Return True while something is on its way out by this account ("telegram:main")."""
         ...
 
 
@@ -91,7 +91,7 @@ class ClusterMembership:
         self.me = me
         self.wakeups = wakeups
         self._link = link
-        self._wanted: Callable[[], Sequence[LeasedAccount]] = tuple
+        self._accounts: Callable[[], Sequence[ChannelAccount]] = tuple
         self._now_s = now_s
         self._go_by = go_by
         self._off_s = 0.0  # the machine's clock from the server's
@@ -99,12 +99,16 @@ class ClusterMembership:
         self._owner = owner
         self._nudged = asyncio.Event()
         self._leaving = False
+        self._parting: frozenset[int] = frozenset()  # shards that others are to have
+        self._parting_accounts: frozenset[str] = frozenset()
+        self._living = 0  # processes, at the last look
+        self._owned_s = float("-inf")  # when every account was seen to have an owner, last
         self._seen_s = float("-inf")  # when the database answered last
         self._patient_until_s = float("-inf")
         wakeups.on(LEASES, lambda _name: self._nudged.set())
 
-    async def begin(self, wanted: Callable[[], Sequence[LeasedAccount]], now: datetime) -> int:
-        """Join, and take what is free; how many others are there. `wanted` are the accounts that are configured here.
+    async def begin(self, accounts: Callable[[], Sequence[ChannelAccount]], now: datetime) -> int:
+        """Join, and take what is free; return how many others are there. `accounts` are those configured here.
 
         Raises:
             GatewayError: the home has other keys than the others'.
@@ -116,7 +120,7 @@ class ClusterMembership:
             leases.join(connection, self.me, now, LEASE_S)
             return leases.standing(connection)
 
-        self._wanted = wanted
+        self._accounts = accounts
         await self._ask_for_clock()
         known = await self._link.transact(join, LEASE_S * 3)
         self._seen_s = self._now_s()
@@ -151,13 +155,18 @@ class ClusterMembership:
             StoreUnavailable: it is not known what is owned now; what was owned runs out by itself.
         """
         begun_s = self._now_s()
-        names = [] if self._leaving else self._names()
-        look = partial(
-            leases.look_round, me=self.me, wanted=names, surplus=self._owner.list_idle(), fenced=self.ownership.fenced,
-            lease_s=LEASE_S, takes=None if self._leaving else self._patience(begun_s),
-        )  # fmt: skip
-        self._note(await self._link.transact(look, LEASE_S), begun_s)
+        wanted, shared = ([], []) if self._leaving else self._names(begun_s)
+        given = self._parting.intersection(self._owner.list_idle())
+        ask = leases.LeaseRequest(wanted, shared, given, self._names_to_give(), self.ownership.fenced)
+        takes = None if self._leaving else self._patience(begun_s)
+        look = partial(leases.look_round, me=self.me, ask=ask, lease_s=LEASE_S, takes=takes)
+        done = await self._link.transact(look, LEASE_S)
+        self._note(done, begun_s)
+        self._part(done)
+        self._part_accounts(done)
         self._seen_s = begun_s
+        if not done.ownerless:
+            self._owned_s = begun_s
 
     def _patience(self, now_s: float) -> timedelta:
         """How long others may come back late: where the database was away, nobody renewed, and nobody is dead."""
@@ -169,6 +178,7 @@ class ClusterMembership:
         if done.at is not None:
             self._note_clock(done.at, self._now_s() - begun_s)
         before = dict(self.ownership.names)
+        given = self._parting.difference(done.shards) or before.keys() - done.names.keys()
         if done.rejoined:
             mend = (
                 "if another machine's home is a copy of this one, delete the file `node` in one of them and restart it"
@@ -176,14 +186,47 @@ class ClusterMembership:
             log.warning("cluster_rejoined", member=self.me.id, mend=mend)
         gained, lost = self.ownership.update(done, begun_s + LEASE_S)
         if gained or lost:
-            log.info("shards_changed", gained=len(gained), lost=len(lost), owned=len(done.shards), died=len(done.died))
+            log.info("shards_changed", gained=len(gained), lost=len(lost), owned=len(done.shards))
         if lost:
             self._owner.lose_shards(lost)
         if before != dict(done.names):
             log.info("leases_changed", held=sorted(done.names))
             self._owner.note_leases()
+            self._nudged.set()  # who reads for an account asks for its sending, too
         if gained:
             self._owner.gain_shards(gained)
+        if given:
+            self.wakeups.tell(LEASES)
+
+    def _part(self, done: Round) -> None:
+        """Choose what others are to have: as large a share of the shards at work as of the idle ones."""
+        share = 0 if self._leaving else leases.fair_share(SHARDS, done.living)
+        kept = sorted(self._parting.intersection(done.shards))[: max(0, len(done.shards) - share)]
+        wanted = max(0, len(done.shards) - share - len(kept))
+        idle, others = set(self._owner.list_idle()), [*(done.shards.keys() - set(kept))]
+        random.shuffle(others)
+        at_work = [shard for shard in others if shard not in idle]
+        first = at_work[: round(wanted * len(at_work) / max(1, len(others)))]
+        chosen = dict.fromkeys([*first, *(shard for shard in others if shard in idle), *at_work])
+        parting = frozenset([*kept, *[*chosen][:wanted]])
+        if parting != self._parting:
+            self._parting = parting
+            self._owner.part_with(parting)
+
+    def _part_accounts(self, done: Round) -> None:
+        """Let others have the accounts beyond a fair share, once whenever there are more processes."""
+        shared = [each.name for each in self._accounts() if not each.attached]
+        held = [name for name in shared if in_name(name) in done.names and name not in self._parting_accounts]
+        surplus = len(held) - leases.fair_share(len(shared), done.living)
+        grown, self._living = done.living > self._living, done.living
+        owned = {name.partition(" ")[2] for name in done.names}
+        parting = self._parting_accounts & owned
+        if grown and surplus > 0:
+            parting |= frozenset(random.sample(held, surplus))
+        if parting != self._parting_accounts:
+            self._parting_accounts = parting
+            self.ownership.part_with([name for account in parting for name in (in_name(account), out_name(account))])
+            self._nudged.set()
 
     async def _ask_for_clock(self) -> None:
         """Go by the server's clock as the quickest of a few questions shows it: nothing was stamped yet."""
@@ -203,29 +246,27 @@ class ClusterMembership:
             )
             self._off_s = off_s
 
-    def _names(self) -> list[str]:
-        """Return the name of every lease that this process asks for."""
-        names = [CHORES]
-        for wanted in self._wanted():
-            inward = in_name(wanted.channel, wanted.account)
-            if wanted.everywhere:
-                names.append(hook_name(wanted.channel, wanted.account))
-            else:
-                names.append(inward)
-            if not wanted.attached or inward in self.ownership.names:
-                names.append(out_name(wanted.channel, wanted.account))
-        return names
+    def _names(self, now_s: float) -> tuple[list[str], list[str]]:
+        """Return the leases that this process asks for, and those of accounts, of which it takes a share."""
+        wanted, shared = [CHORES], list[str]()
+        for each in self._accounts():
+            (wanted if each.attached else shared).append(in_name(each.name))
+            if in_name(each.name) in self.ownership.names and each.name not in self._parting_accounts:
+                wanted.append(out_name(each.name))
+        if now_s - self._owned_s > LEASE_S:  # others had time to take their share
+            wanted += shared
+        return wanted, shared
+
+    def _names_to_give(self) -> list[str]:
+        """Return the leases that others are to have and under which nothing goes on here any more."""
+        quiet = [account for account in self._parting_accounts if not self._owner.is_sending(account)]
+        return [*map(in_name, self._parting_accounts), *map(out_name, quiet)]
 
     async def begin_leaving(self) -> None:
         """Take nothing more, read for no account any more, and let others have what is idle."""
         self._leaving = True
-        inward = [name for name in self.ownership.names if name.startswith(("in ", "hook ")) or name == CHORES]
-
-        def job(connection: Connection) -> None:
-            leases.begin_leaving(connection, self.me)
-            leases.hand_back_names(connection, self.me.id, inward)
-
-        await self._link.transact(job, LEASE_S)
+        given = [name for name in self.ownership.names if not name.startswith("out ")]
+        await self._link.transact(partial(leases.begin_leaving, me=self.me, given_names=given), LEASE_S)
         self.wakeups.tell(LEASES)
         self._nudged.set()
 

@@ -13,16 +13,10 @@ from gateway.errors import StoreUnavailable
 
 log = structlog.get_logger()
 
-POLL_S = 1.0
-"""How long somebody who waits for a word goes without a look of its own."""
-
 MOST_CHARS = 7_000
 """A notice of PostgreSQL has 8,000 bytes at most (postgresql.org/docs/18/sql-notify.html)."""
 
 WAKE = "wake"
-IN = "in"  # something waits in the shard of this number
-OUT = "out"  # something is to be said by this account
-LEASES = "leases"  # something was handed back
 
 
 class Wakeups:

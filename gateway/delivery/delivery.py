@@ -16,13 +16,12 @@ import structlog
 from agent.errors import Fenced
 from channels.base import Channel, Reaction
 from channels.messages import Address
-from gateway.cluster.ownership import Ownership
-from gateway.cluster.wakeups import OUT
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneReader, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
+from gateway.ownership import OUT, Ownership
 from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
@@ -166,6 +165,12 @@ class Delivery:
     def works_before(self, deadline: datetime) -> bool:
         """Whether anything may happen before this instant; a row that was told to wait for longer holds its lane up."""
         return any(worker.acts_before(deadline) for worker in self._workers.values())
+
+    def is_sending(self, account: str) -> bool:
+        """Return True while a part is on its way out by this account ("telegram:main"), or about to be."""
+        lanes = {lane for lane, worker in self._workers.items() if not worker.free.is_set()}
+        lanes.update(self._shared.claimed.values())
+        return any(f"{where.channel}:{where.account}" == account for where in map(Address.of_lane, lanes))
 
     def reread(self, address: Address) -> None:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""

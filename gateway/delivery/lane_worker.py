@@ -15,7 +15,6 @@ import structlog
 from channels.base import Channel, EditsMessages, Reaction
 from channels.errors import ChannelError, Retryable
 from channels.messages import Address
-from gateway.cluster.ownership import Ownership
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import (
     Call,
@@ -36,6 +35,7 @@ from gateway.delivery.retry_policy import AttemptOutcome
 from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
+from gateway.ownership import Ownership
 from gateway.store import chats, leases, outbox, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.leases import Lease

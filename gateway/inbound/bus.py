@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 
 from channels.bounded_dict import BoundedDict
-from gateway.cluster.wakeups import POLL_S
 from gateway.durable_queue import Load, QueueHead
+from gateway.ownership import POLL_S
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import shard_of
 
@@ -90,6 +90,7 @@ class SharedBus(Bus):
         self._queue: deque[InboxRow] = deque()
         self._known: dict[int, int] = {}  # rows that were given out, or are about to be, each with its shard
         self._shards: frozenset[int] = frozenset()
+        self._parting: frozenset[int] = frozenset()  # among them: another process is to have them
         self._hinted: BoundedDict[int, None] = BoundedDict(
             URGENT_SIZE
         )  # urgent rows that were given out with their hint
@@ -100,6 +101,14 @@ class SharedBus(Bus):
         """Give out what waits in these, too: what was left open in them has been taken up."""
         self.drop(shards)  # of an earlier time, when they were this process's already
         self._shards |= frozenset(shards)
+        self.reread()
+
+    def part_with(self, shards: Collection[int]) -> None:
+        """Give out only urgent rows of these shards: what goes on there ends, and another process has the rest."""
+        self._parting = frozenset(shards)
+        for row in [row for row in self._queue if self._known[row.id] in self._parting]:
+            self._queue.remove(row)
+            del self._known[row.id]
         self.reread()
 
     def drop(self, shards: Collection[int]) -> None:
@@ -154,12 +163,16 @@ class SharedBus(Bus):
         """Take what is new in the store, in order with what is published meanwhile."""
         await self._prune()
         self._must_look = False
-        rows = await self._load_new(self._shards, list(self._known), self._size) if self._shards else []
+        rows = await self._load(self._shards - self._parting)
         self._must_look = self._must_look or len(rows) == self._size
+        rows += await self._load(self._shards & self._parting)
         for row in rows:
             if (shard := shard_of(row.session_key)) in self._shards:
                 self._take(row, shard)
         self._queue = deque(sorted(self._queue, key=lambda row: row.id))
+
+    async def _load(self, shards: Collection[int]) -> list[InboxRow]:
+        return await self._load_new(shards, list(self._known), self._size) if shards else []
 
     async def _prune(self) -> None:
         now_s = asyncio.get_running_loop().time()
@@ -173,9 +186,10 @@ class SharedBus(Bus):
                 self._known.pop(id_, None)
 
     def _take(self, row: InboxRow, shard: int) -> None:
-        if row.id not in self._known:
+        is_urgent = self._is_urgent(row)
+        if row.id not in self._known and (is_urgent or shard not in self._parting):
             self._known[row.id] = shard
-            (self._urgent if self._is_urgent(row) else self._queue).append(row)
+            (self._urgent if is_urgent else self._queue).append(row)
 
 
 async def _nothing(_after_id: int, _limit: int) -> list[InboxRow]:

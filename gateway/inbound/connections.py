@@ -14,9 +14,9 @@ import structlog
 
 from channels.base import Channel, ChannelConnection, ChannelState, LaysOutCursors
 from channels.messages import DEFAULT_TENANT
-from gateway.cluster.ownership import EVERYTHING, Ownership, hook_name, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.inbound.intake import ChannelSink, TakesIn
+from gateway.ownership import EVERYTHING, Ownership, in_name
 from gateway.store import chats
 from gateway.store.engine import Store
 from gateway.store.leases import Lease
@@ -41,6 +41,11 @@ class ChannelAccount:
     config: object = None  # as the operator wrote it: what differs is started anew
     everywhere: bool = False  # it is read for by every process of a cluster: the platform posts to any of them
     attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
+
+    @property
+    def name(self) -> str:
+        """The account as logs, leases and reports call it: "telegram:main"."""
+        return f"{self.channel}:{self.account}"
 
 
 @dataclass(slots=True)
@@ -133,7 +138,7 @@ class AccountReading:
 
     async def run(self) -> None:
         """Run the connections until one ends; among several processes, only while this one holds the lease."""
-        name, account = self._channel.name, self._channel.account
+        name = self._account.spec.name
         if not self._deps.ownership.is_shared:
             await self._run_all(EVERYTHING)
         elif self._account.spec.everywhere:
@@ -141,9 +146,9 @@ class AccountReading:
             watch = partial(self._run_these, dict(enumerate(others, 1)))
             async with unwrapped_tasks() as tasks:
                 tasks.create_task(self._run_one(0, first, EVERYTHING))
-                tasks.create_task(self._while_held(hook_name(name, account), range(1, len(others) + 1), watch))
+                tasks.create_task(self._while_held(in_name(name), range(1, len(others) + 1), watch))
         else:
-            await self._while_held(in_name(name, account), self._account.reports, self._run_all)
+            await self._while_held(in_name(name), self._account.reports, self._run_all)
 
     async def _while_held(
         self, name: str, numbers: Iterable[int], run: Callable[[Lease], Coroutine[object, object, None]]

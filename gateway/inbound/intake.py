@@ -18,7 +18,6 @@ from gateway.access import policy, words
 from gateway.access.config import AccessConfig
 from gateway.access.pasted import seal_pasted
 from gateway.access.policy import AccessSnapshot
-from gateway.cluster.ownership import EVERYTHING
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
@@ -26,6 +25,7 @@ from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.bounds import InboundBounds
 from gateway.inbound.reception import Doorway, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
+from gateway.ownership import EVERYTHING
 from gateway.safety.names import shown_name
 from gateway.store import chats, leases, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store

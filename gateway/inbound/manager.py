@@ -19,12 +19,11 @@ from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
-from gateway.cluster.membership import LeasedAccount
-from gateway.cluster.ownership import Ownership, in_name
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call_within
 from gateway.inbound.connections import AccountReading, ChannelAccount, HeldAccount, ReadingDeps
 from gateway.inbound.intake import TakesIn
+from gateway.ownership import Ownership, in_name
 from gateway.store.engine import Store
 from gateway.supervision import until_ended
 from gateway.telemetry import FAULTS, series
@@ -165,10 +164,9 @@ class ChannelManager:
         """Every channel that is loaded by now and read for here."""
         return [held.ready.result() for held in self._held.values() if held.ready.done() and self._reads(held)]
 
-    def list_accounts(self) -> list[LeasedAccount]:
-        """Every account, as leases of it are asked for."""
-        specs = [held.spec for held in self._held.values() if not held.retired]
-        return [LeasedAccount(spec.channel, spec.account, spec.everywhere, spec.attached) for spec in specs]
+    def list_accounts(self) -> list[ChannelAccount]:
+        """Return every account that is configured now."""
+        return [held.spec for held in self._held.values() if not held.retired]
 
     def now_ready(self) -> list[Channel]:
         """Every channel that is loaded by now."""
@@ -298,7 +296,7 @@ class ChannelManager:
         if not self._ownership.is_shared:
             return True
         spec = held.spec
-        return spec.everywhere or self._ownership.lease(in_name(spec.channel, spec.account)) is not None
+        return spec.everywhere or self._ownership.lease(in_name(spec.name)) is not None
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

@@ -14,7 +14,6 @@ from agent.ports import ChatModel
 from channels.base import ChannelState, CountsConnections
 from channels.messages import DEFAULT_TENANT
 from gateway.access.listing import AccessLists, list_calls
-from gateway.cluster.ownership import in_name, out_name
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
 from gateway.ops.control_client import Handler
@@ -23,6 +22,7 @@ from gateway.ops.instrumentation import REFUSED, ModelWatch
 from gateway.ops.reports import report_calls
 from gateway.ops.trace import trace_calls
 from gateway.ops.usage_report import usage_calls
+from gateway.ownership import in_name, out_name
 from gateway.sessions.budgets import Budgets
 from gateway.shared import Shared
 from gateway.store import inbox, outbox, tickets
@@ -364,8 +364,8 @@ def _accounts(look: ClusterLook) -> dict[str, JsonValue]:
         channel, _, name = account.partition(":")
         unsent = look.unsent.get((channel, name), Backlog())
         accounts[account] = {
-            "read_by": owners.get(in_name(channel, name), "nobody, or each by webhook"),
-            "sent_by": owners.get(out_name(channel, name), "nobody"),
+            "read_by": owners.get(in_name(account), "nobody, or each by webhook"),
+            "sent_by": owners.get(out_name(account), "nobody"),
             "unsent": unsent.rows, "behind_s": round(unsent.behind_s, 1),
         }  # fmt: skip
     return accounts

@@ -11,10 +11,10 @@ from agent.ports import Principal, Turn, TurnEvent, TurnPorts
 from agent.reading import run_reading
 from agent.transcript import EndReason, JournalEvent
 from channels.messages import Address
-from gateway.cluster.ownership import Ownership
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.live_answer import LiveDeps
+from gateway.ownership import Ownership
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier

@@ -15,11 +15,11 @@ import structlog
 from agent.transcript import EndReason
 from channels.clocks import Clocks
 from channels.messages import InboundMessage, MessageDeleted
-from gateway.cluster.ownership import Ownership
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
+from gateway.ownership import Ownership
 from gateway.sessions.command_runner import CommandRunner
 from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import CHAT, is_missed, to_typed

@@ -4,11 +4,10 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Protocol
 
-from gateway.cluster.ownership import Ownership
-from gateway.cluster.wakeups import IN
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus, SharedBus
+from gateway.ownership import IN, Ownership
 from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import RowClassifier
 from gateway.sessions.mailbox import read_rows, read_waiting

@@ -29,7 +29,7 @@ from gateway.store.looking import code_of, engine_to_look_at, unavailable
 from gateway.store.postgres import make_engine
 from gateway.store.revisions import HEAD
 from gateway.store.sqlite import writing_engine
-from gateway.store.tables.turns import final_dump, shards
+from gateway.store.tables.turns import final_dump, members
 
 T = TypeVar("T")
 
@@ -198,7 +198,7 @@ def _hold(connection: sa.Connection, tables: Sequence[sa.Table]) -> None:
         return
     refuse_replica(connection)
     refuse_company(connection)
-    held = sa.select(sa.func.max(shards.c.until)).where(shards.c.owner.is_not(None), shards.c.until > STORE_NOW)
+    held = sa.select(sa.func.max(members.c.until)).where(members.c.until > STORE_NOW)
     if (until := connection.execute(held).scalar()) is not None:
         raise GatewayError(f"a gateway holds sessions of it until {until:%H:%M:%S} UTC: stop it, or wait for that")
     connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")

@@ -1,8 +1,8 @@
-"""Leases: who of several processes owns which shards, accounts and chores, until when, by the database's clock; and
-what waits in shards.
+"""Leases: who of several processes owns which shards, accounts and chores; and what waits in shards.
 
-Plain functions over a connection of PostgreSQL. An owner renews what it has; what ran out anybody takes, with a higher
-epoch, which every write of the owner carries. `gateway.cluster` decides who asks for how much.
+Plain functions over a connection of PostgreSQL. A process renews one row, its membership, which ends by the database's
+clock. What a process owns that is no living member is free; who takes it raises its epoch, which every write of an
+owner holds in its own commit. `gateway.cluster` decides who asks for how much.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.base import Instant
 from gateway.store.tables.traffic import IS_WAITING, inbox, outbox, parked_lanes
-from gateway.store.tables.turns import leases, members, shards
+from gateway.store.tables.turns import SHARDS, leases, members, shards
 
 SOLE = 0
 """The epoch of a lease where one process has all: nobody asks the store for it."""
@@ -31,9 +31,12 @@ STORE_NOW = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, 
 """The instant by a server's own clock, as its rows have it."""
 
 
+Condition = sa.ColumnElement[bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """What entitles a process to send for an account, to read for it, or to do chores."""
+    """A right to send for an account, to read for it, or to do chores."""
 
     name: str  # "in telegram:main", "out telegram:main", "chores"
     epoch: int
@@ -66,12 +69,24 @@ class MemberStanding:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseRequest:
+    """What one process asks for, and what it hands back."""
+
+    wanted: Sequence[str] = ()  # names of leases
+    shared: Collection[str] = ()  # names of which it takes no more than its share
+    given: Collection[int] = ()  # shards
+    given_names: Collection[str] = ()
+    fenced: int = 0  # writes that were refused to it
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
-    """What one look brought: all that is owned now, and how many others want shards."""
+    """The result of one renewal: all that is owned now."""
 
     shards: Mapping[int, int]  # each with its epoch
     names: Mapping[str, int]
-    died: Collection[int] = ()  # shards among them that their owner let run out
+    living: int = 1  # processes that take a share
+    ownerless: bool = False  # accounts are free that this process left to others
     rejoined: bool = False  # this process was no member any more, and is one again
     at: datetime | None = field(default=None, compare=False)  # by the server's clock; None: it is no member any more
 
@@ -105,11 +120,9 @@ def server_now(connection: sa.Connection) -> datetime:
 
 
 def join(connection: sa.Connection, me: Member, now: datetime, lease_s: float) -> None:
-    """Be one of the cluster; what an earlier process of the same home had is free: it is dead, for we have its home."""
-    for table in (shards, leases):
-        mine = table.c.owner.startswith(f"{me.node}:", autoescape=True)
-        connection.execute(sa.update(table).where(mine).values(until=sa.literal(0, sa.BigInteger)))
-    connection.execute(sa.delete(members).where(members.c.id.startswith(f"{me.node}:", autoescape=True)))
+    """Be a member; an earlier process of the same home is dead, since this one has the home: release what it owned."""
+    earlier = connection.execute(sa.select(members.c.id).where(members.c.id.startswith(f"{me.node}:", autoescape=True)))
+    _forget(connection, earlier.scalars().all())
     connection.execute(insert_new(connection, members), _member_row(me, now))
     _stay(connection, me.id, 0, lease_s)
 
@@ -122,42 +135,39 @@ def _member_row(me: Member, now: datetime) -> dict[str, object]:
 
 
 def look_round(
-    connection: sa.Connection,
-    me: Member,
-    wanted: Sequence[str],
-    surplus: Collection[int],
-    fenced: int,
-    lease_s: float,
-    *,
-    takes: timedelta | None = timedelta(0),
+    connection: sa.Connection, me: Member, ask: LeaseRequest, lease_s: float, takes: timedelta | None = timedelta(0)
 ) -> Round:
-    """Renew what is owned, hand back what is idle and more than a fair share, take what is free up to that share.
+    """Renew the membership, hand back what is given, take what is free: shards and `shared` names up to a fair share,
+    and all `wanted` names.
 
-    `wanted` are the names of leases that this process would have; `surplus` shards that it may do without. It `takes`
-    what its owner let run out so long ago; None: it leaves, takes nothing, and no share is fair any more.
+    What a dead process owned is free once its membership ran out by `takes`; None: this process leaves, and takes
+    nothing.
     """
-    until = STORE_NOW + int(lease_s * 1_000_000)
-    now = _stay(connection, me.id, fenced, lease_s)
+    now = _stay(connection, me.id, ask.fenced, lease_s)
     rejoined = now is None and takes is not None
-    before = STORE_NOW - (takes or timedelta(0)) // timedelta(microseconds=1)
     if rejoined:  # it stood still for so long that it was forgotten, or its home has a twin that joined
         connection.execute(insert_new(connection, members), _member_row(me, datetime.now(UTC)))
-        now = _stay(connection, me.id, fenced, lease_s)
-    renewed = sa.update(shards).where(shards.c.owner == me.id).values(until=until)
-    own = {row.shard: row.epoch for row in connection.execute(renewed.returning(shards.c.shard, shards.c.epoch))}
-    kept = sa.update(leases).where(leases.c.owner == me.id).values(until=until)
-    names = {row.name: row.epoch for row in connection.execute(kept.returning(leases.c.name, leases.c.epoch))}
-    died: list[int] = []
-    share = 0 if takes is None else _share(connection)
-    if len(own) > share:
-        given = [shard for shard in surplus if shard in own][: len(own) - share]
-        hand_back(connection, me.id, given)
-        own = {shard: epoch for shard, epoch in own.items() if shard not in given}
-    elif len(own) < share:
-        died = _take_shards(connection, me.id, share - len(own), (before, until), own)
-    if missing := [name for name in wanted if name not in names]:
-        _take_names(connection, me.id, missing, (before, until), names)
-    return Round(own, names, died, rejoined, now)
+        now = _stay(connection, me.id, ask.fenced, lease_s)
+    _release(connection, shards, shards.c.owner == me.id, shards.c.shard, ask.given)
+    _release(connection, leases, leases.c.owner == me.id, leases.c.name, ask.given_names)
+    own = _read_own(connection, shards.c.shard, shards.c.epoch, shards.c.owner == me.id)
+    names = _read_own(connection, leases.c.name, leases.c.epoch, leases.c.owner == me.id)
+    living, ownerless = _count_living(connection), False
+    if takes is not None:
+        _release_dead(connection, takes)
+        if (most := fair_share(SHARDS, living) - len(own)) > 0:
+            own |= _take(connection, shards.c.shard, shards.c.epoch, me.id, sa.true(), most)
+        names |= _take_names(connection, me.id, [name for name in ask.wanted if name not in names], len(ask.wanted))
+        missing = [name for name in ask.shared if name not in names]
+        most = fair_share(len(ask.shared), living) - (len(ask.shared) - len(missing))
+        names |= _take_names(connection, me.id, missing, most)
+        ownerless = bool(_list_free(connection, missing))
+    return Round(own, names, living, ownerless, rejoined, now)
+
+
+def fair_share(count: int, living: int) -> int:
+    """Return the most of so many that each of the living processes is to have."""
+    return -(-count // max(living, 1))
 
 
 def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> datetime | None:
@@ -167,77 +177,85 @@ def _stay(connection: sa.Connection, id_: str, fenced: int, lease_s: float) -> d
     return connection.execute(stays.returning(sa.type_coerce(STORE_NOW, Instant))).scalar()
 
 
-def _share(connection: sa.Connection) -> int:
-    """Return how many shards each process is to have."""
+def _count_living(connection: sa.Connection) -> int:
     works = members.c.leaving.is_(False), members.c.until > STORE_NOW
-    living = int(connection.execute(sa.select(sa.func.count()).select_from(members).where(*works)).scalar_one())
-    total = int(connection.execute(sa.select(sa.func.count()).select_from(shards)).scalar_one())
-    return -(-total // max(living, 1))
+    return int(connection.execute(sa.select(sa.func.count()).select_from(members).where(*works)).scalar_one())
 
 
-Span = tuple[sa.ColumnElement[int], sa.ColumnElement[int]]
-"""What ended before the first instant is free, and is taken until the second."""
+def _read_own(connection: sa.Connection, key: sa.Column[Any], epoch: sa.Column[int], mine: Condition) -> dict[Any, int]:
+    return {row[0]: row[1] for row in connection.execute(sa.select(key, epoch).where(mine))}
 
 
-def _take_shards(connection: sa.Connection, owner: str, most: int, span: Span, own: dict[int, int]) -> list[int]:
-    """Take free shards, at most so many, into `own`; those whose owner let them run out."""
-    before, until = span
-    free = sa.or_(shards.c.until.is_(None), shards.c.until < before)
-    query = sa.select(shards.c.shard, shards.c.owner).where(free)
-    rows = connection.execute(query.order_by(sa.func.random()).limit(most).with_for_update(skip_locked=True)).all()
-    if not rows:
-        return []
-    taken = sa.update(shards).where(shards.c.shard.in_([row.shard for row in rows]))
-    values = taken.values(owner=owner, epoch=shards.c.epoch + 1, until=until)
-    own |= {row.shard: row.epoch for row in connection.execute(values.returning(shards.c.shard, shards.c.epoch))}
-    return [row.shard for row in rows if row.owner is not None]
-
-
-def _take_names(
-    connection: sa.Connection, owner: str, wanted: Sequence[str], span: Span, names: dict[str, int]
-) -> None:
-    """Take those of the named leases that are free."""
-    before, until = span
-    fresh = [{"name": name, "owner": None, "epoch": 0, "until": None} for name in wanted]
-    known = set(connection.execute(sa.select(leases.c.name).where(leases.c.name.in_(wanted))).scalars())
-    if rows := [row for row in fresh if row["name"] not in known]:
-        connection.execute(insert_new(connection, leases), rows)
-    free = leases.c.name.in_(wanted), sa.or_(leases.c.until.is_(None), leases.c.until < before)
-    query = sa.select(leases.c.name).where(*free).with_for_update(skip_locked=True)
-    found = connection.execute(query).scalars().all()
+def _take(
+    connection: sa.Connection, key: sa.Column[Any], epoch: sa.Column[int], owner: str, which: Condition, most: int
+) -> dict[Any, int]:
+    """Own free rows, at most so many, each by a higher epoch; not those that a commit under way holds."""
+    table = key.table
+    free = sa.select(key).where(table.c.owner.is_(None), which).order_by(sa.func.random()).limit(most)
+    found = connection.execute(free.with_for_update(skip_locked=True)).scalars().all()
     if not found:
-        return
-    taken = sa.update(leases).where(leases.c.name.in_(found))
-    values = taken.values(owner=owner, epoch=leases.c.epoch + 1, until=until)
-    names |= {row.name: row.epoch for row in connection.execute(values.returning(leases.c.name, leases.c.epoch))}
+        return {}
+    taken = sa.update(table).where(key.in_(found)).values(owner=owner, epoch=epoch + 1)
+    return {row[0]: row[1] for row in connection.execute(taken.returning(key, epoch))}
 
 
-def hand_back(connection: sa.Connection, owner: str, given: Collection[int]) -> None:
-    """Release idle shards; raise the epoch so that late writes of this owner are fenced."""
+def _take_names(connection: sa.Connection, owner: str, wanted: Collection[str], most: int) -> dict[str, int]:
+    """Own those of these leases that are free, at most so many."""
+    if not wanted:
+        return {}
+    known = set(connection.execute(sa.select(leases.c.name).where(leases.c.name.in_(wanted))).scalars())
+    if rows := [{"name": name, "owner": None, "epoch": 0} for name in wanted if name not in known]:
+        connection.execute(insert_new(connection, leases), rows)
+    free = leases.c.name.in_(wanted)
+    return _take(connection, leases.c.name, leases.c.epoch, owner, free, most) if most > 0 else {}
+
+
+def _list_free(connection: sa.Connection, wanted: Collection[str]) -> Sequence[str]:
+    free = sa.select(leases.c.name).where(leases.c.name.in_(wanted), leases.c.owner.is_(None))
+    return connection.execute(free).scalars().all() if wanted else ()
+
+
+def _release_dead(connection: sa.Connection, takes: timedelta) -> None:
+    """Free what members own that ran out so long ago; one that comes back at this instant waits, and owns nothing."""
+    gone = members.c.until < STORE_NOW - takes // timedelta(microseconds=1)
+    dead = sa.select(members.c.id).where(gone, _owns()).with_for_update(skip_locked=True)
+    for id_ in connection.execute(dead).scalars().all():
+        _release_all(connection, id_)
+
+
+def _owns() -> Condition:
+    return sa.or_(*(sa.exists().where(table.c.owner == members.c.id) for table in (shards, leases)))
+
+
+def _release_all(connection: sa.Connection, id_: str) -> None:
+    for table in (shards, leases):
+        connection.execute(sa.update(table).where(table.c.owner == id_).values(owner=None))
+
+
+def _forget(connection: sa.Connection, ids: Collection[str]) -> None:
+    for id_ in ids:
+        _release_all(connection, id_)
+    connection.execute(sa.delete(members).where(members.c.id.in_(ids)))
+
+
+def _release(
+    connection: sa.Connection, table: sa.Table, mine: Condition, key: sa.Column[Any], given: Collection[Any]
+) -> None:
+    """Free these rows; taking one raises its epoch."""
     if given:
-        where = shards.c.owner == owner, shards.c.shard.in_(given)
-        connection.execute(sa.update(shards).where(*where).values(owner=None, until=None, epoch=shards.c.epoch + 1))
+        connection.execute(sa.update(table).where(mine, key.in_(given)).values(owner=None))
 
 
-def hand_back_names(connection: sa.Connection, owner: str, given: Collection[str]) -> None:
-    """Let these leases go."""
-    if given:
-        where = leases.c.owner == owner, leases.c.name.in_(given)
-        connection.execute(sa.update(leases).where(*where).values(owner=None, until=None, epoch=leases.c.epoch + 1))
-
-
-def begin_leaving(connection: sa.Connection, me: Member) -> None:
-    """Take nothing more: from now on the others' fair share is larger."""
+def begin_leaving(connection: sa.Connection, me: Member, given_names: Collection[str]) -> None:
+    """Hand back these leases and take nothing more: from now on the others' fair share is larger."""
     connection.execute(sa.update(members).where(members.c.id == me.id).values(leaving=True))
+    _release(connection, leases, leases.c.owner == me.id, leases.c.name, given_names)
 
 
 def leave(connection: sa.Connection, me: Member) -> None:
     """Leave the cluster at a stop without a crash: own nothing, and let no attempt at what is left open count."""
     journal.forget_attempts(connection, inbox.c.shard.in_(sa.select(shards.c.shard).where(shards.c.owner == me.id)))
-    for table in (shards, leases):
-        mine = sa.update(table).where(table.c.owner == me.id)
-        connection.execute(mine.values(owner=None, until=None, epoch=table.c.epoch + 1))
-    connection.execute(sa.delete(members).where(members.c.id == me.id))
+    _forget(connection, [me.id])
 
 
 def standing(connection: sa.Connection) -> list[MemberStanding]:
@@ -254,15 +272,16 @@ def standing(connection: sa.Connection) -> list[MemberStanding]:
 
 def forget_gone(connection: sa.Connection) -> None:
     """Forget members that were gone for long."""
-    connection.execute(sa.delete(members).where(members.c.until < STORE_NOW - FORGET_S * 1_000_000))
+    gone = connection.execute(sa.select(members.c.id).where(members.c.until < STORE_NOW - FORGET_S * 1_000_000))
+    _forget(connection, gone.scalars().all())
 
 
 def owners(connection: sa.Connection) -> tuple[Mapping[int, str], Mapping[str, str]]:
-    """Each shard's owner, and each named lease's, as far as these have not run out."""
-    lives = shards.c.owner.is_not(None), shards.c.until > STORE_NOW
-    has = {row.shard: row.owner for row in connection.execute(sa.select(shards.c.shard, shards.c.owner).where(*lives))}
-    named = sa.select(leases.c.name, leases.c.owner).where(leases.c.owner.is_not(None), leases.c.until > STORE_NOW)
-    return has, {row.name: row.owner for row in connection.execute(named.order_by(leases.c.name))}
+    """Return each shard's living owner, and each named lease's."""
+    living = sa.select(members.c.id).where(members.c.until > STORE_NOW)
+    has = sa.select(shards.c.shard, shards.c.owner).where(shards.c.owner.in_(living))
+    named = sa.select(leases.c.name, leases.c.owner).where(leases.c.owner.in_(living)).order_by(leases.c.name)
+    return {row[0]: row[1] for row in connection.execute(has)}, {row[0]: row[1] for row in connection.execute(named)}
 
 
 @dataclass(frozen=True, slots=True)

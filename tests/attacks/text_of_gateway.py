@@ -10,7 +10,7 @@ from agent.ports import Principal
 from agent.wellformed import well_formed
 from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Rejected, Sender
 from gateway.access import api_keys, pasted
-from gateway.cluster.wakeups import IN, WAKE, Wakeups
+from gateway.cluster.wakeups import WAKE, Wakeups
 from gateway.coach import commands as coach_commands
 from gateway.commands.session import SESSION_COMMANDS, find_zone, near_zones
 from gateway.commands.table import CommandTable
@@ -24,6 +24,7 @@ from gateway.http.api.openai_format import (
     ResponseFormat,
 )
 from gateway.http.api.problems import ApiRefusal
+from gateway.ownership import IN
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.sessions import pictures
@@ -232,6 +233,8 @@ EXCUSED: dict[str, str] = {
     "gateway.inbound.web_records": "loops over the turns of one conversation, 60 at most, and their messages",
     "gateway.http.": "loops over the channels of the configuration",
     "gateway.cluster.": "names of leases, which the configuration has",
+    "gateway.ownership:": "names of leases, which the configuration has",
+    "gateway.delivery.delivery:Delivery.is_sending": "loops over lanes, by their names",
     "gateway.inbound.bus:SharedBus.wake": "compares a word with the numbers of 256 shards",
     "gateway.ops.status:GatewayStatus._channel_troubles": "loops over the operator's accounts",
     "gateway.answering:make_sessions": "loops over the agents of the configuration",

@@ -29,11 +29,12 @@ from gateway.errors import GatewayError, StoreClosed
 from gateway.ops.lock import HomeLock
 from gateway.product import load_product
 from gateway.safety.vault import Vault
-from gateway.store import credentials, outbox
+from gateway.store import credentials, leases, outbox
 from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.credentials import Connected
 from gateway.store.dump import dump, reopen
 from gateway.store.engine import Store, reading
+from gateway.store.leases import Member
 from gateway.store.load import load
 from gateway.store.people import Newcomer, enrol
 from gateway.store.tables import people, traffic, turns
@@ -45,7 +46,6 @@ from tests.fakes.settled_rows import fill
 from tests.house.tree import ROOT
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
-FAR = datetime(2126, 1, 1, 0, 0, 9, tzinfo=UTC)
 ODD = "ñ 💪 \\ ' \u2028 \r\n"
 VAULT = Vault([bytes(32)])
 
@@ -285,12 +285,12 @@ async def test_a_final_dump_waits_for_no_writer_on_postgresql(
     final = partial(dump, url, tmp_path / "final.jsonl", tables_of, NOW)
     with pytest.raises(GatewayError, match="a gateway uses this database"):
         await final()
-    await store.commit(lambda c: c.execute(turns.shards.update().values(owner="w1", until=FAR)) and None)
+    await store.commit(leases.join, me=Member("w1:1", "a", "1", "key"), now=NOW, lease_s=600.0)
     await store.aclose()
-    with pytest.raises(GatewayError, match="until 00:00:09 UTC"):
+    with pytest.raises(GatewayError, match=r"until \d\d:\d\d:\d\d UTC"):
         await final()
     connection = await asyncpg.connect(url)
-    await connection.execute("UPDATE shards SET owner = NULL")
+    await connection.execute("DELETE FROM members")
     async with connection.transaction():
         await connection.execute("UPDATE users SET role = role")
         with pytest.raises(GatewayError, match="somebody writes"):

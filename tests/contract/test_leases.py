@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -16,12 +16,11 @@ from gateway.store import inbox, journal, leases, outbox, people
 from gateway.store.engine import Connection, Store, link_to
 from gateway.store.inbox import NewRow
 from gateway.store.journal import Fence, shard_of
-from gateway.store.leases import Lease, Member, Round
+from gateway.store.leases import Lease, LeaseRequest, Member, Round
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
 from gateway.store.tables.base import Instant
-from gateway.store.tables.turns import leases as lease_table
-from gateway.store.tables.turns import members, shards
+from gateway.store.tables.turns import members
 from tests.fakes.people import message
 from tests.fakes.postgres import PostgresServer
 
@@ -46,23 +45,22 @@ class Cluster:
         self,
         member: Member,
         *wanted: str,
-        surplus: range = range(0),
+        given: Iterable[int] = (),
         takes: timedelta | None = timedelta(0),
+        **more: Any,
     ) -> Round:
         """One round of a member."""
-        look = partial(
-            leases.look_round, me=member, wanted=wanted, surplus=surplus, fenced=0, lease_s=60.0, takes=takes,
-        )  # fmt: skip
-        return await self.store.commit(look)
+        ask = LeaseRequest(wanted, given=[*given], **more)
+        return await self.store.commit(leases.look_round, me=member, ask=ask, lease_s=60.0, takes=takes)
 
-    async def run_out(self, member: Member) -> None:
-        """What it has was not renewed in time."""
-
-        def end(connection: Connection) -> None:
-            for table in (shards, lease_table):
-                connection.execute(sa.update(table).where(table.c.owner == member.id).values(until=NOW))
-
-        await self.store.commit(end)
+    async def run_out(self, *dead: Member) -> None:
+        """They did not renew in time."""
+        ids = [member.id for member in dead]
+        await self.store.commit(
+            lambda connection: (
+                connection.execute(sa.update(members).where(members.c.id.in_(ids)).values(until=NOW)) and None
+            )
+        )
 
 
 @pytest.fixture
@@ -81,10 +79,9 @@ async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster)
     assert 256 == len((await cluster.look(A)).shards)
     await cluster.join(B, C)
     assert {} == (await cluster.look(B)).shards
-    busy = range(200)  # what is at work is not handed back, however unfair that is
-    assert 200 == len((await cluster.look(A, surplus=range(200, 256))).shards)
+    assert (200, 3) == (len((done := await cluster.look(A, given=range(200, 256))).shards), done.living)
     assert 56 == len((await cluster.look(B)).shards)
-    assert 86 == len((await cluster.look(A, surplus=busy)).shards)
+    assert 86 == len((await cluster.look(A, given=range(86, 200))).shards)
     assert [86, 84] == [len((await cluster.look(each)).shards) for each in (B, C)]
     owners, names = await cluster.store.read(leases.owners)
     assert ({A.id: 86, B.id: 86, C.id: 84}, {}) == (Counter(owners.values()), names)
@@ -102,7 +99,6 @@ async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fence
     both = before.keys() & taken.shards.keys()
     assert both
     assert all(taken.shards[shard] > before[shard] for shard in both)
-    assert both <= set(taken.died)
     shard = min(both)
     for fence in (Fence(shard, before[shard]), Fence(shard, before[shard] + 100)):
         with pytest.raises(Fenced):
@@ -111,31 +107,24 @@ async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fence
     with pytest.raises(Fenced):
         await cluster.store.commit(leases.hold, lease=Lease(OUT, taken.names[OUT] - 1))
     await cluster.store.commit(leases.leave, me=B)
+    assert shard in (await cluster.look(A)).shards
     with pytest.raises(Fenced):
         await cluster.store.commit(journal.check_fence, fence=Fence(shard, taken.shards[shard]))
-    assert not both & set((await cluster.look(A)).died)
 
 
 async def test_behind_an_outage_everybody_has_their_own_back_and_a_dead_ones_is_taken_later(cluster: Cluster) -> None:
     """Nobody could renew: the first who looks again takes nothing yet that ran out."""
     await cluster.join(A, B)
-    for member in (A, B):
-        await cluster.look(member, surplus=range(256))
-    await cluster.look(A, surplus=range(256))
-    await cluster.look(B)
     before = await cluster.look(A, OUT), await cluster.look(B)
-    lately = sa.select(
-        sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
-    ).scalar_subquery()
+    lately = sa.select(leases.STORE_NOW).scalar_subquery()
 
     def end(connection: Connection) -> None:
-        for table in (shards, lease_table, members):
-            connection.execute(sa.update(table).values(until=lately))
+        connection.execute(sa.update(members).values(until=lately))
 
     await cluster.store.commit(end)
     patient = timedelta(days=10_000)
     back = await cluster.look(A, OUT, takes=patient), await cluster.look(B, OUT, takes=patient)
-    assert before == back
+    assert [(one.shards, one.names) for one in before] == [(one.shards, one.names) for one in back]
     await cluster.store.commit(end)
     assert 256 == len((await cluster.look(A, OUT)).shards)
 
@@ -149,7 +138,7 @@ async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> N
     other = await Store.open(cluster.url)
     try:
         await cluster.run_out(A)
-        await cluster.store.commit(leases.begin_leaving, me=A)  # so that the other's share is all
+        await cluster.store.commit(leases.begin_leaving, me=A, given_names=())  # so that the other's share is all
 
         def hold_and_let_take(connection: Connection) -> Round:
             journal.check_fence(connection, Fence(shard, epoch))
@@ -165,7 +154,7 @@ async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> N
 
 
 async def _look(store: Store) -> Round:
-    return await store.commit(leases.look_round, me=B, wanted=(), surplus=(), fenced=0, lease_s=60.0)
+    return await store.commit(leases.look_round, me=B, ask=LeaseRequest(), lease_s=60.0)
 
 
 async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluster) -> None:
@@ -175,9 +164,9 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
     again = Member("aaaa:2", "a", "1", "key")
     await cluster.join(again)
     back = await cluster.look(again, OUT)
-    assert (256, [OUT], 256) == (len(back.shards), list(back.names), len(back.died))
-    await cluster.store.commit(leases.begin_leaving, me=again)
-    assert {} == (await cluster.look(again, surplus=range(256), takes=None)).shards
+    assert (256, [OUT]) == (len(back.shards), list(back.names))
+    await cluster.store.commit(leases.begin_leaving, me=again, given_names=[OUT])
+    assert {} == (await cluster.look(again, given=range(256), takes=None)).shards
     await cluster.join(B)
     assert 256 == len((await cluster.look(B)).shards)
 
@@ -191,10 +180,22 @@ async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> Non
     assert (await cluster.look(A)).rejoined
     assert {A, B, twin} == {each.member for each in await cluster.store.read(leases.standing) if each.lives}
     assert not (await cluster.look(A)).rejoined
-    owned = [await cluster.look(each, surplus=range(256)) for each in (A, twin, B) * 2][3:]
+    owned = [await cluster.look(each) for each in (A, twin, B)]
     assert [86, 86, 84] == sorted((len(each.shards) for each in owned), reverse=True)
     await cluster.store.commit(leases.leave, me=A)
     assert not (await cluster.look(A, takes=None)).rejoined
+
+
+async def test_accounts_are_spread_and_one_that_nobody_else_takes_is_not_left_alone(cluster: Cluster) -> None:
+    """One process takes its share of what is free, and sees that more is."""
+    names = [f"in telegram:{name}" for name in ("one", "two", "three", "four")]
+    await cluster.join(A, B)
+    first = await cluster.look(A, shared=names)
+    assert (2, True) == (len(first.names), first.ownerless)
+    second = await cluster.look(B, shared=names)
+    assert (set(names) - set(first.names), False) == (set(second.names), second.ownerless)
+    await cluster.run_out(B)
+    assert set(names) == set((await cluster.look(A, shared=names)).names)
 
 
 async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Cluster) -> None:

@@ -26,7 +26,6 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.access.roles import Role
 from gateway.answering import make_agent, make_sessions, make_user_items
-from gateway.cluster.ownership import Ownership
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.command_set import NoLinks, command_table, make_commands
@@ -40,6 +39,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.inbound.session_key import session_key
 from gateway.ops.model_rests import RetryTurns
+from gateway.ownership import Ownership
 from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.safety.output import Scrubber

@@ -61,7 +61,8 @@ class Machines:
                 await asyncio.sleep(0.05)
 
 
-_OVER = "until IS NULL OR until < extract(epoch FROM clock_timestamp()) * 1e6"
+_LIVING = "SELECT id FROM members WHERE until > extract(epoch FROM clock_timestamp()) * 1e6"
+_OVER = f"owner IS NULL OR owner NOT IN ({_LIVING})"
 _FREE = f"""SELECT (SELECT count(*) FROM shards WHERE {_OVER}) + (SELECT count(*) FROM leases WHERE {_OVER}) AS free"""
 
 

@@ -31,6 +31,8 @@ T = TypeVar("T")
 MOST_CONNECTIONS = READERS + 2
 """Of one gateway: its readers, its writer, and the one for leases."""
 
+LIVING = "SELECT id FROM members WHERE until > extract(epoch FROM clock_timestamp()) * 1e6"
+
 CLOCKS_S = (0, 30, -30)
 """How far the machines' clocks are off."""
 
@@ -219,14 +221,13 @@ class ClusterWorld(World):
 
     async def wait_for_owners(self, timeout_s: float = 30.0) -> None:
         """Until every shard has a living owner."""
-        free = "SELECT count(*) FROM shards WHERE until IS NULL OR until < extract(epoch FROM clock_timestamp()) * 1e6"
+        free = f"SELECT count(*) FROM shards WHERE owner IS NULL OR owner NOT IN ({LIVING})"
         await self.until(lambda: self._count(free) == 0, timeout_s, "an owner of every shard")
 
     def holders(self, leases: str) -> dict[str, int]:
         """How many of these leases (a pattern of SQL's) each machine holds, by its home."""
         held = self._rows(
-            f"SELECT owner, count(*) FROM leases WHERE name LIKE '{leases}'"
-            " AND until > extract(epoch FROM clock_timestamp()) * 1e6 GROUP BY owner"
+            f"SELECT owner, count(*) FROM leases WHERE name LIKE '{leases}' AND owner IN ({LIVING}) GROUP BY owner"
         )
         named = [(machine.home / "node", machine.home.name) for machine in self.machines]
         nodes = {file.read_text().strip(): name for file, name in named if file.exists()}

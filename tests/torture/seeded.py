@@ -128,7 +128,7 @@ BUGS = (
         Case("claim_post", burst),
     ),
     Bug(
-        12, "open turns not taken up", "gateway/processes.py",
+        12, "open turns not taken up", "gateway/cluster/process.py",
         "        await shared.sessions.recover()\n", "",
         Case("model_asked"),
     ),

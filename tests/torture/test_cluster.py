@@ -266,8 +266,8 @@ async def test_updates_are_taken_by_every_machine_and_one_of_them_sets_the_webho
             world.say(chat)
         await world.settle()
         assert 2 == len([one for one, count in platform.taken.items() if count])
-        assert ([1], 1) == ([*world.holders("hook telegram:%").values()], len(times_set()))
-        (holder,) = world.holders("hook telegram:%")
+        assert ([1], 1) == ([*world.holders("in telegram:%").values()], len(times_set()))
+        (holder,) = world.holders("in telegram:%")
         world.note_death()
         await next(machine for machine in world.machines if machine.home.name == holder).kill()
         for chat in range(1, 7):

@@ -17,8 +17,7 @@ shards = sa.Table(
     metadata,
     sa.Column("shard", sa.SmallInteger, primary_key=True, autoincrement=False),
     sa.Column("owner", sa.String(64)),
-    sa.Column("epoch", sa.BigInteger, nullable=False, default=0),  # rises with every change of owner
-    sa.Column("until", Instant),  # by the database's clock; None: until the owner's process ends (SQLite), or free
+    sa.Column("epoch", sa.BigInteger, nullable=False, default=0),  # rises each time a process takes it
 )
 
 final_dump = sa.Table(
@@ -32,8 +31,7 @@ leases = sa.Table(
     metadata,
     sa.Column("name", sa.String(128), primary_key=True),  # see gateway.store.leases: "in telegram:main", "chores"
     sa.Column("owner", sa.String(64)),
-    sa.Column("epoch", sa.BigInteger, nullable=False),  # rises with every change of owner
-    sa.Column("until", Instant),  # by the database's clock; None: free
+    sa.Column("epoch", sa.BigInteger, nullable=False),  # rises each time a process takes it
 )
 """What of a cluster one process alone does, beside shards; none has a tenant, they are the installation's."""
 
@@ -45,7 +43,7 @@ members = sa.Table(
     sa.Column("version", sa.String(32), nullable=False),
     sa.Column("key_mark", sa.String(64), nullable=False),  # of the keys of its home: all members have the same
     sa.Column("joined_at", Instant, nullable=False),
-    sa.Column("until", Instant, nullable=False),
+    sa.Column("until", Instant, nullable=False),  # by the database's clock: what it owns is free from then on
     sa.Column("fenced", sa.BigInteger, nullable=False),  # writes that were refused to it
     sa.Column("leaving", sa.Boolean, nullable=False),  # it drains, and takes nothing more
 )

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from gateway.cluster.ownership import in_name, out_name
 from gateway.ops.status import cluster_report, differing_versions
+from gateway.ownership import in_name, out_name
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -22,7 +22,7 @@ def test_it_says_who_is_how_far_behind() -> None:
         ClusterLook(
             members=[there(A), there(B), there(OLD, lives=False)],
             shards={1: A.id, 2: A.id, 3: B.id},
-            names={in_name("telegram", "main"): A.id, out_name("telegram", "main"): B.id, "chores": A.id},
+            names={in_name("telegram:main"): A.id, out_name("telegram:main"): B.id, "chores": A.id},
             waiting={1: Backlog(2, 3.04), 2: Backlog(1, 61.0), 9: Backlog(1, 5.0)},
             unsent={("telegram", "main"): Backlog(1, 2.0), ("slack", "main"): Backlog(4, 7.0)},
             ages={"under 10 s": 4},

@@ -11,13 +11,15 @@ from typing import Any, cast
 import pytest
 import structlog
 
+from channels.api.adapter import ApiChannel
 from channels.clocks import SteadyClock, steady_now
-from gateway.cluster.membership import LATELY, ClusterMembership, LeasedAccount
-from gateway.cluster.ownership import CHORES
-from gateway.cluster.wakeups import LEASES, Wakeups
+from gateway.cluster.membership import LATELY, LEASE_S, ClusterMembership
+from gateway.cluster.process import ClusterProcess, member_id
+from gateway.cluster.wakeups import Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, StoreUnavailable
-from gateway.processes import ClusterProcess, member_id
+from gateway.inbound.connections import ChannelAccount
+from gateway.ownership import CHORES, LEASES
 from gateway.store import leases
 from gateway.store.engine import Store, engine_for
 from gateway.store.leases import Member, MemberStanding, Round
@@ -70,19 +72,48 @@ def membership(link: ScriptedLink, me: Member, told: "Told | None" = None) -> Cl
     return ClusterMembership(me, cast(PostgresLink, link), Wakeups(me.id), told or Told())
 
 
-def accounts() -> list[LeasedAccount]:
+def accounts() -> list[ChannelAccount]:
     """One that is polled, one by webhook, and the page."""
-    return [LeasedAccount(*name.split(":"), **how) for name, how in ALL.items()]
+    return [ChannelAccount(*name.split(":"), make=ApiChannel, **how) for name, how in ALL.items()]
 
 
-async def test_a_process_asks_for_every_lease_but_to_send_to_a_page_that_another_reads_for() -> None:
-    wanted = {"chores", "in telegram:main", "in web:web", "hook slack:hook", "out telegram:main", "out slack:hook"}
-    link = ScriptedLink(Round({}, {"in web:web": 1}))
+async def test_a_process_sends_for_the_accounts_that_it_reads_for() -> None:
+    link = ScriptedLink(Round({}, {"in telegram:main": 1}))
     one = membership(link, member())
     await one.begin(accounts, NOW)
-    assert wanted == set(link.looks[0]["wanted"])
     await one.look()
-    assert {*wanted, "out web:web"} == set(link.looks[1]["wanted"])
+    ask = link.looks[1]["ask"]
+    assert {"chores", "in web:web", "out telegram:main"} == set(ask.wanted)
+    assert {"in telegram:main", "in slack:hook"} == set(ask.shared)
+
+
+async def test_a_process_that_joins_gets_accounts_once_nothing_is_on_its_way_out_by_them() -> None:
+    names = {f"{way} telegram:{name}": 1 for way in ("in", "out") for name in ("one", "two")}
+    held = [ChannelAccount("telegram", name, ApiChannel) for name in ("one", "two")]
+    link, told = ScriptedLink(Round({}, names), *[Round({}, names, living=2)] * 3), Told()
+    one = membership(link, member(), told)
+    await one.begin(lambda: held, NOW)
+    await one.look()
+    (account,) = {name.partition(" ")[2] for name in names if one.ownership.lease(name) is None}
+    told.sending = account
+    await one.look()
+    assert {f"in {account}"} == set(link.looks[-1]["ask"].given_names)
+    told.sending = ""
+    await one.look()
+    assert {f"in {account}", f"out {account}"} == set(link.looks[-1]["ask"].given_names)
+
+
+async def test_a_process_that_joins_gets_its_share_of_the_shards_at_work() -> None:
+    """Of 100 shards at work half are to go, and half of the idle ones at once."""
+    all_ = dict.fromkeys(range(256), 1)
+    link, told = ScriptedLink(Round(all_, {}), *[Round(all_, {}, living=2)] * 2), Told()
+    told.idle = list(range(100, 256))
+    one = membership(link, member(), told)
+    await one.begin(list, NOW)
+    await one.look()
+    assert (128, 50) == (len(told.parting), len([shard for shard in told.parting if shard < 100]))
+    await one.look()
+    assert {shard for shard in told.parting if shard >= 100} == set(link.looks[-1]["ask"].given)
 
 
 class Told:
@@ -90,6 +121,9 @@ class Told:
 
     def __init__(self) -> None:
         self.said: list[object] = []
+        self.idle = [7]
+        self.parting: Collection[int] = ()
+        self.sending = ""
 
     def gain_shards(self, shards: Mapping[int, int]) -> None:
         """As the port says."""
@@ -105,11 +139,19 @@ class Told:
 
     def list_idle(self) -> list[int]:
         """As the port says."""
-        return [7]
+        return self.idle
+
+    def part_with(self, shards: Collection[int]) -> None:
+        """As the port says."""
+        self.parting = shards
+
+    def is_sending(self, account: str) -> bool:
+        """As the port says."""
+        return account == self.sending
 
 
 async def test_what_is_gained_and_lost_is_told_and_no_more() -> None:
-    """What stays is not; what is lost is told before what is gained; what is idle may be handed back."""
+    """What stays is not; what is lost is told before what is gained."""
     link = ScriptedLink(Round({1: 1}, {}), Round({1: 1}, {}), Round({1: 3, 2: 1}, {CHORES: 1}))
     told = Told()
     one = membership(link, member(), told)
@@ -120,7 +162,6 @@ async def test_what_is_gained_and_lost_is_told_and_no_more() -> None:
     assert [] == told.said
     await one.look()
     assert [[1], "named", {1: 3, 2: 1}] == told.said
-    assert [[7]] * 3 == [look["surplus"] for look in link.looks]
 
 
 async def test_one_with_other_keys_does_not_join() -> None:
@@ -169,7 +210,7 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
 
 async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_back_first() -> None:
     """Perhaps nobody could renew: for a second nothing that ran out is taken."""
-    link, times_s = ScriptedLink(), iter([0.0, 0.0, 3.0, 6.5, 7.0, 7.5])
+    link, times_s = ScriptedLink(), iter([0.0, 0.0, LEASE_S, LEASE_S * 2 + 0.5, LEASE_S * 2 + 1, LEASE_S * 2 + 1.5])
     one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), Told(), lambda: next(times_s))
     await one.begin(accounts, NOW)
     for _ in range(4):
@@ -192,7 +233,7 @@ async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:
     await one.begin(accounts, NOW)
     await one.begin_leaving()
     await one.look()
-    assert ([], None) == (list(link.looks[-1]["wanted"]), link.looks[-1]["takes"])
+    assert ([], None) == (list(link.looks[-1]["ask"].wanted), link.looks[-1]["takes"])
     await one.leave()
     assert ["wake me:1\nleases "] == link.notices
 

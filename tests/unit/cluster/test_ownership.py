@@ -6,13 +6,13 @@ import pytest
 
 from agent.errors import Fenced
 from channels.messages import Address
-from gateway.cluster.ownership import Ownership, SharedOwnership, out_name
+from gateway.ownership import Ownership, SharedOwnership, out_name
 from gateway.store.journal import Fence, shard_of
 from gateway.store.leases import Lease, Round
 
 KEY = "agent:coach:telegram:main:direct:1"
 HERE = Address("telegram", "main", "1")
-OUT = out_name("telegram", "main")
+OUT = out_name("telegram:main")
 
 
 class Clock:

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from gateway.cluster.wakeups import IN, MOST_CHARS, OUT, Wakeups
+from gateway.cluster.wakeups import MOST_CHARS, Wakeups
 from gateway.errors import StoreUnavailable
+from gateway.ownership import IN, OUT
 
 
 class Ears:

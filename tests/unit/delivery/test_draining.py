@@ -6,7 +6,7 @@ import pytest
 
 from channels.errors import Retryable
 from channels.messages import Address
-from gateway.processes import wait_until_idle
+from gateway.cluster.process import wait_until_idle
 from tests.fakes.chat import Hang
 from tests.fakes.spine import Spine
 from tests.unit.delivery.test_lanes import tell, words

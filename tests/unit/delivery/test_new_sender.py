@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from channels.messages import Address
 from gateway import failpoints
-from gateway.cluster.ownership import SharedOwnership
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.ownership import SharedOwnership
 from gateway.store import outbox, sends
 from gateway.store.engine import Store
 from gateway.store.leases import Round

@@ -9,8 +9,8 @@ from channels.errors import Retryable
 from channels.messages import Address, Rendered
 from gateway.access import codes, pairing
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
+from gateway.cluster.process import wait_until_idle
 from gateway.delivery.retry_policy import decide
-from gateway.processes import wait_until_idle
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.inbox_rules import is_missed
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState

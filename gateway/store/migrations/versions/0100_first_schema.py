@@ -242,7 +242,6 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=128), nullable=False),
         sa.Column("owner", sa.String(length=64), nullable=True),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
-        sa.Column("until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_leases")),
     )
     op.create_table(
@@ -395,7 +394,6 @@ def upgrade() -> None:
         sa.Column("shard", sa.SmallInteger(), autoincrement=False, nullable=False),
         sa.Column("owner", sa.String(length=64), nullable=True),
         sa.Column("epoch", sa.BigInteger(), nullable=False),
-        sa.Column("until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("shard", name=op.f("pk_shards")),
     )
     op.create_table(

@@ -18,6 +18,18 @@ CHORES = "chores"
 
 EVERYTHING = Lease("", SOLE)
 
+IN = "in"
+"""Topic: something waits in the shard of this number."""
+
+OUT = "out"
+"""Topic: something is to be said by this account."""
+
+LEASES = "leases"
+"""Topic: something was handed back."""
+
+POLL_S = 1.0
+"""How often a process that waits for a topic looks into the store without being told."""
+
 LOOK_AGAIN_S = 0.5
 """What runs out by itself is noticed within this."""
 
@@ -25,19 +37,14 @@ NOT_OURS = -1
 """An epoch that no shard ever has."""
 
 
-def in_name(channel: str, account: str) -> str:
-    """Return the name of the lease to read for an account, by all its connections."""
-    return f"in {channel}:{account}"
+def in_name(account: str) -> str:
+    """Return the name of the lease to read for an account ("telegram:main"), by all its connections."""
+    return f"in {account}"
 
 
-def hook_name(channel: str, account: str) -> str:
-    """The lease of who tells a platform where its webhook is: every process takes what it brings."""
-    return f"hook {channel}:{account}"
-
-
-def out_name(channel: str, account: str) -> str:
-    """The lease of who sends for an account."""
-    return f"out {channel}:{account}"
+def out_name(account: str) -> str:
+    """Return the name of the lease to send for an account."""
+    return f"out {account}"
 
 
 class Ownership:
@@ -63,7 +70,7 @@ class Ownership:
 
     def sends(self, where: Address) -> Lease | None:
         """What entitles to send there; None: another process does."""
-        return self.lease(out_name(where.channel, where.account)) if self.is_shared else EVERYTHING
+        return self.lease(out_name(f"{where.channel}:{where.account}")) if self.is_shared else EVERYTHING
 
     def tell(self, topic: str, name: object) -> None:
         """Wake whoever has something to do: see `gateway.cluster.wakeups`; there is nobody else."""
@@ -113,6 +120,7 @@ class SharedOwnership(Ownership):
         self._until_s = float("-inf")
         self._shards: Mapping[int, int] = {}
         self._names: Mapping[str, int] = {}
+        self._parting: Collection[str] = ()
 
     def tell(self, topic: str, name: object) -> None:
         """As of the other."""
@@ -132,6 +140,12 @@ class SharedOwnership(Ownership):
         """What was owned when that was known last."""
         return self._shards
 
+    def part_with(self, names: Collection[str]) -> None:
+        """Begin nothing more under these leases, which are to be handed back once nothing goes on under them."""
+        self._parting = frozenset(names)
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
     @property
     def names(self) -> Mapping[str, int]:
         """The named leases that were held when that was known last."""
@@ -148,24 +162,25 @@ class SharedOwnership(Ownership):
 
     def lease(self, name: str) -> Lease | None:
         """As of the other."""
-        epoch = self._names.get(name)
-        return None if epoch is None or self._now_s() >= self._until_s else Lease(name, epoch)
+        return None if self._now_s() >= self._until_s else self._last(name)
+
+    def _last(self, name: str) -> Lease | None:
+        epoch = None if name in self._parting else self._names.get(name)
+        return None if epoch is None else Lease(name, epoch)
 
     def last_lease_to_send(self, where: Address) -> Lease | None:
         """Return the lease to send there, whether or not it has run out."""
-        name = out_name(where.channel, where.account)
-        epoch = self._names.get(name)
-        return None if epoch is None else Lease(name, epoch)
+        return self._last(out_name(f"{where.channel}:{where.account}"))
 
     def last_leases_to_send(self) -> frozenset[Lease]:
         """Return every lease to send, whether or not it has run out."""
-        return frozenset(Lease(name, epoch) for name, epoch in self._names.items() if name.startswith("out "))
+        return frozenset(lease for name in self._names if name.startswith("out ") and (lease := self._last(name)))
 
     async def confirm(self, lease: Lease) -> None:
         """Wait until the next round of leases if this one ran out; raise Fenced if that round lost it."""
-        while self._names.get(lease.name) == lease.epoch and self.lease(lease.name) is None:
+        while self._names.get(lease.name) == lease.epoch and self._now_s() >= self._until_s:
             await self.until_changed()
-        if self.lease(lease.name) != lease:
+        if self._names.get(lease.name) != lease.epoch:
             raise Fenced(f"{lease.name} is not held by epoch {lease.epoch} any more")
 
     async def until_changed(self) -> None:

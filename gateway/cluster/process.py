@@ -19,8 +19,7 @@ import structlog
 from pydantic import JsonValue
 
 from gateway.cluster.membership import ClusterMembership
-from gateway.cluster.ownership import CHORES, Ownership
-from gateway.cluster.wakeups import IN, OUT, POLL_S, Wakeups
+from gateway.cluster.wakeups import Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import SharedBus
@@ -28,6 +27,7 @@ from gateway.ops.chores import Chore, repeat
 from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
 from gateway.ops.unannounced import Unannounced
+from gateway.ownership import CHORES, IN, OUT, POLL_S, Ownership
 from gateway.shared import Secrets, Shared
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
@@ -178,6 +178,14 @@ class ClusterProcess(LoneProcess):
         shared, _ = self._working
         idle = shared.sessions.idle_shards(self._membership.ownership.shards)
         return [shard for shard in idle if not _shared_bus(shared).holds(shard)]
+
+    def part_with(self, shards: Collection[int]) -> None:
+        if self._working is not None:
+            shared, _ = self._working
+            _shared_bus(shared).part_with(shards)
+
+    def is_sending(self, account: str) -> bool:
+        return self._working is not None and self._working[0].delivery.is_sending(account)
 
     async def _adopt(self, shared: Shared, shards: Mapping[int, int]) -> None:
         async with self._adopting:
