@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.ops.watchdog import STALL_S, LoopWatchdog, Stall, StoodStill
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.house.text_functions import is_text_function
 from tests.journeys.house import house
 
@@ -74,7 +74,7 @@ async def test_f37_thousands_of_calls_of_a_model_stop_nobody(tmp_path: Path, cal
 
     async def play(home: Path) -> None:
         async with house(home) as here:
-            here.model.script(
+            here.model.answers(
                 Reply(calls=tuple(Call("get_user_skills") for _ in range(calls)), chunk_chars=100), Reply("Done.")
             )
             here.sim.say(1, "my skills, please")
@@ -91,7 +91,7 @@ async def test_hostile_answers_stop_nobody(tmp_path: Path, answers: Sequence[str
     async def play(home: Path) -> None:
         async with house(home) as here:
             for person, answer in enumerate(answers, start=2):
-                here.model.script(Reply(answer, chunk_chars=4_000))
+                here.model.answers(Reply(answer, chunk_chars=4_000))
                 here.sim.say(person, "tell me everything")
                 await here.asked(person - 1)
             here.sim.say(1, "and me?")

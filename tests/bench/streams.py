@@ -21,7 +21,8 @@ from agent.models.openai import OpenAIModel
 from agent.models.openai_format import request_body as openai_body
 from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import UserItem
-from tests.fakes.model_server import ModelServer, Reply
+from gateway.testing.model import Reply
+from tests.fakes.model_server import ModelServer
 
 EVENTS = 1500
 PACE_S = 0.001

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.model_replies import Answer, Brain, Call, Fault, Reply
+from gateway.testing.model import Answer, Brain, Call, Fault, Reply
 
 OK = "All well."
 ALL_WELL = Reply(OK)

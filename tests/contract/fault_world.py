@@ -23,9 +23,10 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.sessions.budgets import Budgets
 from gateway.sessions.config import BudgetsConfig
 from gateway.store.tables.turns import events as event_rows
+from gateway.testing.model import Reply
 from tests.contract.fault_cases import OK, TOOL_S, Case, is_beside
 from tests.fakes.chat import FakeChannel
-from tests.fakes.model_server import ModelServer, Reply
+from tests.fakes.model_server import ModelServer
 from tests.fakes.spine import NEVER_S, NOON, Spine, quick_store
 from tests.fakes.strict_transcripts import flaws_in_items
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
@@ -172,7 +173,7 @@ class FaultWorld:
         for number in range(case.before):
             await self._exchange(chat, f"before {number}")
         before = len(self._channel.shown(chat))
-        server.script(*case.answers)
+        server.answers(*case.answers)
         server.brain = case.brain or server.brain
         server.requests.clear()
         took_s = await self._say(chat, "the fault", case)

@@ -12,8 +12,9 @@ from agent.errors import FailureKind
 from agent.models.anthropic import AnthropicModel
 from agent.ports import CallStreamed, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
+from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.anthropic_shapes import SIGNATURE
-from tests.fakes.model_server import Call, Fault, ModelServer, Reply
+from tests.fakes.model_server import ModelServer
 
 KEY = "sk-ant-test-0123456789abcdef"
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -111,7 +112,7 @@ def texts_of(message):
 @pytest.mark.parametrize("reply", REPLIES)
 async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
     """The same server gives both the same text, calls, thoughts, stop and usage, and gets the same request of both."""
-    server.script(reply, reply)
+    server.answers(reply, reply)
     message = await ask_sdk(server, stream=stream)
     response, events = await ask(model, stream=stream)
     assert texts_of(message) == response.text
@@ -205,7 +206,7 @@ RETRYABLE = {K.RATE_LIMIT, K.OVERLOADED, K.SERVER, K.NETWORK, K.TIMEOUT}
 @pytest.mark.parametrize(("case", "fault", "kind", "retry_after_s"), CASES)
 async def test_every_fault_has_its_kind(server, model, case, fault, kind, retry_after_s):
     """F01–F41: what the API may send instead of a message is classified, and the key is in no error."""
-    server.script(fault)
+    server.answers(fault)
     with pytest.raises(ModelFailure) as caught:
         await ask(model)
     again = kind in RETRYABLE and case != "F11"  # the same model again is as unknown
@@ -213,7 +214,7 @@ async def test_every_fault_has_its_kind(server, model, case, fault, kind, retry_
         caught.value.kind, caught.value.retryable, caught.value.retry_after_s,
     )  # fmt: skip
     assert KEY not in str(caught.value) + repr(caught.value)
-    server.script(Reply("next"))
+    server.answers(Reply("next"))
     assert "next" == (await ask(model))[0].text, "the next call works"
 
 
@@ -233,7 +234,7 @@ SDK_ERRORS = {
 async def test_what_the_sdk_calls_an_error_is_one_here(server, model, status, stream):
     """The SDK's class and our kind stand for the same answer, with the same status."""
     theirs, ours = SDK_ERRORS[status]
-    server.script(Fault(status, error_of("t")), Fault(status, error_of("t")))
+    server.answers(Fault(status, error_of("t")), Fault(status, error_of("t")))
     with pytest.raises(theirs) as raised:
         await ask_sdk(server, stream=stream)
     with pytest.raises(ModelFailure) as caught:
@@ -243,10 +244,10 @@ async def test_what_the_sdk_calls_an_error_is_one_here(server, model, status, st
 
 async def test_f26_the_farewell_alone_may_be_missing_and_no_more(server, model):
     """A message with its stop reason is whole, also without message_stop; without it it is none."""
-    server.script(Reply("whole", done=False))
+    server.answers(Reply("whole", done=False))
     assert "whole" == (await ask(model))[0].text
     head = b'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"half"}}\n\n'
-    server.script(Fault(200, head, content_type="text/event-stream"))
+    server.answers(Fault(200, head, content_type="text/event-stream"))
     with pytest.raises(ModelFailure) as caught:
         await ask(model)
     assert K.NETWORK is caught.value.kind
@@ -254,19 +255,19 @@ async def test_f26_the_farewell_alone_may_be_missing_and_no_more(server, model):
 
 async def test_f27_comments_unknown_events_and_a_byte_order_mark_are_passed_over(server, model):
     """What is no event of a message changes nothing."""
-    server.script(Reply("noisy text", noise=True))
+    server.answers(Reply("noisy text", noise=True))
     assert "noisy text" == (await ask(model))[0].text
 
 
 async def test_f28_usage_may_be_missing(server, model):
     """Counts that were not said are None."""
-    server.script(Reply("hi", usage=None))
+    server.answers(Reply("hi", usage=None))
     assert Usage() == (await ask(model))[0].usage
 
 
 async def test_f29_half_a_call_is_never_told(server, model):
     """A cut response ends its last block too: what cannot be read is not begun early."""
-    server.script(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 1')), finish="length"))
+    server.answers(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 1')), finish="length"))
     response, events = await ask(model)
     assert (StopReason.LENGTH, 2) == (response.stop, len(response.tool_calls))
     assert [0] == [event.index for event in events if isinstance(event, CallStreamed)]
@@ -274,7 +275,7 @@ async def test_f29_half_a_call_is_never_told(server, model):
 
 async def test_f30_a_pause_is_gone_on_with_and_an_unknown_stop_is_named_so(server, model):
     """`pause_turn` is a response that is not over; a reason we do not know is no failure."""
-    server.script(Reply("so far", finish="pause_turn"), Reply("hi", finish="because"))
+    server.answers(Reply("so far", finish="pause_turn"), Reply("hi", finish="because"))
     assert StopReason.LENGTH is (await ask(model))[0].stop
     assert StopReason.UNKNOWN is (await ask(model))[0].stop
 
@@ -284,7 +285,7 @@ async def test_thoughts_go_back_byte_for_byte(server, model, stream):
     """A thought with its signature and a sealed one stand in the next request as they came, where they stood."""
     thinking = "Zwei mal 21 …\n\u2028 ist 42? \\u00e9"
     asked = Reply("Hm.", (Call("double", '{"n": 21}', id="c1"),), thinking=thinking, redacted="Zm9v+/==", chunk_chars=4)
-    server.script(asked)
+    server.answers(asked)
     response, _ = await ask(model, stream=stream)
     said = AssistantItem(response.text, response.tool_calls, response.thinking)
     await ask(model, items=(UserItem("double"), said, ToolItem("c1", "double", RESULT)))
@@ -305,7 +306,7 @@ async def test_thoughts_between_words_keep_their_places(server, model):
         {"type": "text", "text": "two"},
         {"type": "tool_use", "id": "c1", "name": "double", "input": {}},
     ]
-    server.script(Fault(200, {"type": "message", "content": content, "stop_reason": "tool_use"}))
+    server.answers(Fault(200, {"type": "message", "content": content, "stop_reason": "tool_use"}))
     response, _ = await ask(model)
     said = AssistantItem(response.text, response.tool_calls, response.thinking)
     await ask(model, items=(UserItem("double"), said, ToolItem("c1", "double", RESULT)))
@@ -320,7 +321,7 @@ async def test_a_thought_that_was_cut_is_not_sent_back(server, model, stop, kept
         {"type": "text", "text": "one "},
         {"type": "thinking", "thinking": "b", "signature": ""},
     ]
-    server.script(Fault(200, {"type": "message", "content": content, "stop_reason": stop}))
+    server.answers(Fault(200, {"type": "message", "content": content, "stop_reason": stop}))
     response, _ = await ask(model)
     assert kept == [thought["block"]["thinking"] for thought in response.thinking]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.api import ApiProgram, api_house
-from tests.fakes.model_server import Call, Fault, Reply
 
 PRICED = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
 
@@ -16,7 +16,7 @@ async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
     """Who answered, with which tools, tokens, cost and time, stands beside the words."""
     async with api_house(tmp_path, config=PRICED) as here:
         program = await here.program()
-        here.model.script(Reply(calls=(Call("get_user_skills"),)), Reply("You play nothing *yet*."))
+        here.model.answers(Reply(calls=(Call("get_user_skills"),)), Reply("You play nothing *yet*."))
         status, turn = await program.say("what do I play?")
     assert (200, "done", "You play nothing *yet*.") == (status, turn["state"], turn["answer"])
     (tool,) = turn["tools"]
@@ -32,7 +32,7 @@ async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
     capped = "[budgets]\nuser_tokens = 9_000\n[model]\noffline_when_down = false\n"
     async with api_house(tmp_path, config=capped) as here:
         program = await here.program()
-        here.model.script(Reply("Hello.", usage=(8_500, 100)))
+        here.model.answers(Reply("Hello.", usage=(8_500, 100)))
         assert 200 == (await program.say("hello"))[0]
         status, problem = await program.say("and again")
         body = {"model": "coach", "messages": [{"role": "user", "content": "hello?"}]}
@@ -71,7 +71,7 @@ async def test_a_program_that_goes_away_leaves_a_turn_that_is_answered(tmp_path:
     """Its answer is fetched later, under the session."""
     async with api_house(tmp_path) as here:
         program = await here.program()
-        here.model.script(Reply("I went on.", delay_s=0.5))
+        here.model.answers(Reply("I went on.", delay_s=0.5))
         asking = asyncio.ensure_future(program.say("are you there?"))  # noqa: TID251  a client that is cut off
         await here.until_asked()
         asking.cancel()
@@ -86,7 +86,7 @@ async def test_who_does_not_wait_fetches(tmp_path: Path) -> None:
     """`wait_s` 0 is answered 202 at once; the turn is where it says."""
     async with api_house(tmp_path) as here:
         program = await here.program()
-        here.model.script(Reply("Done.", delay_s=0.3))
+        here.model.answers(Reply("Done.", delay_s=0.3))
         status, turn = await program.say("take your time", wait_s=0, session="slow")
         assert (202, "slow", "") == (status, turn["session"], turn["answer"])
         turn = await program.settled(f"/v1/sessions/slow/turns/{turn['turn']}")
@@ -100,7 +100,7 @@ async def test_what_was_asked_before_a_restart_is_answered_after_it(tmp_path: Pa
     async with api_house(tmp_path) as here:
         program = await here.program()
         key = program.key
-        here.model.script(Fault(hang=True))
+        here.model.answers(Fault(hang=True))
         _, turn = await program.say("remember me", wait_s=0, once="k-9")
         await here.until_asked()
     async with api_house(tmp_path) as here:
@@ -114,7 +114,7 @@ async def test_a_stream_says_the_answer_as_it_is_written(tmp_path: Path) -> None
     text = "Word by word, " * 20 + "done."
     async with api_house(tmp_path) as here:
         program = await here.program()
-        here.model.script(Reply(text, chunk_chars=7, chunk_delay_s=0.01))
+        here.model.answers(Reply(text, chunk_chars=7, chunk_delay_s=0.01))
         events = await program.events("/v1/chat", {"message": "slowly", "stream": True})
     names = [name for name, _ in events]
     assert ("turn", "done") == (names[0], names[-1])
@@ -128,7 +128,7 @@ async def test_what_turns_out_void_is_replaced(tmp_path: Path) -> None:
     async with api_house(tmp_path) as here:
         program = await here.program()
         talk = "Let me look at your skills before I say anything about them. "
-        here.model.script(
+        here.model.answers(
             Reply(talk * 3, calls=(Call("get_user_skills"),), chunk_delay_s=0.03), Reply("None.", delay_s=0.3)
         )
         events = await program.events("/v1/chat", {"message": "which skills?", "stream": True})
@@ -199,7 +199,7 @@ async def test_a_plan_is_written_in_a_turn_and_read_by_its_week(tmp_path: Path) 
     async with api_house(tmp_path) as here:
         program = await here.program()
         await program.say("/log 45m guitar")
-        here.model.script(Reply("## Plan\nScales on Monday."))
+        here.model.answers(Reply("## Plan\nScales on Monday."))
         status, _ = await program.say("/plan")
         plans = await program.get("/v1/plans")
         current, problem = await program.ask("GET", "/v1/plans/current?day=2020-01-01")
@@ -213,7 +213,7 @@ async def test_a_plan_is_made_and_comes_as_data(tmp_path: Path) -> None:
     async with api_house(tmp_path) as here:
         program = await here.program()
         await program.say("/log 45m guitar")
-        here.model.script(Reply("## Plan\nScales on Monday."), Reply("## Plan\nChords all week.", delay_s=0.3))
+        here.model.answers(Reply("## Plan\nScales on Monday."), Reply("## Plan\nChords all week.", delay_s=0.3))
         status, made = await program.ask("POST", "/v1/plans", json={})
         _, kept = await program.ask("POST", "/v1/plans", json={})
         late, begun = await program.ask("POST", "/v1/plans", json={"about": "new guitar", "wait_s": 0})
@@ -235,7 +235,7 @@ async def test_a_plan_that_the_model_does_not_write_is_an_error_with_its_turn(tm
     async with api_house(tmp_path, config="[model]\noffline_when_down = false\n") as here:
         program = await here.program()
         await program.say("/log 45m guitar")
-        here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+        here.model.answers(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
         status, body = await program.ask("POST", "/v1/plans", json={"user": "main"})
     assert (502, "turn_failed") == (status, body["error"]["code"])
     assert body["error"]["turn"]
@@ -257,7 +257,7 @@ async def test_a_model_that_fails_is_an_error_with_its_turn(tmp_path: Path) -> N
     """Its person's words come along; the turn is there to be fetched."""
     async with api_house(tmp_path) as here:
         program = await here.program()
-        here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+        here.model.answers(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
         status, body = await program.say("hello")
         problem = body["error"]
         turn = await program.get(f"/v1/sessions/main/turns/{problem['turn']}")
@@ -269,7 +269,7 @@ async def test_a_busy_model_is_a_typed_429(tmp_path: Path) -> None:
     """Its own time to wait comes on in seconds and in whole minutes; /retry in the session asks it again."""
     async with api_house(tmp_path) as here:
         program = await here.program()
-        here.model.script(Fault(status=429, headers={"Retry-After": "150"}, body={"error": {"message": "slow down"}}))
+        here.model.answers(Fault(status=429, headers={"Retry-After": "150"}, body={"error": {"message": "slow down"}}))
         async with program.http.post(f"{here.url}/v1/chat", json={"message": "hello"}) as answer:
             problem, after = (await answer.json())["error"], answer.headers["Retry-After"]
         status, turn = await program.ask("GET", f"/v1/sessions/main/turns/{problem['turn']}")
@@ -373,7 +373,7 @@ async def test_a_secret_in_a_tools_result_reaches_neither_journal_nor_model(tmp_
         program = await here.program()
         notes = f"found sk-api-test and {unknown} in a file"
         await program.ask("POST", "/v1/practice", json={"skill": "guitar", "minutes": 15, "notes": notes})
-        here.model.script(Reply(calls=(Call("get_practice_sessions", '{"skill_id": "guitar"}'),)), Reply("Scales."))
+        here.model.answers(Reply(calls=(Call("get_practice_sessions", '{"skill_id": "guitar"}'),)), Reply("Scales."))
         await program.say("what did I practise?")
         shown = str(here.model.requests[-1].body["messages"][-1])
         kept = await here.store.read(lambda c: str(c.exec_driver_sql("SELECT payload FROM events").all()))

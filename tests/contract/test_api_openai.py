@@ -6,8 +6,8 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionMessageParam
 
+from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.api import ApiHouse, api_house
-from tests.fakes.model_server import Call, Fault, Reply
 
 
 def client_of(here: ApiHouse, key: str) -> openai.AsyncOpenAI:
@@ -18,7 +18,7 @@ def client_of(here: ApiHouse, key: str) -> openai.AsyncOpenAI:
 async def test_a_completion_is_the_agents_answer(tmp_path: Path) -> None:
     """Words, reason and tokens stand where the client looks for them."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.script(Reply("Begin with *scales*."))
+        here.model.answers(Reply("Begin with *scales*."))
         answer = await client.chat.completions.create(
             model="gpt-5-mini", messages=[{"role": "user", "content": "how do I begin?"}], temperature=0.2
         )
@@ -43,7 +43,7 @@ async def test_a_question_is_answered_by_its_number_and_the_answer_comes_to_that
             talk.append({"role": "assistant", "content": answer.choices[0].message.content})
             return str(answer.choices[0].message.content)
 
-        here.model.script(looks, Reply("Nothing yet."), looks, Reply("As you like."))
+        here.model.answers(looks, Reply("Nothing yet."), looks, Reply("As you like."))
         assert "1. Allow once\n2. Deny" in await say("what can I do?")
         assert "Nothing yet." == await say("1")
         assert "May I use" in await say("and now?")
@@ -57,7 +57,7 @@ async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:
     """It ends with its reason, and with its tokens where they are asked for."""
     text = "A little every day. " * 12
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.script(Reply(text, chunk_chars=9, chunk_delay_s=0.02))
+        here.model.answers(Reply(text, chunk_chars=9, chunk_delay_s=0.02))
         stream = await client.chat.completions.create(
             model="coach",
             messages=[{"role": "user", "content": "tell me more"}],
@@ -77,7 +77,7 @@ async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:
 async def test_a_conversation_goes_on_where_it_was(tmp_path: Path) -> None:
     """A client that sends all of it each time says only what is new; the agent's own memory has the rest, once."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.script(Reply("Noted: 4711."), Reply("4711."), Reply("I know of none."))
+        here.model.answers(Reply("Noted: 4711."), Reply("4711."), Reply("I know of none."))
         talk: list[ChatCompletionMessageParam] = [{"role": "user", "content": "my number is 4711"}]
         first = await client.chat.completions.create(model="coach", messages=talk)
         talk += [
@@ -112,11 +112,11 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
                 await client.chat.completions.create(
                     model="coach", messages=[*hello, {"role": "assistant", "content": "Hi."}]
                 )
-            here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+            here.model.answers(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
             with pytest.raises(openai.InternalServerError) as failed:
                 await client.chat.completions.create(model="coach", messages=hello)
             asked = len(here.model.requests)
-            here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+            here.model.answers(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
             with pytest.raises(openai.InternalServerError):
                 await client.chat.completions.create(model="coach", messages=hello, stream=True)
     assert (502, True) == (failed.value.status_code, asked >= 1)
@@ -128,7 +128,7 @@ async def test_a_busy_model_is_the_clients_rate_limit_also_where_it_streams(tmp_
         once = client.with_options(max_retries=0)
         for stream in (False, True):
             busy = Fault(status=429, headers={"Retry-After": "400"}, body={"error": {"message": "slow down"}})
-            here.model.script(busy)
+            here.model.answers(busy)
             with pytest.raises(openai.RateLimitError) as refused:
                 await once.chat.completions.create(
                     model="coach", messages=[{"role": "user", "content": f"hello {stream}"}], stream=stream
@@ -155,7 +155,7 @@ async def test_the_clients_own_retry_of_a_busy_model_gets_the_answer(tmp_path: P
     """A 429 is no answer: the retry asks the model again; what the person said stands in the conversation once."""
     busy = Fault(status=429, headers={"Retry-After": "1"}, body={"error": {"message": "slow down"}})
     async with api_house(tmp_path, config="[model]\ntries = 1\n") as here, client_of(here, await here.key()) as client:
-        here.model.script(busy, busy, Reply("Begin with scales."))
+        here.model.answers(busy, busy, Reply("Begin with scales."))
         answer = await client.chat.completions.create(
             model="coach", messages=[{"role": "user", "content": "how do I begin?"}]
         )
@@ -195,7 +195,7 @@ async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(
     """The model is told the schema; what does not fit it is no answer."""
     wanted = {"type": "json_schema", "json_schema": {"name": "entry", "schema": SHAPE}}
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.script(Reply(written))
+        here.model.answers(Reply(written))
 
         async def ask() -> str:
             answer = await client.chat.completions.create(
@@ -231,7 +231,7 @@ async def test_a_form_that_takes_too_long_to_check_is_refused_and_holds_up_nobod
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
 
         async def ask(schema: dict[str, object]) -> str | None:
-            here.model.script(Reply('{"minutes": 30}'))
+            here.model.answers(Reply('{"minutes": 30}'))
             answer = await client.chat.completions.create(
                 model="coach",
                 messages=[{"role": "user", "content": f"what did I do? {len(str(schema))}"}],

@@ -5,15 +5,15 @@ from pathlib import Path
 import openai
 import pytest
 
+from gateway.testing.model import Fault, Reply
 from tests.contract.test_api_openai import client_of
 from tests.fakes.api import api_house
-from tests.fakes.model_server import Fault, Reply
 
 
 async def test_a_response_is_the_agents_answer_and_can_be_gone_on_from(tmp_path: Path) -> None:
     """The client names the response before; the agent's own memory has what was said."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.script(Reply("Noted: 4711."), Reply("4711."), Reply("Still 4711."))
+        here.model.answers(Reply("Noted: 4711."), Reply("4711."), Reply("Still 4711."))
         first = await client.responses.create(model="coach", input="my number is 4711", temperature=0.2)
         second = await client.responses.create(
             model="coach", input="which number?", previous_response_id=first.id, instructions="be brief"
@@ -36,7 +36,7 @@ async def test_a_response_is_the_agents_answer_and_can_be_gone_on_from(tmp_path:
 async def test_a_streamed_response_is_the_same_in_pieces(tmp_path: Path) -> None:
     text = "A little every day. " * 12
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
-        here.model.script(Reply(text, chunk_chars=9, chunk_delay_s=0.02), Reply("So."))
+        here.model.answers(Reply(text, chunk_chars=9, chunk_delay_s=0.02), Reply("So."))
         stream = await client.responses.create(model="coach", input="tell me more", stream=True)
         events = [event async for event in stream]
         async with client.responses.stream(model="coach", input="and now?") as managed:
@@ -55,7 +55,7 @@ async def test_an_answer_that_begins_anew_stands_once_under_the_first(tmp_path: 
     text = "Another answer, of many words. " * 8
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         cut = Reply("This one is cut. " * 10, chunk_chars=9, chunk_delay_s=0.05, cut_after_chunks=12)
-        here.model.script(cut, Reply(text, chunk_chars=9, chunk_delay_s=0.05))
+        here.model.answers(cut, Reply(text, chunk_chars=9, chunk_delay_s=0.05))
         stream = await client.responses.create(model="coach", input="tell me more", stream=True)
         events = [event async for event in stream]
     said = "".join(event.delta for event in events if event.type == "response.output_text.delta")
@@ -70,7 +70,7 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         once = client.with_options(max_retries=0)
         for stream in (False, True):
-            here.model.script(busy)
+            here.model.answers(busy)
             with pytest.raises(openai.RateLimitError):
                 await once.responses.create(model="coach", input=f"hello {stream}", stream=stream)
         with pytest.raises(openai.BadRequestError, match="its own tools"):

@@ -17,8 +17,8 @@ from agent.models.select import build_model
 from agent.ports import ChatModel
 from agent.tools.base import Effect, ToolContext
 from agent.transcript import EndReason, UserItem, fold
+from gateway.testing.model import Answer, Call, Fault, Reply
 from tests.fakes.agents import Number, a_tool, an_agent, double
-from tests.fakes.model_replies import Answer, Call, Fault, Reply
 from tests.fakes.model_server import ModelServer
 from tests.fakes.strict_transcripts import flaws_in_items
 from tests.fakes.turn_port import FakeTurnPort, a_turn
@@ -78,7 +78,7 @@ class Rig:
         brain, script, waiting = SCENES[scene]
         self._server.brain, self.paid = brain, 0
         self._server.forget()
-        self._server.script(*script)
+        self._server.answers(*script)
         port = FakeTurnPort(waiting=[UserItem("and this")] * waiting)
         before = asyncio.all_tasks()
         model = self._model()

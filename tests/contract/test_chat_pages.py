@@ -9,9 +9,9 @@ from typing import Any
 import openai
 import pytest
 
+from gateway.testing.model import Call, Reply
 from tests.contract.test_api_openai import client_of
 from tests.fakes.api import ApiHouse, ApiProgram, api_house
-from tests.fakes.model_server import Call, Reply
 
 SAID = "I practised guitar for 45 minutes"
 LOGS = Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 45}'),))

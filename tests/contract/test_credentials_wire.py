@@ -9,7 +9,8 @@ from agent.models.credentials import ConfiguredKey, CredentialSource
 from agent.models.select import ModelDeps, build_model
 from agent.ports import ModelFailure, ModelRequest, Principal, SystemPrompt
 from agent.transcript import UserItem
-from tests.fakes.model_server import Fault, ModelServer, Reply
+from gateway.testing.model import Fault, Reply
+from tests.fakes.model_server import ModelServer
 
 ANA = Principal("ana", "default")
 REQUEST = ModelRequest(SystemPrompt("be kind", "Ana speaks"), (UserItem("hello"),), who=ANA)
@@ -67,7 +68,7 @@ async def test_without_one_a_token_is_a_bearer_and_a_key_as_documented(wire: str
     """A token refused falls to the configuration's key; refused as well, no error holds either."""
     refusal = Fault(status=401, body={"error": {"message": "invalid canary-own-token settings-key"}})
     async with ModelServer() as server:
-        server.script(refusal, refusal, Reply("hello"), refusal, refusal)
+        server.answers(refusal, refusal, Reply("hello"), refusal, refusal)
         model = build_model(config_of(wire, server), ModelDeps(sources=sources))
         assert "hello" == (await model.respond(REQUEST, lambda _event: None)).text
         with pytest.raises(ModelFailure) as failed:

@@ -11,8 +11,8 @@ from channels.chat.probing import Finding
 from gateway.config.settings import Settings, load
 from gateway.ops.doctor import check_models
 from gateway.ops.model_servers import look_ahead
+from gateway.testing.model import Answer, Fault, Reply
 from tests.fakes.local_servers import LocalServer, Said, llama_cpp, ollama, vllm
-from tests.fakes.model_server import Answer, Fault, Reply
 
 TEN = Reply("one two three four five six seven eight nine ten")
 KEYLESS = Fault(401, {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}})

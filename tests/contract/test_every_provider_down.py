@@ -11,8 +11,9 @@ from agent.errors import FailureKind
 from agent.models.offline import RuleAnswer
 from agent.models.select import ModelDeps, build_model
 from agent.ports import ModelRequest
+from gateway.testing.model import Fault
 from tests.fakes.model_chain import ask
-from tests.fakes.model_server import Fault, ModelServer
+from tests.fakes.model_server import ModelServer
 from tests.fakes.ports import free_address
 from tests.fakes.virtual_time import VirtualTimeLoop, run_virtually
 

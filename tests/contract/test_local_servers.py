@@ -12,8 +12,9 @@ from agent.models.select import ModelDeps, build_model
 from agent.models.served import ModelServerFacts
 from agent.ports import ModelFailure, ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import ToolCall, UserItem
+from gateway.testing.model import Fault, Reply
 from tests.fakes.local_servers import LocalServer, llama_cpp, lm_studio, ollama, openrouter, vllm
-from tests.fakes.model_server import Fault, ModelServer, Reply
+from tests.fakes.model_server import ModelServer
 
 SPEC = ToolSpec("double", "Doubles.", {"type": "object", "properties": {"n": {"type": "integer"}}})
 REQUEST = ModelRequest(SystemPrompt("be kind"), (UserItem("double 21"),), (SPEC,))
@@ -128,7 +129,7 @@ async def test_a_server_that_refuses_tools_is_asked_in_words(status, message):
     """The same request once more with the tools in the prompt; from then on at once, and the operator reads why."""
     refusal = Fault(status, {"error": {"message": message, "type": "api_error"}})
     async with ModelServer() as server:
-        server.script(refusal, Reply(MARKED), Reply(MARKED))
+        server.answers(refusal, Reply(MARKED), Reply(MARKED))
         config = ModelConfig(name="openai:gemma", base_url=server.base_url, tries=1)
         model = build_model(config)
         with structlog.testing.capture_logs() as logs:
@@ -162,7 +163,7 @@ async def test_a_server_that_refuses_to_stream_is_asked_without(part):
     """So is one that does not know `stream_options`; remembered."""
     refusal = Fault(400, {"error": {"message": f"{part}: extra fields not permitted"}})
     async with ModelServer() as server:
-        server.script(refusal)
+        server.answers(refusal)
         config = ModelConfig(name="openai:some", base_url=server.base_url, tries=1)
         model = build_model(config)
         for _ in range(2):

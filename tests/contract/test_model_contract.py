@@ -16,8 +16,9 @@ from agent.models.prompted_tools import PromptedTools
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import EndReason, StopReason, ToolCall, UserItem
+from gateway.testing.model import Call, Reply
 from gateway.texts import HARNESS
-from tests.fakes.model_server import Call, ModelServer, Reply
+from tests.fakes.model_server import ModelServer
 from tests.fakes.turn_port import NOW, FakeTurnPort, a_turn
 
 TEXT = "Three hours of guitar, señora 👩‍🎤."

@@ -11,7 +11,8 @@ from agent.models.failures import from_answer
 from agent.models.openai import OpenAIModel
 from agent.ports import ModelFailure, ModelRequest, SystemPrompt
 from agent.transcript import UserItem
-from tests.fakes.model_server import Fault, ModelServer
+from gateway.testing.model import Fault
+from tests.fakes.model_server import ModelServer
 
 K = FailureKind
 MESSAGES = [{"role": "user", "content": "hi"}]

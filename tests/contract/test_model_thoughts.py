@@ -7,7 +7,8 @@ from agent.models.anthropic import AnthropicModel
 from agent.models.openai import OpenAIModel
 from agent.ports import ModelRequest, SystemPrompt, TextDelta
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
-from tests.fakes.model_server import Call, ModelServer, Reply
+from gateway.testing.model import Call, Reply
+from tests.fakes.model_server import ModelServer
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ async def ask(model, *, stream=True, items=ITEMS):
 @pytest.mark.parametrize("calls", [(), (Call("double", '{"n": 1}', id="c1"),)])
 async def test_what_was_thought_goes_back_where_it_led_to_calls(server, model, stream, calls):
     """`reasoning_content` is kept as it came; servers want it back beside calls, and nowhere else."""
-    server.script(Reply("Hm.", calls, thinking="First …\nthen.", chunk_chars=4))
+    server.answers(Reply("Hm.", calls, thinking="First …\nthen.", chunk_chars=4))
     response, events = await ask(model, stream=stream)
     assert ({"wire": "openai", "name": "reasoning_content", "text": "First …\nthen."},) == response.thinking
     assert "Hm." == "".join(event.text for event in events if isinstance(event, TextDelta))
@@ -61,7 +62,7 @@ async def test_a_turn_that_another_model_began_goes_on_without_thinking(server):
     def called(id_, thinking=()):
         return AssistantItem("", (ToolCall(id_, "double", "{}"),), thinking), ToolItem(id_, "double", "{}")
 
-    server.script(Reply("42."), Reply("", (Call("double", id="c3"),), thinking="Hm."))
+    server.answers(Reply("42."), Reply("", (Call("double", id="c3"),), thinking="Hm."))
     foreign = (UserItem("go"), *called("c1"), *called("c2"))
     await ask(model, items=foreign)
     again = (*foreign, AssistantItem("42."), UserItem("again"))

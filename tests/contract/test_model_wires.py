@@ -15,7 +15,8 @@ from agent.models.openai import OpenAIModel
 from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
 from agent.wellformed import read_object
-from tests.fakes.model_server import Call, Fault, ModelServer, Reply
+from gateway.testing.model import Call, Fault, Reply
+from tests.fakes.model_server import ModelServer
 
 KEY = "sk-test-0123456789abcdef"
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -102,7 +103,7 @@ async def ask_sdk(server, *, stream):
 @pytest.mark.parametrize("reply", REPLIES)
 async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
     """The same server gives both the same text, calls, stop and usage, and gets the same request from both."""
-    server.script(reply, reply)
+    server.answers(reply, reply)
     text, calls, finish, usage = await ask_sdk(server, stream=stream)
     response, events = await ask(model, stream=stream)
     assert text == response.text == "".join(event.text for event in events if isinstance(event, TextDelta))
@@ -118,11 +119,11 @@ async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
 
 async def test_calls_are_told_as_soon_as_they_are_whole(server, model):
     """Each call is told once, in order, and never when the response was cut (F29)."""
-    server.script(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 2}'))))
+    server.answers(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 2}'))))
     response, events = await ask(model)
     told = [event for event in events if isinstance(event, CallStreamed)]
     assert list(response.tool_calls) == [event.call for event in told]
-    server.script(Reply("", (Call("double", '{"n": 1'),), finish="length"))
+    server.answers(Reply("", (Call("double", '{"n": 1'),), finish="length"))
     response, events = await ask(model)
     assert StopReason.LENGTH is response.stop
     assert [] == [event for event in events if isinstance(event, CallStreamed)]
@@ -130,7 +131,7 @@ async def test_calls_are_told_as_soon_as_they_are_whole(server, model):
 
 async def test_a_stream_request_may_be_answered_with_plain_json(server, model):
     """A server that does not stream is read all the same."""
-    server.script(Reply("whole", plain_json=True))
+    server.answers(Reply("whole", plain_json=True))
     response, _ = await ask(model)
     assert ("whole", Usage(100, 10)) == (response.text, response.usage)
 
@@ -138,7 +139,7 @@ async def test_a_stream_request_may_be_answered_with_plain_json(server, model):
 async def test_a_stream_under_a_wrong_label_is_read(server, model):
     """Events sent as text/plain are events."""
     body = b'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
-    server.script(Fault(body=body, content_type="text/plain"))
+    server.answers(Fault(body=body, content_type="text/plain"))
     assert "hi" == (await ask(model))[0].text
 
 
@@ -204,14 +205,14 @@ CASES = [
 @pytest.mark.parametrize(("case", "fault", "kind", "retryable", "retry_after_s"), CASES)
 async def test_every_fault_has_its_kind(server, model, case, fault, kind, retryable, retry_after_s):
     """F01–F27: what a provider may send instead of an answer is classified, and the key is in no message."""
-    server.script(fault)
+    server.answers(fault)
     with pytest.raises(ModelFailure) as caught:
         await ask(model)
     assert (kind, retryable, retry_after_s) == (
         caught.value.kind, caught.value.retryable, caught.value.retry_after_s,
     )  # fmt: skip
     assert KEY not in str(caught.value) + repr(caught.value)
-    server.script(Reply("next"))
+    server.answers(Reply("next"))
     assert "next" == (await ask(model))[0].text, "the next call works"
 
 
@@ -226,32 +227,32 @@ async def test_f14_a_refused_connection_is_a_network_failure():
 
 async def test_f26_the_farewell_alone_may_be_missing(server, model):
     """A response with its finish reason is whole, also without [DONE]."""
-    server.script(Reply("whole", done=False))
+    server.answers(Reply("whole", done=False))
     assert "whole" == (await ask(model))[0].text
 
 
 async def test_f27_one_event_of_a_megabyte_is_read(server, model):
     """A single huge event is one event."""
-    server.script(Reply("x" * 1_000_000, chunk_chars=2_000_000))
+    server.answers(Reply("x" * 1_000_000, chunk_chars=2_000_000))
     assert 1_000_000 == len((await ask(model))[0].text)
 
 
 @pytest.mark.parametrize("crlf", [True, False])
 async def test_f27_comments_unknown_events_and_a_byte_order_mark_are_passed_over(server, model, crlf):
     """What is no chunk changes nothing. (The SDK fails on such a stream: it is no oracle here.)"""
-    server.script(Reply("noisy text", noise=True, crlf=crlf))
+    server.answers(Reply("noisy text", noise=True, crlf=crlf))
     assert "noisy text" == (await ask(model))[0].text
 
 
 async def test_f28_usage_may_be_missing(server, model):
     """Counts that were not said are None."""
-    server.script(Reply("hi", usage=None))
+    server.answers(Reply("hi", usage=None))
     assert Usage() == (await ask(model))[0].usage
 
 
 async def test_f30_an_unknown_stop_is_named_so(server, model):
     """A finish reason we do not know is no failure."""
-    server.script(Reply("hi", finish="pause_turn"))
+    server.answers(Reply("hi", finish="pause_turn"))
     assert StopReason.UNKNOWN is (await ask(model))[0].stop
 
 
@@ -265,7 +266,7 @@ async def test_f34_malformed_calls_of_the_past_are_sent_back_as_json(server, mod
 
 async def test_f39_a_text_beyond_measure_is_cut(server, model):
     """10 MB stop at the bound."""
-    server.script(Reply("x" * 10_000_000, chunk_chars=100_000))
+    server.answers(Reply("x" * 10_000_000, chunk_chars=100_000))
     response, _ = await ask(model)
     assert StopReason.LENGTH is response.stop
     assert 2_000_000 < len(response.text) < 2_200_000
@@ -274,7 +275,7 @@ async def test_f39_a_text_beyond_measure_is_cut(server, model):
 async def test_f40_lone_surrogates_and_nul_are_mended_both_ways(server, model):
     """What no database takes never leaves the wire, and what no encoder takes is sent mended."""
     body = b'{"choices":[{"message":{"content":"a\\ud800b\\u0000c"},"finish_reason":"stop"}]}'
-    server.script(Fault(body=body))
+    server.answers(Fault(body=body))
     response, _ = await ask(model, items=(UserItem("hi \ud800!"),))
     assert "a\ufffdbc" == response.text
     assert "hi \ufffd!" == server.requests[0].body["messages"][1]["content"]
@@ -283,7 +284,7 @@ async def test_f40_lone_surrogates_and_nul_are_mended_both_ways(server, model):
 async def test_gzip_that_is_gzip_is_read(server, model):
     """Compression is the transport's business."""
     whole = b'{"choices":[{"message":{"content":"zipped"}}]}'
-    server.script(Fault(body=gzip.compress(whole), headers={"Content-Encoding": "gzip"}))
+    server.answers(Fault(body=gzip.compress(whole), headers={"Content-Encoding": "gzip"}))
     assert "zipped" == (await ask(model))[0].text
 
 
@@ -294,7 +295,7 @@ async def test_calls_without_number_or_with_object_arguments_are_read(server, mo
         {"id": "b", "function": {"name": "x"}},
     ]
     chunk = {"choices": [{"delta": {"tool_calls": fragment}, "finish_reason": "stop"}]}
-    server.script(Fault(body=b"data: " + json.dumps(chunk).encode() + b"\n\n", content_type="text/event-stream"))
+    server.answers(Fault(body=b"data: " + json.dumps(chunk).encode() + b"\n\n", content_type="text/event-stream"))
     response, _ = await ask(model)
     assert [ToolCall("a", "double", '{"n": 1}'), ToolCall("b", "x", "")] == list(response.tool_calls)
     assert StopReason.TOOLS is response.stop
@@ -309,7 +310,7 @@ async def test_calls_that_a_server_gives_the_same_number_are_several(server, mod
         chunks = [{"choices": [{"delta": {"tool_calls": [fragment]}}]} for fragment in fragments]
         chunks.append({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
         body = b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
-        server.script(Fault(body=body, content_type="text/event-stream"))
+        server.answers(Fault(body=body, content_type="text/event-stream"))
         response, events = await ask(model)
         assert expected == [call.id for call in response.tool_calls if read_object(call.arguments)]
         assert [*range(len(expected))] == [event.index for event in events if isinstance(event, CallStreamed)]
@@ -357,7 +358,7 @@ async def test_a_server_that_says_it_works_is_not_cut(server, signs):
     """Whatever it says it with, its prompt may take longer than a first byte: one request, and the answer."""
     config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.6)
     model = Attempts(OpenAIModel("test", config), config)
-    server.script(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
+    server.answers(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
     response, events = await ask(model)
     assert ("at last", 1) == (response.text, len(server.requests))
     assert [True, False] == [event.on for event in events if isinstance(event, ModelAtWork)]
@@ -371,7 +372,7 @@ async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(se
         model = Attempts(OpenAIModel("test", config), config)
         server.forget()
         server.requests.clear()
-        server.script(Fault(hang=True), Reply("whole"))
+        server.answers(Fault(hang=True), Reply("whole"))
         if local:
             with pytest.raises(ModelFailure):
                 await ask(model)
@@ -394,6 +395,6 @@ async def test_temperature_is_sent_where_it_is_set(server, temperature):
 @pytest.mark.parametrize("tokens", [10**18, 2**63, -1, True, 1.5])
 async def test_a_count_of_tokens_that_cannot_be_is_not_kept(server, model, tokens):
     """What no database takes would cost the person their answer."""
-    server.script(Reply("Hello.", usage=(tokens, tokens)))
+    server.answers(Reply("Hello.", usage=(tokens, tokens)))
     response, _ = await ask(model)
     assert ("Hello.", None, None) == (response.text, response.usage.input_tokens, response.usage.output_tokens)

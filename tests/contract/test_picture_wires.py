@@ -14,7 +14,8 @@ from agent.models.select import build_model
 from agent.pictures import SHOWN, Picture, Unseen
 from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import AssistantItem, UserItem
-from tests.fakes.model_server import ModelServer, Reply
+from gateway.testing.model import Reply
+from tests.fakes.model_server import ModelServer
 
 KEY = "sk-test-0123456789abcdef"
 CONTENT = {"p1": b"\x89PNG one", "p2": b"\xff\xd8\xff two"}
@@ -36,7 +37,7 @@ async def load(ids):
 @pytest.fixture
 async def server():
     async with ModelServer() as server:
-        server.script(Reply("The first."), Reply("The first."))
+        server.answers(Reply("The first."), Reply("The first."))
         yield server
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from tests.fakes.model_replies import Reply, named_calls, pieces
+from gateway.testing.model import Reply, pieces
 
 SIGNATURE = "EqQBCgIYAhIkMTIz+/=="
 STOPS = {
@@ -27,7 +27,7 @@ def _blocks(reply: Reply) -> list[dict[str, Any]]:
         blocks.append({"type": "redacted_thinking", "data": reply.redacted})
     if reply.text:
         blocks.append({"type": "text", "text": reply.text})
-    for id_, call in named_calls(reply):
+    for id_, call in reply.named_calls():
         blocks.append({"type": "tool_use", "id": id_, "name": call.name, "input": call.arguments})
     return blocks
 

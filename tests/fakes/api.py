@@ -10,10 +10,9 @@ from typing import Any
 
 import aiohttp
 
-from gateway.app import Gateway
-from gateway.config.settings import load
 from gateway.ops.control_client import call
 from gateway.store.engine import Store
+from gateway.testing.gateway import TestGateway
 from tests.fakes.model_server import ModelServer
 
 WAIT_S = 30.0
@@ -116,37 +115,13 @@ async def api_house(
     directory: Path, *, http: str = "", per_min: int = 6000, config: str = "", offline: bool = False
 ) -> AsyncIterator[ApiHouse]:
     """A gateway that runs. A second one in a directory is the next start of the first."""
-    file = directory / "gateway.toml"
-    file.write_text(CONFIG.format(http=http, per_min=per_min) + config)
-    async with ModelServer() as server:
-        environ = {"TENK_HOME": str(directory / "home")}
-        if not offline:
-            environ |= {"TENK_MODEL": "openai:api", "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-api-test"}
-        settings = load(file, environ)
-        settings.home.mkdir(mode=0o700, exist_ok=True)
-        store = await Store.open(settings.database_url)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                gateway = Gateway(settings, store)
-                running = tasks.create_task(gateway.run())
-                here = ApiHouse(await _url_of(gateway, running), server, store, settings.home)
-                yield here
-                for session in here.sessions:
-                    await session.close()
-                running.cancel()
-        finally:
-            await store.aclose()
-
-
-async def _url_of(gateway: Gateway, running: "asyncio.Task[None]") -> str:
-    """Where it is reached, as soon as programs are heard and operators are."""
-    async with asyncio.timeout(WAIT_S), aiohttp.ClientSession() as session:
-        while gateway.http is None or not gateway.http.started.is_set():
-            assert not running.done(), "the gateway ended"
-            await asyncio.sleep(0.01)
-        url = gateway.http.url.rstrip("/")
-        while True:
-            async with session.get(f"{url}/readyz") as answer:
-                if answer.status == 200:
-                    return url
-            await asyncio.sleep(0.01)
+    settings, environ = CONFIG.format(http=http, per_min=per_min) + config, {"OPENAI_API_KEY": "sk-api-test"}
+    model = {"TENK_MODEL": "offline" if offline else "openai:api"}
+    async with (
+        ModelServer() as server,
+        TestGateway(settings, platforms=(), directory=directory, environ=environ | model, model=server) as gateway,
+    ):
+        here = ApiHouse(gateway.url, server, gateway.store, gateway.home)
+        yield here
+        for session in here.sessions:
+            await session.close()

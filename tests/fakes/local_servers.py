@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.model_server import ModelServer
+from tests.fakes.model_server import MESSAGES, ModelServer
 
 Said = Mapping[str, Any]
 """By method and path, the JSON that is answered; anything else is 404."""
@@ -87,7 +87,8 @@ class LocalServer(ModelServer):
 
     def add_routes(self, app: web.Application) -> None:
         """Its chat completions, and what it says."""
-        self.add_chat(app)
+        app.router.add_post("/v1/chat/completions", self.answer)
+        app.router.add_post(MESSAGES, self.answer)
         app.router.add_route("*", "/{path:.*}", self._say)
 
     async def _say(self, request: web.Request) -> web.Response:

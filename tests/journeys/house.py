@@ -13,12 +13,12 @@ from agent.tools.base import Tool
 from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import ShownMessage
-from gateway.app import Gateway
-from gateway.config.settings import load
 from gateway.ops.control_client import call
 from gateway.store.engine import Store
+from gateway.testing.gateway import TestGateway
+from gateway.testing.model import Reply
 from tests.fakes.fresh_database import copy_fresh
-from tests.fakes.model_server import ModelServer, Reply
+from tests.fakes.model_server import ModelServer
 
 TOKEN = "4711:JOURNEY-made-up-token"
 WAIT_S = 30.0
@@ -119,34 +119,22 @@ async def house(
 
     `show` is its terminal, `tools` stand beside the coach's, `bots` are tokens that the simulator knows beside its own.
     """
-    file = directory / "gateway.toml"
-    file.write_text(CONFIG + config)
-    async with TelegramPersonSide(token=TOKEN) as telegram, ModelServer() as server:
-        for token in bots:
-            telegram.simulator.add_bot(token, username=f"bot{token.partition(':')[0]}")
-        ours = {**telegram.environment(), "TENK_HOME": str(directory / "home"), "TENK_ACCESS": access}
-        if model is not None:
-            ours |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
-        settings = load(file, ours | dict(environ or {}))
-        settings.home.mkdir(mode=0o700, exist_ok=True)  # a second house in a directory is the next start of the first
-        if settings.gateway.database_url is None and not (database := settings.home / "tenk.db").exists():
-            await copy_fresh(database)
-        store = await Store.open(settings.database_url)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                gateway = Gateway(
-                    settings, store, tools, show, read_again=lambda: load(file, ours | dict(environ or {}))
-                )
-                running = tasks.create_task(gateway.run())
-                here = House(telegram, server, store, settings.home)
-                listening = settings.home / "control.sock"
-                await here.until(
-                    lambda: (telegram.is_connected() and listening.exists()) or running.done(), "the first poll"
-                )
-                yield here
-                running.cancel()
-        finally:
-            await store.aclose()
+    ours = {"TENK_ACCESS": access, "OPENAI_API_KEY": "sk-journey"}
+    if model is not None or "[model]" not in config:
+        ours["TENK_MODEL"] = model or "offline"
+    telegram = TelegramPersonSide(token=TOKEN)
+    for token in bots:
+        telegram.simulator.add_bot(token, username=f"bot{token.partition(':')[0]}")
+    if not (database := directory / "home" / "tenk.db").exists() and "DATABASE_URL" not in (environ or {}):
+        await copy_fresh(database)  # a second house in a directory is the next start of the first
+    async with (
+        ModelServer() as server,
+        TestGateway(
+            CONFIG + config, (telegram,), directory=directory, environ=ours | dict(environ or {}), tools=tools,
+            model=server, show=show,
+        ) as gateway,
+    ):  # fmt: skip
+        yield House(telegram, server, gateway.store, gateway.home)
 
 
 def slow(text: str, seconds: float = 1.0) -> Reply:

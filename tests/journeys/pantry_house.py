@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from channels.simulators.shared.person_side import PersonSide
+from gateway.testing.model import Reply
 from tests.fakes.fork_server import ForkServer
-from tests.fakes.model_server import ModelServer, Reply
+from tests.fakes.model_server import ModelServer
 from tests.house.tree import ROOT
 
 AGENT = ROOT / "tests" / "contract" / "example_agent"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agent.tools.base import Effect, Tool, ToolContext
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import house
 from tests.journeys.test_tool_faults import results
 
@@ -24,7 +24,7 @@ async def test_a_servers_tool_is_called_by_its_own_schema(tmp_path: Path) -> Non
     tool = Tool(name="forecast", description="The weather.", arguments=SCHEMA, run=forecast, effect=Effect.NONE)
     async with house(tmp_path, tools=(tool,)) as here:
         calls = Call("forecast", '{"town": 3}'), Call("forecast", '{"town": "Lima", "unit": "C"}')
-        here.model.script(Reply(calls=calls), Reply("It is sunny."))
+        here.model.answers(Reply(calls=calls), Reply("It is sunny."))
         here.sim.say(1, "What is the weather in Lima?")
         await here.told(1, "It is sunny.")
         (shown,) = [each["function"] for each in here.model.requests[0].body["tools"] if "forecast" in str(each)]

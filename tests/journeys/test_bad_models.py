@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.fakes.model_server import Answer, Call, Fault, Reply
+from gateway.testing.model import Answer, Call, Fault, Reply
 from tests.journeys.house import WAIT_S, house
 
 BAD_KEY = Fault(status=401, body={"error": {"message": "bad key"}})
@@ -69,7 +69,7 @@ async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
 ) -> None:
     """F01–F38: one outcome that the person sees, within the deadline; then all is well again."""
     async with house(tmp_path, config=QUICK) as here:
-        here.model.script(*answers)
+        here.model.answers(*answers)
         here.sim.say(1, "hello")
         await here.settled()
         assert 1 == len(here.texts(1))
@@ -85,7 +85,7 @@ async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
 async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -> None:
     """It is asked once more, the person is answered, and the model stays ready for everybody."""
     async with house(tmp_path) as here:
-        here.model.script(BAD_KEY)
+        here.model.answers(BAD_KEY)
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
         assert "ready" == (await here.operator("status"))["models"]["openai:journey"]
@@ -97,7 +97,7 @@ async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
         await here.operator("users.role", {"who": "telegram:1", "role": "owner"})
-        here.model.script(BAD_KEY, BAD_KEY)
+        here.model.answers(BAD_KEY, BAD_KEY)
         here.sim.say(2, "what is a fugue?")
         await here.told(2, "not connected")
         asked = len(here.model.requests)
@@ -106,7 +106,7 @@ async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
         here.sim.say(1, "what is a canon?")
         await here.told(1, "not connected")
         assert asked == len(here.model.requests)
-        here.model.script(Reply("A strict imitation."))
+        here.model.answers(Reply("A strict imitation."))
         here.sim.say(1, "/retry")
         await here.told(1, "A strict imitation.")
         here.sim.say(2, "and now?")
@@ -116,7 +116,7 @@ async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
 async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path: Path) -> None:
     """Whoever mended the account looks with `tenk doctor`, and the gateway asks the model again."""
     async with house(tmp_path, model="openai:test") as here:
-        here.model.script(BAD_KEY, BAD_KEY)
+        here.model.answers(BAD_KEY, BAD_KEY)
         here.sim.say(1, "hello")
         await here.told(1, "not connected")
         environ = {
@@ -146,7 +146,7 @@ async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
 ) -> None:
     """Rules answer meanwhile and say why; the operator sees until when, and the store keeps it for the next start."""
     async with house(tmp_path) as here:
-        here.model.script(*faults)
+        here.model.answers(*faults)
         here.sim.say(1, "hello")
         await here.told(1, words)
         await here.settled()
@@ -176,7 +176,7 @@ async def test_a_provider_that_is_down_is_stood_in_for_and_says_so(tmp_path: Pat
 async def test_malformed_arguments_are_told_to_the_model_which_mends_them(tmp_path: Path) -> None:
     """F34: the error is a tool's result, nothing ran, and the second try counts."""
     async with house(tmp_path) as here:
-        here.model.script(
+        here.model.answers(
             Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30,'),)),
             Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}'),)),
             Reply("Noted."),

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from channels.simulators.telegram.faults import Fault
 from gateway.delivery.message_parts import recovered_mark
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house, slow
 
 
 async def test_what_could_not_be_said_to_who_blocked_the_bot_is_said_when_they_return(tmp_path: Path) -> None:
     """The lane is parked, others are not, and it goes on with the next word of the person."""
     async with house(tmp_path) as here:
-        here.model.script(slow("While you were away."))
+        here.model.answers(slow("While you were away."))
         here.sim.say(1, "one")
         await here.asked(1)
         here.sim.block(1)
@@ -29,7 +29,7 @@ async def test_a_send_that_may_have_arrived_goes_again_marked(tmp_path: Path) ->
     """D2: the connection was cut after the send; the second one says that it is one."""
     async with house(tmp_path) as here:
         here.sim.faults.script(Fault(kind="cut", method="sendMessage", applied=True))
-        here.model.script(Reply("Only once, please."))
+        here.model.answers(Reply("Only once, please."))
         here.sim.say(1, "hello")
         await here.until(lambda: len(here.texts(1)) == 2, "both sends")
         assert ["Only once, please.", "Only once, please." + recovered_mark(None)] == here.texts(1)
@@ -39,7 +39,7 @@ async def test_a_send_that_never_left_goes_again_unmarked(tmp_path: Path) -> Non
     """A 429 is obeyed, a 500 before the call took effect is unknown: here the platform said no."""
     async with house(tmp_path) as here:
         here.sim.faults.script(Fault(kind="status", status=429, retry_after_s=1, method="sendMessage"))
-        here.model.script(Reply("Only once, please."))
+        here.model.answers(Reply("Only once, please."))
         here.sim.say(1, "hello")
         await here.told(1, "Only once, please.")
         assert ["Only once, please."] == here.texts(1)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import SettingsError
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import House, house, said
 
 CAPPED = """
@@ -29,7 +29,7 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
         here.sim.say(2, "hello")
         await here.told(2, "A short answer.")
         await make_owner(here, 2)
-        here.model.script(Reply("Hello Ana.", usage=(12_345, 1_678)))
+        here.model.answers(Reply("Hello Ana.", usage=(12_345, 1_678)))
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")
         told = await here.told(2, "has used 8")
@@ -56,7 +56,7 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
         await here.settled()
         assert 1 == sum("has used 8" in text for text in here.texts(2))
     async with house(tmp_path, config=CAPPED.format(user_usd=9)) as here:
-        here.model.script(Reply("Scales, every day."))
+        here.model.answers(Reply("Scales, every day."))
         here.sim.say(1, "/retry")
         await here.told(1, "Scales, every day.")
         assert "banjo" in said(here.model.requests[-1].body)[-1]
@@ -65,7 +65,7 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
 async def test_another_zone_gives_nobody_a_second_cap(tmp_path: Path) -> None:
     """What was used counts until midnight of the zone in which it began, whatever zone the person says afterwards."""
     async with house(tmp_path, config=CAPPED.format(user_usd=0.01)) as here:
-        here.model.script(Reply("Hello Ana.", usage=(1_000, 1_000)))
+        here.model.answers(Reply("Hello Ana.", usage=(1_000, 1_000)))
         here.sim.say(1, "/timezone UTC")
         await here.until(lambda: here.texts(1), "her zone taken")
         here.sim.say(1, "hello")
@@ -104,7 +104,7 @@ async def test_a_price_lost_by_an_upgrade_stops_no_gateway_and_the_cap_counts_to
         await here.told(2, "A short answer.")
         await make_owner(here, 2)
         assert "5 USD per million" in (await here.operator("status"))["needs_you"]["price openai:journey"]
-        here.model.script(Reply("Hello Ana.", usage=(9_000, 1_000)))
+        here.model.answers(Reply("Hello Ana.", usage=(9_000, 1_000)))
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")
         here.sim.say(1, "and again")

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from agent.tools.base import ToolContext, tool, tools_of
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import house
 from tests.journeys.streets import SlackStreet, Street, TelegramStreet, WebStreet, street
 
@@ -26,7 +26,7 @@ async def test_in_a_group_only_the_asker_confirms_and_nobody_waits(tmp_path: Pat
         for person in (1, 2):
             here.sim.say(person, "/start")
             await here.told(person, "Hello")
-        here.model.script(LOOKS, Reply("Hello Ben."), Reply("Nothing yet, Ana."))
+        here.model.answers(LOOKS, Reply("Hello Ben."), Reply("Nothing yet, Ana."))
         here.sim.say(GROUP, f"{bot} what can I do?", person=1)
         asked = await here.told(GROUP, "only you can answer this:")
         here.sim.say(GROUP, f"{bot} hello", person=2)
@@ -44,7 +44,7 @@ async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) 
     """A press says yes; what is said in place of one takes the question back."""
     async with street(WebStreet, tmp_path, 1, config=ASKS) as here:
         await here.let_in(1)
-        here.here.model.script(LOOKS, Reply("Nothing yet."), LOOKS, Reply("As you like."))
+        here.here.model.answers(LOOKS, Reply("Nothing yet."), LOOKS, Reply("As you like."))
         await here.say(1, "what can I do?")
         asked, _, buttons = await here.reads(1, "get")
         assert ["Allow once", "Deny"] == list(buttons)
@@ -69,7 +69,7 @@ async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
         await here.let_in(1)
         before = len(here.seen(1))
         slowly = replace(LOOKS, text="Let me look. " * 20, chunk_chars=20, chunk_delay_s=0.1)
-        here.here.model.script(slowly, Reply("Nothing yet."))
+        here.here.model.answers(slowly, Reply("Nothing yet."))
         await here.say(1, "what can I do?")
         asked, _, buttons = await here.reads(1, "May I use")
         await here.press(1, asked, buttons["Allow once"])
@@ -83,7 +83,7 @@ async def test_a_denied_call_is_not_asked_for_again_in_the_same_turn(tmp_path: P
     """The model tries it again: nobody is asked, and it reads that the person said no. The next turn may ask."""
     async with house(tmp_path, config=ASKS) as here:
         again = Reply(calls=(Call("get_user_skills", "{}", id="two"),))
-        here.model.script(LOOKS, again, Reply("As you like."), LOOKS, Reply("Nothing yet."))
+        here.model.answers(LOOKS, again, Reply("As you like."), LOOKS, Reply("Nothing yet."))
         here.sim.say(1, "what can I do?")
         asked = await here.told(1, "May I use")
         here.sim.press(1, asked.message_id, dict(asked.buttons)["Deny"])
@@ -120,7 +120,7 @@ async def test_in_mode_auto_a_small_model_says_what_need_not_be_asked(tmp_path: 
     async with house(tmp_path, config=config, tools=tools_of(shop)) as here:
         for name, sure, said in (("tea", 0.9, "Done."), ("gold", 0.5, "May I use")):
             wish = Reply(calls=(Call("order", f'{{"name": "{name}"}}'),))
-            here.model.script(wish, Reply(f'{{"matches": "allow", "confidence": {sure}}}'), Reply("Done."))
+            here.model.answers(wish, Reply(f'{{"matches": "allow", "confidence": {sure}}}'), Reply("Done."))
             here.sim.say(1, f"order {name}")
             await here.told(1, said)
         assert ["journey", "small", "journey", "journey", "small"] == [one.body["model"] for one in here.model.requests]

@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import House, house
 
 GROUP = -1001234567890
@@ -49,14 +49,14 @@ async def test_a_person_connects_is_answered_with_their_key_and_disconnects(tmp_
         await here.told(1, "OpenAI refuses this key")
         for refused, answer in ((other, "Still yours."), (good, "Of the house.")):
             here.model.refused_keys.add(refused)
-            here.model.script(Reply(answer))
+            here.model.answers(Reply(answer))
             here.sim.say(1, "again")
             await here.told(1, answer)
         here.sim.say(1, "/connect off openai")
         await here.told(1, "I forgot your key")
         here.sim.say(1, "/connect")
         await here.told(1, "not connected")
-        here.model.script(Reply("For good."))
+        here.model.answers(Reply("For good."))
         here.sim.say(1, "bye")
         await here.told(1, "For good.")
         await here.settled()

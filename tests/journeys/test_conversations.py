@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.cli.sessions import timeline_lines
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import house, said
 from tests.journeys.streets import SlackStreet, TelegramStreet, WebStreet, street
 from tests.journeys.test_groups import ALLOWED, GROUP
@@ -18,7 +18,7 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
     """From the message's receipt to that of its answer, with tools and cost; nobody's words are in the timeline."""
     prices = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
     async with house(tmp_path, config=prices) as here:
-        here.model.script(Reply("", calls=(Call("get_user_skills", {}),)), Reply("You have none."), Reply("Hello."))
+        here.model.answers(Reply("", calls=(Call("get_user_skills", {}),)), Reply("You have none."), Reply("Hello."))
         here.sim.say(1, "Which skills do I have\x1b[2J?\nTell me.")
         await here.told(1, "You have none.")
         here.sim.say(2, "hi")
@@ -49,7 +49,7 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
 async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> None:
     """`/sessions` lists those of the chat by title; what was said in the chosen one is known again."""
     async with house(tmp_path) as here:
-        here.model.script(Reply("Noted: blue."), Reply("Noted: cats."), Reply("Blue."))
+        here.model.answers(Reply("Noted: blue."), Reply("Noted: cats."), Reply("Blue."))
         here.sim.say(1, "My colour is blue")
         await here.told(1, "Noted: blue.")
         await here.settled()
@@ -93,7 +93,7 @@ async def test_a_linked_person_goes_on_elsewhere_with_what_was_said(tmp_path: Pa
         await here.ready(stack, 1)
         home.sim.add_chat(GROUP, "supergroup")
         bot = f"@{home.sim.world.bot().username}"
-        home.model.script(Reply("Noted: blue."), Reply("Hello all."), Reply("Noted: cats."))
+        home.model.answers(Reply("Noted: blue."), Reply("Hello all."), Reply("Noted: cats."))
         await asks(there, 7, "My colour is blue", "Noted: blue.")
         await home.settled()
         home.sim.say(GROUP, f"{bot} hello from the group", person=7)
@@ -110,7 +110,7 @@ async def test_a_linked_person_goes_on_elsewhere_with_what_was_said(tmp_path: Pa
         message = (await here.reads(3, "Telegram"))[0]
         await here.press(3, message, value)
         await here.reads(3, "We go on here with “My colour is blue”")
-        home.model.script(Reply("It is blue."), Reply("Green, here."), Reply("I do not know."))
+        home.model.answers(Reply("It is blue."), Reply("Green, here."), Reply("I do not know."))
         await asks(here, 3, "Which colour?", "It is blue.")
         assert ["My colour is blue", "Which colour?"] == said(home.model.requests[-1].body)
 
@@ -143,7 +143,7 @@ async def test_the_page_lists_and_reads_what_its_person_said_elsewhere(tmp_path:
         await here.let_in(1)
         await there.let_in(7)
         home.sim.add_chat(GROUP, "supergroup")
-        home.model.script(Reply("Noted: blue."), Reply("Hello all."), Reply("Noted: cats."), Reply("It is blue."))
+        home.model.answers(Reply("Noted: blue."), Reply("Hello all."), Reply("Noted: cats."), Reply("It is blue."))
         await asks(there, 7, "My colour is blue", "Noted: blue.")
         await home.settled()
         home.sim.say(GROUP, f"@{home.sim.world.bot().username} hello from the group", person=7)

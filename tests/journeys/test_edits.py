@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Fault, Reply
+from gateway.testing.model import Fault, Reply
 from tests.journeys.house import house, said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, street
 
@@ -15,7 +15,7 @@ async def test_an_edit_of_what_nobody_answered_takes_its_place(tmp_path: Path) -
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
-        here.model.script(slow("One."), Reply("Two."))
+        here.model.answers(slow("One."), Reply("Two."))
         here.sim.say(1, "first")
         await here.asked(1)
         waiting = here.sim.say(1, "secnod")
@@ -29,7 +29,7 @@ async def test_an_edit_of_what_nobody_answered_takes_its_place(tmp_path: Path) -
 async def test_an_edit_of_what_is_being_answered_joins_the_answer(tmp_path: Path) -> None:
     """F59: the running turn reads the new text."""
     async with house(tmp_path) as here:
-        here.model.script(slow("About cats."), Reply("About dogs."))
+        here.model.answers(slow("About cats."), Reply("About dogs."))
         asked = here.sim.say(1, "tell me about cats")
         await here.asked(1)
         here.sim.edit(1, asked, "tell me about dogs")
@@ -64,7 +64,7 @@ async def test_what_is_deleted_while_it_is_answered_or_waits_is_answered_no_more
         await here.let_in(1)
         side.say(chat, "/mode followup") if kind is DiscordStreet else side.say(chat, "/coach mode followup")
         await here.reads(1, "follow")
-        model.script(slow("word " * 200, 8.0), Fault(hang=True), Reply("Here again."))
+        model.answers(slow("word " * 200, 8.0), Fault(hang=True), Reply("Here again."))
         answered = side.say(chat, "tell me everything")
         await here.reads(1, "word")
         waits = side.say(chat, "and more")

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from channels.simulators.slack.person_side import SlackPersonSide
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import WAIT_S, House, house, slow
 
 CANARY = "Zanzibar"
@@ -25,7 +25,7 @@ async def talk(here: House, who: int, word: str) -> None:
         before = len(here.texts(who))
         here.sim.say(who, line)
         await here.until(lambda before=before: len(here.texts(who)) > before, f"an answer to {line}")
-    here.model.script(Reply(calls=(Call("get_user_skills", "{}"),)), Reply(f"You are good at {word}."))
+    here.model.answers(Reply(calls=(Call("get_user_skills", "{}"),)), Reply(f"You are good at {word}."))
     here.sim.say(who, f"how am I at {word}?")
     await here.told(who, f"You are good at {word}.")
     await here.settled()
@@ -49,7 +49,7 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         assert "practice" in (await here.told(WHO, "What shall I forget?")).text
         here.sim.say(WHO, "/forget everything")
         await here.told(WHO, "If you are sure")
-        here.model.script(slow(f"A long story of {CANARY}. " * 20, 20.0))
+        here.model.answers(slow(f"A long story of {CANARY}. " * 20, 20.0))
         asked = len(here.model.requests)
         here.sim.say(WHO, f"tell me of {CANARY}")
         await here.asked(asked + 1)
@@ -71,7 +71,7 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         assert ["Tombuctu"] == await bytes_left(here, "Tombuctu", "You are good at")
         here.sim.say(2, "/stats")
         await here.told(2, "45 min")
-        here.model.script(Reply("Hello, stranger."))
+        here.model.answers(Reply("Hello, stranger."))
         here.sim.say(WHO, "hello again")
         await here.told(WHO, "Hello, stranger.")
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house, said
 
 GROUP = -1001234567890
@@ -13,7 +13,7 @@ async def test_a_mention_in_a_topic_is_answered_in_that_topic(tmp_path: Path) ->
     """What is said in one topic is unknown in the other, and what is not meant for the bot is not answered."""
     async with house(tmp_path, config=ALLOWED) as here:
         here.sim.add_chat(GROUP, "supergroup", forum=True)
-        here.model.script(Reply("About guitars."), Reply("About chess."))
+        here.model.answers(Reply("About guitars."), Reply("About chess."))
         bot = f"@{here.sim.world.bot().username}"
         here.sim.say(GROUP, f"{bot} guitars?", person=1, thread=7)
         await here.told(GROUP, "About guitars.")

@@ -11,7 +11,7 @@ from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import PersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import WAIT_S, House, house, said
 
 SIDES: tuple[Callable[[], PersonSide], ...] = (TelegramPersonSide, DiscordPersonSide, SlackPersonSide)
@@ -32,7 +32,7 @@ class Group:
 
     async def ask(self, person: int, text: str, answer: str) -> str:
         """Somebody asks the bot; what the model was then told that people said."""
-        self.here.model.script(Reply(answer))
+        self.here.model.answers(Reply(answer))
         self.say(person, f"{self.side.mention} {text}")
         shown = lambda: any(answer in message.text for message in self.side.answers(self.chat))  # noqa: E731  one look
         await self.here.until(shown, answer)
@@ -101,7 +101,7 @@ async def test_what_was_taken_back_is_not_read(kind: Callable[[], PersonSide], t
 async def test_the_last_thirty_of_those_who_may_speak_and_nobody_elses_private_words(tmp_path: Path) -> None:
     """Who was blocked since is not read; what Bea said in private never is."""
     async with group(TelegramPersonSide, tmp_path, "[access.limits]\nburst_messages = 100\n") as here:
-        here.here.model.script(Reply("Noted."))
+        here.here.model.answers(Reply("Noted."))
         here.side.say(here.side.direct(BEA), "my secret is plum", person=BEA)
         await here.here.until(lambda: bool(here.side.answers(here.side.direct(BEA))), "the private answer")
         for number in range(40):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import house, said
 
 GROUP = -1001234567890
@@ -17,7 +17,7 @@ async def test_what_a_tool_read_for_one_member_is_not_told_for_another(tmp_path:
         here.sim.say(1, "/log 45m secretcello")
         await here.told(1, "45")
         ask = Reply(calls=(Call("get_user_skills", json.dumps({}), id="one"),))
-        here.model.script(ask, Reply("Going well."), Reply("Hello Bea."), Reply("Still well."))
+        here.model.answers(ask, Reply("Going well."), Reply("Hello Bea."), Reply("Still well."))
         bot = f"@{here.sim.world.bot().username}"
         for person, answer in ((1, "Going well."), (2, "Hello Bea."), (1, "Still well.")):
             here.sim.say(GROUP, f"{bot} how do I do?", person=person)

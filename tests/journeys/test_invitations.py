@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house, said
 from tests.journeys.streets import DiscordStreet, SlackStreet, WebStreet, street
 
@@ -12,7 +12,7 @@ from tests.journeys.streets import DiscordStreet, SlackStreet, WebStreet, street
 async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp_path: Path) -> None:
     """`t.me/BOT?start=CODE` is said as `/start CODE`; the next is a stranger; what they had asked is answered."""
     async with house(tmp_path, access="pairing") as here:
-        here.model.script(Reply("Scales are patience."))
+        here.model.answers(Reply("Scales are patience."))
         here.sim.say(5, "How do I practise scales?")
         await here.told(5, "private")
         made = await here.operator("invite.make", {"role": "member", "days": "7"})

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import house
 
 
@@ -24,7 +24,7 @@ async def test_practice_is_logged_by_the_model_for_who_wrote(tmp_path: Path) -> 
     """A49: the model's tool call logs for the person of the chat; a user it makes up is no argument."""
     async with house(tmp_path) as here:
         logging = {"skill": "cello", "minutes": 30}
-        here.model.script(
+        here.model.answers(
             Reply(calls=(Call("log_practice", json.dumps(logging | {"user_id": "somebody else"})),)),
             Reply(calls=(Call("log_practice", json.dumps(logging)),)),
             Reply("Thirty minutes, noted."),
@@ -52,7 +52,7 @@ async def test_what_is_read_behind_a_log_in_one_response_knows_of_it(tmp_path: P
     async with house(tmp_path) as here:
         log = Call("log_practice", json.dumps({"skill": "cello", "minutes": 30}))
         read = Call("get_user_skills")
-        here.model.script(Reply(calls=(read, log, read), chunk_delay_s=0.005), Reply("Noted."))
+        here.model.answers(Reply(calls=(read, log, read), chunk_delay_s=0.005), Reply("Noted."))
         here.sim.say(1, "half an hour of cello, how many skills have I?")
         await here.told(1, "Noted.")
         results = [json.loads(m["content"]) for m in here.model.requests[1].body["messages"] if m["role"] == "tool"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.context.compaction import INSTRUCTIONS
 from gateway.telemetry import REGISTRY
-from tests.fakes.model_server import Answer, Fault, Reply
+from gateway.testing.model import Answer, Fault, Reply
 from tests.journeys.house import House, house, said
 
 LIMITS = "[access.limits]\nburst_messages = 1000\n"

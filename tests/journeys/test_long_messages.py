@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Fault, Reply
+from gateway.testing.model import Fault, Reply
 from tests.journeys.house import house, said
 
 STRANGE = (
@@ -15,7 +15,7 @@ async def test_an_answer_of_many_parts_arrives_whole_and_in_order(tmp_path: Path
     """F39: 20,000 characters are five parts or more; joined they are what the model wrote."""
     async with house(tmp_path) as here:
         lines = [f"Line {number} of the long answer." for number in range(1, 701)]
-        here.model.script(Reply("\n\n".join(lines), chunk_chars=2000))
+        here.model.answers(Reply("\n\n".join(lines), chunk_chars=2000))
         here.sim.say(1, "tell me everything")
         await here.told(1, "Line 700 of")
         await here.settled()
@@ -26,7 +26,7 @@ async def test_an_answer_of_many_parts_arrives_whole_and_in_order(tmp_path: Path
 async def test_a_message_of_fifty_thousand_characters_is_answered(tmp_path: Path) -> None:
     """Bad input of issue 2: it is taken whole, and answered."""
     async with house(tmp_path) as here:
-        here.model.script(Reply("That was long."))
+        here.model.answers(Reply("That was long."))
         text = "practice " * 5_556
         here.sim.say(1, text)
         await here.told(1, "That was long.")
@@ -36,7 +36,7 @@ async def test_a_message_of_fifty_thousand_characters_is_answered(tmp_path: Path
 async def test_broken_characters_are_answered_like_any_other(tmp_path: Path) -> None:
     """F40: NUL and lone surrogates never reach the store, the model or Telegram."""
     async with house(tmp_path) as here:
-        here.model.script(Fault(body=STRANGE))
+        here.model.answers(Fault(body=STRANGE))
         here.sim.say(1, "a\x00b\ud800c")
         await here.told(1, "characters")
         await here.settled()

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from agent.tools.base import Effect, ToolContext, tool, tools_of
 from gateway.ops.control_client import short_name
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.fakes.views import FakeTerminal
 from tests.journeys.house import house
 from tests.journeys.test_tool_faults import results
@@ -52,7 +52,7 @@ class Archive:
 async def test_a_result_is_read_on_after_a_restart(tmp_path: Path) -> None:
     """The handle of an earlier turn opens the journaled result; somebody else's opens nothing."""
     async with house(tmp_path, tools=tools_of(Archive())) as here:
-        here.model.script(Reply(calls=(Call("find_rows", "{}"),)), Reply("I see the first rows."))
+        here.model.answers(Reply(calls=(Call("find_rows", "{}"),)), Reply("I see the first rows."))
         here.sim.say(1, "find")
         await here.told(1, "first rows")
         (found,) = results(here)
@@ -62,14 +62,14 @@ async def test_a_result_is_read_on_after_a_restart(tmp_path: Path) -> None:
     given = json.dumps({"handle": handle, "offset": offset})
     async with house(tmp_path, tools=tools_of(Archive())) as here:
         here.sim.say(1, SEEN)
-        here.model.script(Reply(calls=(Call("read_result", given),)), Reply("And now more."))
+        here.model.answers(Reply(calls=(Call("read_result", given),)), Reply("And now more."))
         here.sim.say(1, "go on")
         await here.told(1, "And now more.")
         page = results(here)[-1]["data"]
         assert found["data"]["preview"][-20:] + page["text"][:20] in json.dumps(
             {"success": True, "data": ROWS, "error": None}, separators=(",", ":")
         )
-        here.model.script(Reply(calls=(Call("read_result", given),)), Reply("There is nothing."))
+        here.model.answers(Reply(calls=(Call("read_result", given),)), Reply("There is nothing."))
         here.sim.say(2, "show me theirs")
         await here.told(2, "There is nothing.")
         assert "no such result" in results(here)[-1]["error"]
@@ -82,7 +82,7 @@ async def test_a_tool_that_was_looked_for_is_there_after_a_restart(tmp_path: Pat
         return [each["function"]["name"] for each in request.body["tools"]]  # type: ignore[attr-defined]  as received
 
     async with house(tmp_path, tools=tools_of(Archive())) as here:
-        here.model.script(
+        here.model.answers(
             Reply(calls=(Call("tool_search", '{"query": "moon"}'),)), Reply(calls=(Call("moon_phase", "{}"),))
         )
         here.sim.say(1, "is the moon full?")
@@ -104,7 +104,7 @@ async def test_a_wait_says_what_it_is_for(tmp_path: Path) -> None:
     """Where the answer will stand the person reads what the tool does; the answer takes its place."""
     archive = Archive()
     async with house(tmp_path, tools=tools_of(archive)) as here:
-        here.model.script(Reply(calls=(Call("dig", "{}"),)), Reply("Here it is."))
+        here.model.answers(Reply(calls=(Call("dig", "{}"),)), Reply("Here it is."))
         here.sim.say(1, "dig!")
         await here.told(1, "Digging in the archive")
         archive.release.set()
@@ -120,7 +120,7 @@ async def test_a_terminal_shows_a_tool_as_it_runs(tmp_path: Path) -> None:
         with short_name(here.home / "control.sock") as path:
             terminal = FakeTerminal(path)
             running = tasks.create_task(terminal.run())
-            here.model.script(Reply(calls=(Call("dig", "{}"),)), Reply("Here it is."))
+            here.model.answers(Reply(calls=(Call("dig", "{}"),)), Reply("Here it is."))
             await terminal.say("dig!")
             await terminal.until(lambda: "Digging in the archive …" in texts(terminal))
             archive.release.set()

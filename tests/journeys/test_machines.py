@@ -14,7 +14,7 @@ from channels.simulators.telegram.state import ShownMessage
 from gateway.store import leases
 from gateway.store.journal import shard_of
 from gateway.store.leases import Member
-from tests.fakes.model_server import Call, Fault, Reply
+from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.postgres import PostgresServer
 from tests.journeys.house import House, slow
 from tests.journeys.machines import Machines, machines
@@ -41,17 +41,17 @@ async def test_what_comes_in_elsewhere_reaches_the_owner_and_its_heir(tmp_path: 
     async with machines(tmp_path, server, 2, config=ASKS) as all_:
         here, sim = all_.here, all_.here.sim
         heir, chat = await chat_read_for_elsewhere(all_)
-        here.model.script(slow("About cats."), Reply("About dogs."))
+        here.model.answers(slow("About cats."), Reply("About dogs."))
         asked = sim.say(chat, "tell me about cats")
         await here.asked(1)
         sim.edit(chat, asked, "tell me about dogs")
         await here.told(chat, "About dogs.")
-        here.model.script(Fault(hang=True))
+        here.model.answers(Fault(hang=True))
         sim.say(chat, "and then?")
         await here.asked(3)
         sim.say(chat, "/stop")
         await here.told(chat, "Stopped")
-        here.model.script(LOOKS, Reply("Nothing yet."), LOOKS, Reply("Still nothing."))
+        here.model.answers(LOOKS, Reply("Nothing yet."), LOOKS, Reply("Still nothing."))
         sim.say(chat, "what can I do?")
         await answer_question(here, chat, 1)
         await here.told(chat, "Nothing yet.")

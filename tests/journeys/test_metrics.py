@@ -14,7 +14,7 @@ from prometheus_client.samples import Sample
 from channels.simulators.telegram.faults import Fault as Refusal
 from gateway.errors import GatewayError
 from gateway.telemetry import REGISTRY
-from tests.fakes.model_server import Call, Fault, Reply
+from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.ports import free_address
 from tests.journeys.house import House, house, slow
 
@@ -67,7 +67,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         await a_redelivery(here)
         during = await a_turn_in_flight(here, address)
         waiting = await a_send_that_waits(here, address)
-        here.model.script(Fault(status=400, body={"error": {"message": "bad model"}}))
+        here.model.answers(Fault(status=400, body={"error": {"message": "bad model"}}))
         break_a_journal(here)
         with pytest.raises(GatewayError, match="failed at this"):
             await here.operator("usage.routes", {"days": "1"})
@@ -143,7 +143,7 @@ def as_written(sample: Sample) -> str:
 
 async def a_turn_with_a_tool(here: House) -> None:
     """Practice is logged, after a call of a tool there is not; then the model says nothing at first."""
-    here.model.script(
+    here.model.answers(
         Reply(calls=(Call("no_such_tool"),)),
         Reply(calls=(Call("log_practice", json.dumps({"skill": "cello", "minutes": 30})),)),
         Reply(""),
@@ -162,7 +162,7 @@ async def a_redelivery(here: House) -> None:
 
 async def a_turn_in_flight(here: House, address: str) -> Figures:
     """The figures while the model writes."""
-    here.model.script(slow("Word by word.", 0.5))
+    here.model.answers(slow("Word by word.", 0.5))
     here.sim.say(1, "tell me")
     await here.asked(6)
     seen = await figures(address)
@@ -173,7 +173,7 @@ async def a_turn_in_flight(here: House, address: str) -> Figures:
 async def a_send_that_waits(here: House, address: str) -> Figures:
     """The figures while a 429 is obeyed."""
     await here.settled()
-    here.model.script(Reply("Patience."))
+    here.model.answers(Reply("Patience."))
     here.sim.faults.script(Refusal(kind="status", status=429, retry_after_s=1, method="sendMessage"))
     here.sim.say(1, "are you there?")
     await here.until(lambda: here.sim.faults.hits() > 1, "the refusal")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from channels.simulators.telegram.faults import Fault as Refusal
-from tests.fakes.model_server import Fault, Reply
+from gateway.testing.model import Fault, Reply
 from tests.fakes.ports import free_address
 from tests.journeys.house import House, house
 from tests.journeys.test_metrics import figures
@@ -14,7 +14,7 @@ async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path
     address = free_address()
     async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
         await owner(here)
-        here.model.script(Reply("You practised a lot."))
+        here.model.answers(Reply("You practised a lot."))
         refusal = Refusal(kind="status", status=400, method="sendMessage", description="Bad Request: nonsense", chat=2)
         here.sim.faults.script(refusal.model_copy(update={"times": None}))
         here.sim.say(2, "how much did I practise?")
@@ -47,7 +47,7 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
     """`status` says which one fails since when and of what, health has it, the owner is told; then it answers again."""
     async with house(tmp_path, config="[model]\noffline_when_down = true\n") as here:
         await owner(here)
-        here.model.script(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
+        here.model.answers(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
         here.sim.say(2, "what is a fugue?")
         await here.told(1, "The key or the account of the model openai:journey is refused")
         failing = await here.operator("status")
@@ -60,7 +60,7 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
 
 async def owner(here: House) -> None:
     """The person of chat 1 is the owner, and has talked to the bot."""
-    here.model.script(Reply("Hello."))
+    here.model.answers(Reply("Hello."))
     here.sim.say(1, "hello")
     await here.told(1, "Hello.")
     await here.settled()

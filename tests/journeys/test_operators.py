@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from channels.simulators.shared.person_side import SeenMessage
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import House, house, said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, WebStreet, street
 
@@ -42,7 +42,7 @@ async def test_an_owner_is_asked_where_they_are_and_every_card_shows_the_verdict
         await street.ready(stack, 1)
         await let_in(here, 1)
         await let_in(here, 2, "owner")
-        here.model.script(Reply("Scales are patience."))
+        here.model.answers(Reply("Scales are patience."))
         await street.say(7, "How do I practise scales?")
         await street.reads(7, "private")
         owners = {owner: TelegramStreet() for owner in (1, 2)}
@@ -144,7 +144,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await reads(answer)
 
         side.say(room, f"{side.mention} may I?", person=2)
-        model.script(Reply("Hello Ana."), Reply("Hello Bea."), Reply("To all."))
+        model.answers(Reply("Hello Ana."), Reply("Hello Bea."), Reply("To all."))
         side.say(room, f"{side.mention} hello", person=1)
         asked = await reads("not allowed yet")
         assert 1 == len(told())
@@ -163,7 +163,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await reads(f"I read the last {most} messages" if most != 1 else "I read the last message")
             side.say(room, f"tea at {most}", person=2)
             side.say(room, f"cake at {most}", person=2)
-            model.script(Reply(f"Noted {most}."))
+            model.answers(Reply(f"Noted {most}."))
             side.say(room, f"{side.mention} when?", person=2)
             await reads(f"Noted {most}.")
             asked = said(model.requests[-1].body)[-1]
@@ -215,7 +215,7 @@ async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp
         await let_in(here, 1)
         await let_in(here, 2)
         calls = (Call("get_user_skills", "{}", id="one"),)
-        here.model.script(replace(slow("Let me look at your skills, one by one."), calls=calls))
+        here.model.answers(replace(slow("Let me look at your skills, one by one."), calls=calls))
         here.sim.say(2, "how do I do?")
         await here.asked()
         await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
@@ -238,7 +238,7 @@ async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_n
             if undo.startswith("UPDATE"):  # let in by a role alone
                 await here.operator("users.role", {"who": "telegram:2", "role": "operator"})
                 await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
-            here.model.script(slow("Let me look at your skills, one by one.", 30.0))
+            here.model.answers(slow("Let me look at your skills, one by one.", 30.0))
             here.sim.say(2, "how do I do?")
             await here.asked()
         engine = sa.create_engine(f"sqlite:///{home / 'home' / 'tenk.db'}")

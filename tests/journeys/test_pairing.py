@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import GatewayError
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house, said
 
 CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{8}\b")
@@ -15,7 +15,7 @@ CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{8}\b")
 async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) -> None:
     """A23: before that no model is asked; afterwards they are the owner, are told so, and then answered."""
     async with house(tmp_path, access="pairing") as here:
-        here.model.script(Reply("Glad to meet you."), Reply("And again."))
+        here.model.answers(Reply("Glad to meet you."), Reply("And again."))
         here.sim.say(5, "hello?")
         shown = await here.told(5, "private")
         code = CODE.findall(shown.text)[0]

@@ -6,7 +6,7 @@ from typing import Any
 
 from channels.simulators.telegram.faults import Fault as PlatformFault
 from channels.simulators.telegram.state import PersonFile
-from tests.fakes.model_server import Fault, Reply
+from gateway.testing.model import Fault, Reply
 from tests.fakes.pictures import png
 from tests.journeys.house import House, house
 
@@ -25,7 +25,7 @@ def shown(body: dict[str, Any]) -> list[bytes]:
 
 async def send(here: House, answer: str, caption: str, file: PersonFile | None = None, *before: Fault) -> str:
     """A photo, or this file, with words under it; what the person reads then."""
-    here.model.script(*before, Reply(answer))
+    here.model.answers(*before, Reply(answer))
     if file is None:
         here.telegram.send_picture("1", SHEET, caption)
     else:
@@ -47,7 +47,7 @@ async def test_a_model_that_sees_is_shown_the_picture_also_after_a_restart(tmp_p
         assert not any(base64.b64encode(SHEET[:60]).decode()[:40] in str(event) for event in events)
     async with house(tmp_path, config=SEES) as here:
         here.sim.world.bot().last_message_id = 100  # Telegram counts on
-        here.model.script(Reply("In four four."))
+        here.model.answers(Reply("In four four."))
         here.sim.say(1, "and which time?")
         await here.told(1, "In four four.")
         assert [SHEET] == shown(here.model.requests[0].body)

@@ -41,7 +41,7 @@ def alone(discord: DiscordSimulator) -> list[str]:
 async def test_a_plan_grows_before_its_asker_and_before_nobody_else(tmp_path: Path):
     """Placeholder, live edits and the answer are one ephemeral message; the channel shows nothing of it."""
     async with server(tmp_path) as (here, discord):
-        here.model.script(slow(PLAN, 2.5))
+        here.model.answers(slow(PLAN, 2.5))
         discord.command(ROOM, "plan", {"skill": "violin"}, person=ASKER)
         await here.until(lambda: bool(alone(discord)) and alone(discord)[0].strip().endswith(PLAN.strip()), "the plan")
         (shown,) = discord.answers(ROOM, ASKER)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import GatewayError
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import CONFIG, TOKEN, House, house, slow
 from tests.journeys.test_reminders import DUE
 from tests.journeys.test_tenants import BELL, bells_texts
@@ -30,7 +30,7 @@ async def owned_by_1(here: House) -> None:
 async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> None:
     """A list, a persona and a limit; what needs a start is named, and nothing else is touched."""
     async with house(tmp_path, config=ONE_LISTED) as here:
-        here.model.script(Reply("It is late."), Reply("Let us wait."))
+        here.model.answers(Reply("It is late."), Reply("Let us wait."))
         here.sim.say(1, "first")
         await here.told(1, "It is late.")
         write(tmp_path, TWO_LISTED + ADA + "[agent]\nmax_steps = 3\n[sessions]\nmax_turns = 9\n")
@@ -90,7 +90,7 @@ async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> No
     """The turn under way ends with the one it began with; status names the new one, and a bad name changes nothing."""
     environ: dict[str, str] = {}
     async with house(tmp_path, environ=environ) as here:
-        here.model.script(slow("One moment, this takes a while.", 1.0), Reply("Here I am."))
+        here.model.answers(slow("One moment, this takes a while.", 1.0), Reply("Here I am."))
         here.sim.say(1, "first")
         await here.asked()
         environ["TENK_MODEL"] = "openai:another"

@@ -18,8 +18,8 @@ from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.product import check_names, in_force, load_hooks, load_product, load_tools
+from gateway.testing.model import Call, Reply
 from tests.fakes.fork_server import ForkServer
-from tests.fakes.model_server import Call, Reply
 from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
 
 

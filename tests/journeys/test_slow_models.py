@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house
 
 SLOW = """
@@ -14,7 +14,7 @@ deadline_s = 0.4
 async def test_a_slow_prompt_is_waited_for(tmp_path: Path) -> None:
     """Longer than a turn may take otherwise: the placeholder becomes the answer, after one request."""
     async with house(tmp_path, config=SLOW) as here:
-        here.model.script(Reply("Here it is.", delay_s=1.0))
+        here.model.answers(Reply("Here it is.", delay_s=1.0))
         here.sim.say(1, "how do I practise?")
         await here.told(1, "Here it is.")
         assert 1 == len(here.model.requests) == len(here.texts(1))

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from gateway.testing.model import Reply
 from tests.fakes.local_servers import LocalServer, vllm
-from tests.fakes.model_replies import Reply
 from tests.journeys.house import house
 
 WINDOW_TOKENS = 4096

@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from channels.simulators.telegram.faults import Fault
-from tests.fakes.model_server import Fault as ModelFault
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Fault as ModelFault
+from gateway.testing.model import Reply
 from tests.journeys.house import House, house
 from tests.torture.sampling import sampled
 
@@ -41,20 +41,20 @@ async def an_answer_is_refused(here: House) -> None:
 
 async def an_answer_is_empty(here: House) -> None:
     """Nothing of it may be shown."""
-    here.model.script(Reply("\u200b"))
+    here.model.answers(Reply("\u200b"))
     here.sim.say(ANA, "hola")
 
 
 async def an_answer_is_said_again(here: House) -> None:
     """Nobody knows whether it arrived."""
     here.sim.faults.script(Fault(kind="cut", method="sendMessage", applied=True))
-    here.model.script(Reply("Una vez."))
+    here.model.answers(Reply("Una vez."))
     here.sim.say(ANA, "hola")
 
 
 async def the_model_refuses_its_key(here: House) -> None:
     """Whoever runs the bot has to mend that."""
-    here.model.script(ModelFault(401), ModelFault(401))
+    here.model.answers(ModelFault(401), ModelFault(401))
     here.sim.say(ANA, "hola")
 
 

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NonRecordingSpan, SpanKind, StatusCode
 
 from gateway import spans
-from tests.fakes.model_server import Call, Fault, Reply
+from gateway.testing.model import Call, Fault, Reply
 from tests.journeys.house import house
 
 LOGGED = Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}'),), usage=(100, 10))
@@ -37,10 +37,10 @@ def parent_of(span: ReadableSpan) -> int | None:
 async def test_a_turn_is_a_span_around_its_models_and_tools(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
     """Two calls of a model and one of a tool in one turn; a call that fails says of what; nobody's words are in it."""
     async with house(tmp_path) as here:
-        here.model.script(LOGGED, Reply("Noted, well done.", usage=(150, 20)))
+        here.model.answers(LOGGED, Reply("Noted, well done.", usage=(150, 20)))
         here.sim.say(1, "30 minutes of guitar")
         await here.told(1, "Noted")
-        here.model.script(Fault(status=400, body={"error": {"message": "bad model"}}))
+        here.model.answers(Fault(status=400, body={"error": {"message": "bad model"}}))
         here.sim.say(1, "and now?")
         await here.told(1, "refuses this request")
         await here.settled()

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house, said, slow
 
 
 async def test_a_second_message_joins_the_answer_under_way(tmp_path: Path) -> None:
     """F56: one turn reads both, the first answer stands, and the message that joined is merged."""
     async with house(tmp_path) as here:
-        here.model.script(slow("First thought."), Reply("Second thought."))
+        here.model.answers(slow("First thought."), Reply("Second thought."))
         here.sim.say(1, "one")
         await here.asked(1)
         joined = here.sim.say(1, "two")
@@ -27,7 +27,7 @@ async def test_in_mode_followup_it_waits_for_its_own_answer(tmp_path: Path) -> N
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
-        here.model.script(slow("First thought."), Reply("Second thought."))
+        here.model.answers(slow("First thought."), Reply("Second thought."))
         here.sim.say(1, "one")
         await here.asked(1)
         here.sim.say(1, "two")
@@ -40,7 +40,7 @@ async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) ->
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
-        here.model.script(slow("First thought."), Reply("Second thought."), slow("Third thought.", 5.0))
+        here.model.answers(slow("First thought."), Reply("Second thought."), slow("Third thought.", 5.0))
         here.sim.say(1, "one")
         await here.asked(1)
         messages = here.sim.world.bot().chats[1].messages
@@ -59,7 +59,7 @@ async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) ->
 async def test_another_person_in_a_chat_of_their_own_is_not_held_up(tmp_path: Path) -> None:
     """Sessions run side by side: a slow answer to one delays nobody else."""
     async with house(tmp_path) as here:
-        here.model.script(slow("Slowly.", 3.0), Reply("Quickly."))
+        here.model.answers(slow("Slowly.", 3.0), Reply("Quickly."))
         here.sim.say(1, "one")
         await here.asked(1)
         here.sim.say(2, "two")
@@ -70,7 +70,7 @@ async def test_another_person_in_a_chat_of_their_own_is_not_held_up(tmp_path: Pa
 async def test_an_interruption_ends_the_answer_and_gets_its_own(tmp_path: Path) -> None:
     """With "! " in any mode, without in mode interrupt: what was written stands, the new answer below it."""
     async with house(tmp_path) as here:
-        here.model.script(slow("word " * 200, 8.0), slow("other " * 200, 8.0), Reply("In short: yes."))
+        here.model.answers(slow("word " * 200, 8.0), slow("other " * 200, 8.0), Reply("In short: yes."))
         here.sim.say(1, "tell me everything")
         await here.told(1, "word")
         here.sim.say(1, "! briefly, please")
@@ -93,7 +93,7 @@ async def test_in_mode_collect_what_came_meanwhile_gets_one_answer(tmp_path: Pat
         await here.told(1, "español")
         here.sim.say(1, "/mode collect")
         await here.told(1, "una sola respuesta")
-        here.model.script(slow("Uno."), Reply("Todo junto."))
+        here.model.answers(slow("Uno."), Reply("Todo junto."))
         here.sim.say(1, "uno")
         await here.asked(1)
         messages = here.sim.world.bot().chats[1].messages
@@ -108,7 +108,7 @@ async def test_in_mode_collect_what_came_meanwhile_gets_one_answer(tmp_path: Pat
 async def test_a_question_beside_the_answer_is_answered_at_once(tmp_path: Path) -> None:
     """`/btw`: the answer under way grows on meanwhile, and the conversation knows nothing of the question."""
     async with house(tmp_path) as here:
-        here.model.script(slow("word " * 100 + "end.", 4.0), Reply("Beside it: Tuesday."), Reply("Next."))
+        here.model.answers(slow("word " * 100 + "end.", 4.0), Reply("Beside it: Tuesday."), Reply("Next."))
         here.sim.say(1, "tell me everything")
         await here.told(1, "word")
         here.sim.say(1, "/btw which day is it?")

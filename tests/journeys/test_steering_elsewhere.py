@@ -9,7 +9,7 @@ import pytest
 
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import SeenMessage
-from tests.fakes.model_server import Fault, Reply
+from gateway.testing.model import Fault, Reply
 from tests.journeys.house import said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, street
 
@@ -62,14 +62,14 @@ class Talker:
 async def answers_are_steered(owner: Talker) -> None:
     """Taken into the answer; waiting, and answered together; ended by "! "; asked beside."""
     model, until = owner.here.here.model, owner.here.here.asked
-    model.script(slow("First thought."), Reply("Second thought."))
+    model.answers(slow("First thought."), Reply("Second thought."))
     owner.say("one")
     await until(1)
     await owner.signed(owner.say("two"))
     await owner.reads("Second thought.")
     owner.use("mode", "collect")
     await owner.reads("collect")
-    model.script(slow("Third."), Reply("All together."))
+    model.answers(slow("Third."), Reply("All together."))
     owner.say("three")
     await until(3)
     waiting = [owner.say(words) for words in ("four", "five")]
@@ -77,7 +77,7 @@ async def answers_are_steered(owner: Talker) -> None:
     await owner.reads("All together.")
     assert ["four", "five"] == said(model.requests[-1].body)[-2:]
     await owner.signed(waiting[0], wanted=False)
-    model.script(slow("word " * 200, 20.0), Reply("Tuesday."), Reply("In short: yes."))
+    model.answers(slow("word " * 200, 20.0), Reply("Tuesday."), Reply("In short: yes."))
     owner.say("tell me everything")
     await owner.reads("word")
     owner.use("btw", "which day is it?")
@@ -92,7 +92,7 @@ async def what_waits_is_changed_and_cleared(owner: Talker) -> None:
     count = len(model.requests)
     owner.here.side.command(owner.chat, "coach", "mode followup")  # as whatever the platform does not declare
     await owner.reads("and gets its own answer")
-    model.script(slow("word " * 20, 2.0), Reply("Scales are patience."))
+    model.answers(slow("word " * 20, 2.0), Reply("Scales are patience."))
     owner.say("go on")
     await here.asked(count + 1)
     planned = owner.say("/plan")
@@ -100,14 +100,14 @@ async def what_waits_is_changed_and_cleared(owner: Talker) -> None:
     owner.here.side.edit(owner.chat, planned, "what are scales?")
     await owner.reads("Scales are patience.")
     assert said(model.requests[-1].body)[-1].endswith("what are scales?")
-    model.script(Fault(hang=True))
+    model.answers(Fault(hang=True))
     owner.say("and again")
     await here.asked(count + 3)
     await owner.signed(owner.say("what about chords?"))
     owner.use("stop")
     assert "what about chords?" in await owner.reads("Cleared 1 waiting message")
     await here.settled()
-    model.script(Reply("Here again."))
+    model.answers(Reply("Here again."))
     owner.use("retry")
     await owner.reads("Here again.")
     assert "and again" == said(model.requests[-1].body)[-1]
@@ -118,7 +118,7 @@ async def goes_back(owner: Talker) -> None:
     model = owner.here.here.model
     owner.use("new")
     await owner.reads("new conversation")
-    model.script(Reply("Noted: cats."), Reply("One."))
+    model.answers(Reply("Noted: cats."), Reply("One."))
     owner.say("I like cats")
     await owner.reads("Noted: cats.")
     owner.use("sessions")

@@ -2,21 +2,21 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Fault, Reply
+from gateway.testing.model import Fault, Reply
 from tests.journeys.house import house, said, slow
 
 
 async def test_stop_ends_the_answer_under_way_and_closes_its_placeholder(tmp_path: Path) -> None:
     """F55: the stream is cut, what was written stands with a note, and the next message is answered."""
     async with house(tmp_path) as here:
-        here.model.script(slow("word " * 200, 8.0))
+        here.model.answers(slow("word " * 200, 8.0))
         here.sim.say(1, "tell me everything")
         await here.told(1, "word")
         here.sim.say(1, "/stop")
         await here.told(1, "Stopped")
         await here.settled()
         assert 0 == sum(text.endswith("…") for text in here.texts(1))
-        here.model.script(Reply("Here again."))
+        here.model.answers(Reply("Here again."))
         here.sim.say(1, "still there?")
         await here.told(1, "Here again.")
 
@@ -26,7 +26,7 @@ async def test_stop_clears_what_waits_and_says_what_it_was(tmp_path: Path) -> No
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
-        here.model.script(Fault(hang=True))
+        here.model.answers(Fault(hang=True))
         here.sim.say(1, "one")
         await here.asked(1)
         here.sim.say(1, "what about scales?")
@@ -44,7 +44,7 @@ async def test_stop_clears_what_waits_and_says_what_it_was(tmp_path: Path) -> No
 async def test_a_new_conversation_forgets_the_old_one_and_ends_its_turn(tmp_path: Path) -> None:
     """F60: `/new` mid-turn; the old turn is ended in its own journal, the next message starts from nothing."""
     async with house(tmp_path) as here:
-        here.model.script(Reply("Noted: blue."), slow("word " * 200, 8.0), Reply("I know of no colour."))
+        here.model.answers(Reply("Noted: blue."), slow("word " * 200, 8.0), Reply("I know of no colour."))
         here.sim.say(1, "my colour is blue")
         await here.told(1, "Noted: blue.")
         here.sim.say(1, "go on")
@@ -65,7 +65,7 @@ async def test_in_a_group_a_member_hears_that_what_runs_is_somebody_elses(tmp_pa
     config = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{group}"]\n'
     async with house(tmp_path, config=config) as here:
         here.sim.add_chat(group, "supergroup")
-        here.model.script(Fault(hang=True))
+        here.model.answers(Fault(hang=True))
         here.sim.say(group, "/coach tell me everything", person=1)
         await here.asked(1)
         here.sim.say(group, "/stop", person=2)

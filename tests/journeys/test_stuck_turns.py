@@ -4,7 +4,8 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from tests.fakes.model_server import Answer, Call, Fault, ModelServer, Reply
+from gateway.testing.model import Answer, Call, Fault, Reply
+from tests.fakes.model_server import ModelServer
 from tests.journeys.house import house
 
 MANY_STEPS = "[agent]\nmax_steps = 60\nraised_output_tokens = 8192\n"

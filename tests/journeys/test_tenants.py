@@ -11,7 +11,8 @@ import structlog
 
 from gateway.config.settings import load
 from gateway.errors import GatewayError, SettingsError
-from tests.fakes.model_server import ModelServer, Reply
+from gateway.testing.model import Reply
+from tests.fakes.model_server import ModelServer
 from tests.journeys.house import CONFIG, House, house, slow
 
 BELL = "4712:BELL-made-up-token-of-another"
@@ -59,8 +60,8 @@ def bells_texts(here: House, chat: int) -> list[str]:
 async def test_one_person_on_two_tenants_bots_is_two_people(tmp_path: Path) -> None:
     """Each model is asked for its own alone, with its own persona; what is said and kept there is not known here."""
     async with two(tmp_path) as (here, bells):
-        here.model.script(Reply("Acme answers."))
-        bells.script(Reply("Bell answers."))
+        here.model.answers(Reply("Acme answers."))
+        bells.answers(Reply("Bell answers."))
         here.sim.say(1, f"my word is {ACME_SECRET}")
         await here.told(1, "Acme answers.")
         here.sim.say(1, f"my word is {BELL_SECRET}", bot=BELL)
@@ -102,8 +103,8 @@ async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
     """Its account, model, people and caps; of two tenants that are capped both caps are shown, each by its name."""
     capped = "[tenants.bell.budgets]\ntenant_tokens = 1_000_000\nuser_tokens = 900_000\n"
     async with two(tmp_path, capped + "[budgets]\ntenant_tokens = 2_000_000\n") as (here, bells):
-        here.model.script(Reply("Ours."))
-        bells.script(Reply("Theirs."))
+        here.model.answers(Reply("Ours."))
+        bells.answers(Reply("Theirs."))
         here.sim.say(1, "hello")
         here.sim.say(2, "hello", bot=BELL)
         await here.told(1, "Ours.")
@@ -125,12 +126,12 @@ async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
 async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
     """Another model for one tenant is asked from its next message on; the installation's stays."""
     async with two(tmp_path) as (here, bells), ModelServer() as third:
-        bells.script(Reply("first"))
+        bells.answers(Reply("first"))
         here.sim.say(1, "one", bot=BELL)
         await here.until(lambda: "first" in bells_texts(here, 1), "the first answer")
         (tmp_path / "gateway.toml").write_text(CONFIG + config_of(third) + "[tenants.cole]\n")
         assert "tenants.cole" in (await here.operator("reload"))["in_force"]
-        third.script(Reply("second"))
+        third.answers(Reply("second"))
         here.sim.say(1, "two", bot=BELL)
         await here.until(lambda: "second" in bells_texts(here, 1), "the second answer")
         assert [] == list(here.model.requests)
@@ -159,8 +160,8 @@ async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_pat
         return str(made["key"])
 
     async with two(tmp_path) as (here, bells):
-        bells.script(Reply("Bell to bound."), Reply("Bell to system."))
-        here.model.script(Reply("Acme to system."))
+        bells.answers(Reply("Bell to bound."), Reply("Bell to system."))
+        here.model.answers(Reply("Acme to system."))
         bound, system = await key_of("chat read", tenant="bell"), await key_of("chat read operate system")
         first = await ask(here, bound, "/v1/chat", said=BELL_SECRET)
         assert "Bell to bound." == first[1].get("answer"), first
@@ -200,7 +201,7 @@ def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> No
 async def test_a_closed_tenant_does_not_silence_an_open_one(tmp_path: Path) -> None:
     """The installation takes everybody, Bell asks for a code: each is asked by its own policy, also in a turn."""
     async with two(tmp_path, bells_access="pairing") as (here, _):
-        here.model.script(Reply("Here I am."))
+        here.model.answers(Reply("Here I am."))
         here.sim.say(1, "hello")
         await here.told(1, "Here I am.")
 
@@ -208,7 +209,7 @@ async def test_a_closed_tenant_does_not_silence_an_open_one(tmp_path: Path) -> N
 async def test_a_reload_of_one_tenant_does_not_silence_another(tmp_path: Path) -> None:
     """A third comes into the running gateway, whose policy asks for codes."""
     async with two(tmp_path, access="pairing") as (here, bells):
-        bells.script(Reply("Bell answers."), Reply("Still."))
+        bells.answers(Reply("Bell answers."), Reply("Still."))
         here.sim.say(1, "hello", bot=BELL)
         await here.until(lambda: "Bell answers." in bells_texts(here, 1), "Bell's answer")
         file = tmp_path / "gateway.toml"
@@ -248,7 +249,7 @@ async def test_the_founding_link_is_of_the_pages_tenant(tmp_path: Path) -> None:
 async def test_a_tenant_that_is_taken_out_is_let_go_and_comes_back(tmp_path: Path) -> None:
     """Its key opens nothing, nothing of it is answered by the installation's agent, and what ran comes to its end."""
     async with two(tmp_path) as (here, bells):
-        bells.script(slow("Bell's last word.", 0.5), Reply("Bell is back."))
+        bells.answers(slow("Bell's last word.", 0.5), Reply("Bell is back."))
         made = await here.operator("keys.create", {"name": "k", "scopes": "chat read", "who": "", "tenant": "bell"})
         here.sim.say(1, "hello", bot=BELL)
         await here.until(lambda: len(bells.requests) == 1, "Bell's model to be asked")

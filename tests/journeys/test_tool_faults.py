@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from agent.tools.base import Effect, ToolContext, ToolError, tool, tools_of
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.journeys.house import House, house
 
 
@@ -69,7 +69,7 @@ def results(here: House) -> list[dict[str, Any]]:
 async def try_out(here: House, said: str, *calls: Call) -> list[dict[str, Any]]:
     """One turn with these calls; the person has exactly one more message, and what the model read."""
     before = len(here.texts(1))
-    here.model.script(Reply(calls=calls), Reply(f"That was {said}."))
+    here.model.answers(Reply(calls=calls), Reply(f"That was {said}."))
     here.sim.say(1, said)
     await here.told(1, f"That was {said}.")
     await here.settled()

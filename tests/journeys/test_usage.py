@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Reply
+from gateway.testing.model import Reply
 from tests.journeys.house import house
 
 PRICES = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
@@ -11,7 +11,7 @@ PRICES = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
 async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: Path) -> None:
     """In their language, theirs alone; the operator sees the same in millionths of a dollar."""
     async with house(tmp_path, config=PRICES) as here:
-        here.model.script(Reply("Hello Ana.", usage=(12_345, 678)))
+        here.model.answers(Reply("Hello Ana.", usage=(12_345, 678)))
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")
         await here.settled()

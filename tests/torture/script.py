@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.transcript import SKIPPED
-from tests.fakes.model_server import Call, Reply
+from gateway.testing.model import Call, Reply
 from tests.fakes.strict_transcripts import flaws_in_request
 
 TOKEN = re.compile(r"\bm(\d+)([pilsux]*)\b")

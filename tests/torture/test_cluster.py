@@ -9,7 +9,7 @@ import pytest
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.shared.person_side import SeenMessage
 from gateway.store.journal import shard_of
-from tests.fakes.model_replies import Fault
+from gateway.testing.model import Fault
 from tests.fakes.postgres import PostgresServer
 from tests.journeys.house import said as words_said
 from tests.journeys.test_linking import CODE
@@ -191,7 +191,7 @@ async def test_a_conversation_is_gone_on_with_where_another_machine_owns_the_cha
         assert ["m2", "m4"] == await chats.hears(there)
         await chats.tells(here, f"/sessions {chats.id_of(there)}", "We go on here with “Blue” from Discord")
         assert ["m2", "m4", "m5"] == await chats.hears(there)
-        world.server.script(Fault(hang=True))
+        world.server.answers(Fault(hang=True))
         hung = world.say(here)
         await world.until(
             lambda: any("m6 please" in words_said(one.body) for one in world.server.requests), 30.0, "the sixth request"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from channels.simulators.telegram.server import TelegramSimulator
-from tests.fakes.model_server import ModelServer, Reply
+from gateway.testing.model import Reply
+from tests.fakes.model_server import ModelServer
 from tests.journeys.house import CONFIG, TOKEN, slow
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +91,7 @@ async def test_people_are_answered_whatever_the_clock_is_set_to(tmp_path: Path, 
     async with TelegramSimulator() as sim, ModelServer() as model:
         sim.add_bot(TOKEN)
         machine = Machine(sim, model, tmp_path)
-        model.script(slow("The long answer.", 3.0), Reply("The second answer."), slow("never done " * 20, 60.0))
+        model.answers(slow("The long answer.", 3.0), Reply("The second answer."), slow("never done " * 20, 60.0))
         machine.set_clock("+0")
         async with machine.running() as process:
             sim.say(1, "A long question")
@@ -104,7 +105,7 @@ async def test_people_are_answered_whatever_the_clock_is_set_to(tmp_path: Path, 
             process.send_signal(signal.SIGTERM)
             await machine.until(lambda: "gateway_stopping" in machine.log.read_text())
             machine.set_clock("+0")
-        model.script(Reply("Taken up."), Reply("And on."))
+        model.answers(Reply("Taken up."), Reply("And on."))
         machine.set_clock(next_life)
         async with machine.running():
             sim.say(1, "Still there?")

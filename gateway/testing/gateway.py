@@ -1,0 +1,210 @@
+"""The real gateway in a test's own process, between simulated platforms and a scripted model.
+
+    from gateway.testing.gateway import TestGateway
+    from gateway.testing.model import Call, Reply
+
+    async with TestGateway() as gateway:
+        gateway.model.answers(Reply(calls=(Call("log_practice", '{"minutes": 45}'),)), "45 minutes, well done.")
+        ada = gateway.person("telegram")
+        await ada.say("I practised for 45 minutes.")
+        answer = await ada.answer()
+        assert "45 minutes, well done." == answer.text
+
+An agent or a channel of your own is found by its entry point: write the
+table `[agent]` with `product = "pantry"` into the `config` of `TestGateway`.
+"""
+
+import asyncio
+import tempfile
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+from agent.tools.base import Tool
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide, SeenMessage
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
+from gateway.app import Gateway
+from gateway.config.settings import Settings, load
+from gateway.ops.control_client import call
+from gateway.store import inbox, outbox
+from gateway.store.engine import Store
+from gateway.testing.model import FakeModel
+
+WAIT_S = 30.0
+
+PLATFORMS: Mapping[str, Callable[[], PersonSide]] = {
+    "telegram": TelegramPersonSide,
+    "discord": DiscordPersonSide,
+    "slack": SlackPersonSide,
+}
+
+
+class TestGateway:
+    """A gateway with an embedded database that runs while its context is open; everyone may talk to it."""
+
+    __test__: ClassVar[bool] = False  # pytest collects classes by this name
+
+    def __init__(
+        self,
+        config: str = "",
+        platforms: Sequence[str | PersonSide] = ("telegram",),
+        *,
+        directory: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+        tools: Sequence[Tool] = (),
+        model: FakeModel | None = None,
+        show: Callable[[str], None] | None = None,
+    ) -> None:
+        """Create it.
+
+        Args:
+            config: TOML as in `config/gateway.toml`; a reload reads `gateway.toml` in the directory again.
+            platforms: names of platforms, or simulators that do not listen yet.
+            directory: configuration and data are there, and stay; None is a temporary one.
+            environ: environment variables, which win over the configuration.
+            tools: tools beside the agent's own.
+            model: a model that is open already; None is a new one.
+            show: prints on the operator's terminal.
+        """
+        sides = [each if isinstance(each, PersonSide) else PLATFORMS[each]() for each in platforms]
+        self.platforms = {side.name: side for side in sides}
+        self.model = model or FakeModel()
+        self._owns_model = model is None
+        self._config, self._environ = config, dict(environ or {})
+        self._directory, self._tools, self._show = directory, tools, show
+        self._closing = AsyncExitStack()
+        self._people = 0
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            directory = self._directory or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tenk-test-")))
+            ours = {"TENK_HOME": str(directory / "home"), "TENK_HTTP": "127.0.0.1:0", "TENK_ACCESS": "open"}
+            for side in self.platforms.values():
+                await stack.enter_async_context(side)
+                ours |= side.environment()
+            if self._owns_model:
+                await stack.enter_async_context(self.model)
+            ours |= {"OPENAI_BASE_URL": self.model.base_url, "OPENAI_API_KEY": "sk-test"}
+            if "name" not in tomllib.loads(self._config).get("model", {}):
+                ours["TENK_MODEL"] = "openai:test"
+            file = directory / "gateway.toml"
+            file.write_text(self._config)
+
+            def read() -> Settings:
+                return load(file, ours | self._environ)
+
+            self.home = read().home
+            self.home.mkdir(mode=0o700, exist_ok=True)
+            self.store = await Store.open(read().database_url)
+            stack.push_async_callback(self.store.aclose)
+            self._gateway = Gateway(read(), self.store, self._tools, self._show, read_again=read)
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            running = tasks.create_task(self._gateway.run())
+            stack.callback(running.cancel)
+            await self.until(lambda: running.done() or self._is_up(), "the gateway")
+            self._closing = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._closing.__aexit__(kind, error, trace)
+
+    def _is_up(self) -> bool:
+        connected = all(side.is_connected() for side in self.platforms.values())
+        http = self._gateway.http
+        return connected and http is not None and http.started.is_set() and (self.home / "control.sock").exists()
+
+    @property
+    def url(self) -> str:
+        """Return where the gateway's HTTP server listens."""
+        assert self._gateway.http is not None, "it is up"
+        return self._gateway.http.url.rstrip("/")
+
+    def person(self, platform: str = "telegram", number: int | None = None) -> "Person":
+        """Return a person in a direct chat with the bot: a new one, or the one with this number."""
+        self._people += 1
+        return Person(self, self.platforms[platform], self._people if number is None else number)
+
+    async def operator(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+        """Do over the control socket what an operator does with `tenk`; return the answer."""
+        return await call(self.home / "control.sock", name, dict(arguments or {}), WAIT_S)
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for a condition.
+
+        Raises:
+            AssertionError: it did not come within half a minute.
+        """
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while not condition():
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(f"{what} did not come") from None
+
+    async def settled(self) -> None:
+        """Wait until every message has its outcome and every answer is sent."""
+        async with asyncio.timeout(WAIT_S):
+            while await self.has_work():
+                await asyncio.sleep(0.01)
+
+    async def has_work(self) -> bool:
+        """Return True if a message has no outcome yet or an answer is not sent."""
+        unread = any(side.count_unacknowledged() for side in self.platforms.values())
+        return unread or bool(await self.store.read(inbox.open_count) or await self.store.read(outbox.open_count))
+
+
+class Person:
+    """A person in a direct chat with the bot."""
+
+    def __init__(self, gateway: TestGateway, side: PersonSide, number: int) -> None:
+        """Create a person of a platform; `side` has the rest of what people do there."""
+        self.side, self.chat, self.number = side, side.direct(number), number
+        self._gateway = gateway
+        self._read: set[str] = set()
+
+    async def say(self, text: str) -> str:
+        """Write to the bot; return the message's id."""
+        return self.side.say(self.chat, text)
+
+    async def press(self, label: str) -> None:
+        """Press the newest button with this label."""
+        await self._gateway.until(lambda: bool(self._buttons(label)), f"the button {label!r}")
+        message_id, value = self._buttons(label)[-1]
+        self.side.press(self.chat, message_id, value)
+
+    def _buttons(self, label: str) -> list[tuple[str, str]]:
+        return [(m.message_id, value) for m in self.messages() for name, value in m.buttons if name == label]
+
+    def messages(self) -> list[SeenMessage]:
+        """Return what the bot has said to them, as it reads now."""
+        return self.side.answers(self.chat)
+
+    async def answer(self, words: str = "") -> SeenMessage:
+        """Return the bot's next message with these words, once it is complete, or asks something with buttons.
+
+        Raises:
+            AssertionError: there was none within half a minute; says what there is instead.
+        """
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while (complete := await self._find_complete(words)) is None:
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            seen = [message.text for message in self.messages()]
+            raise AssertionError(f"no answer with {words!r}; seen: {seen}") from None
+        self._read.add(complete.message_id)
+        return complete
+
+    async def _find_complete(self, words: str) -> SeenMessage | None:
+        is_settled = not await self._gateway.has_work()
+        for message in self.messages():
+            if words in message.text and message.message_id not in self._read and (is_settled or message.buttons):
+                return message
+        return None
