@@ -66,7 +66,7 @@ class TestGateway:
             config: TOML as in `config/gateway.toml`; a reload reads `gateway.toml` in the directory again.
             platforms: names of platforms, or simulators that do not listen yet.
             directory: configuration and data are there, and stay; None is a temporary one.
-            environ: environment variables, which win over the configuration.
+            environ: environment variables, which win over the configuration; a reload reads them again.
             tools: tools beside the agent's own.
             model: a model that is open already; None is a new one.
             show: prints on the operator's terminal.
@@ -75,7 +75,7 @@ class TestGateway:
         self.platforms = {side.name: side for side in sides}
         self.model = model or FakeModel()
         self._owns_model = model is None
-        self._config, self._environ = config, dict(environ or {})
+        self._config, self._environ = config, {} if environ is None else environ
         self._directory, self._tools, self._show = directory, tools, show
         self._closing = AsyncExitStack()
         self._people = 0
@@ -96,7 +96,7 @@ class TestGateway:
             file.write_text(self._config)
 
             def read() -> Settings:
-                return load(file, ours | self._environ)
+                return load(file, {**ours, **self._environ})
 
             self.home = read().home
             self.home.mkdir(mode=0o700, exist_ok=True)

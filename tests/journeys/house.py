@@ -1,6 +1,7 @@
 """The real gateway in this process, with the simulated Telegram on one side and a model server on the other."""
 
 import asyncio
+from collections import ChainMap
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -108,7 +109,7 @@ async def house(
     access: str = "open",
     model: str | None = "openai:journey",
     config: str = "",
-    environ: Mapping[str, str] | None = None,
+    environ: dict[str, str] | None = None,
     show: Callable[[str], None] | None = None,
     tools: Sequence[Tool] = (),
     bots: Sequence[str] = (),
@@ -130,7 +131,7 @@ async def house(
     async with (
         ModelServer() as server,
         TestGateway(
-            CONFIG + config, (telegram,), directory=directory, environ=ours | dict(environ or {}), tools=tools,
+            CONFIG + config, (telegram,), directory=directory, environ=ChainMap({} if environ is None else environ, ours), tools=tools,
             model=server, show=show,
         ) as gateway,
     ):  # fmt: skip
