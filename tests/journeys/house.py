@@ -128,14 +128,13 @@ async def house(
         telegram.simulator.add_bot(token, username=f"bot{token.partition(':')[0]}")
     if not (database := directory / "home" / "tenk.db").exists() and "DATABASE_URL" not in (environ or {}):
         await copy_fresh(database)  # a second house in a directory is the next start of the first
-    async with (
-        ModelServer() as server,
-        TestGateway(
-            CONFIG + config, (telegram,), directory=directory, environ=ChainMap({} if environ is None else environ, ours), tools=tools,
-            model=server, show=show,
-        ) as gateway,
-    ):  # fmt: skip
-        yield House(telegram, server, gateway.store, gateway.home)
+    given = ChainMap({} if environ is None else environ, ours)
+    async with ModelServer() as server:
+        made = TestGateway(
+            CONFIG + config, (telegram,), directory=directory, environ=given, tools=tools, model=server, show=show
+        )
+        async with made:
+            yield House(telegram, server, made.store, made.home)
 
 
 def slow(text: str, seconds: float = 1.0) -> Reply:
