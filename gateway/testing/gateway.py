@@ -127,7 +127,7 @@ class TestGateway:
         return self._gateway.http.url.rstrip("/")
 
     def person(self, platform: str = "telegram", number: int | None = None) -> "Person":
-        """Return a person in a direct chat with the bot: a new one, or the one with this number."""
+        """Return a person in a direct chat with the bot: a new one, or the person with this number."""
         self._people += 1
         return Person(self, self.platforms[platform], self._people if number is None else number)
 
@@ -148,7 +148,7 @@ class TestGateway:
         except TimeoutError:
             raise AssertionError(f"{what} did not come") from None
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait until every message has its outcome and every answer is sent."""
         async with asyncio.timeout(WAIT_S):
             while await self.has_work():

@@ -161,7 +161,7 @@ class FakeModel:
     def _refuses(self, request: web.Request) -> bool:
         return request.headers.get("Authorization", "").removeprefix("Bearer ") in self.refused_keys
 
-    def received(self, path: str, body: dict[str, Any]) -> None:
+    def look_at(self, path: str, body: dict[str, Any]) -> None:
         """Look at a request before it is answered."""
 
     def whole(self, _path: str, reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ class FakeModel:
             self.requests.append(
                 Received(body, dict(request.headers), request.path, request.query_string, _client_of(request.transport))
             )
-        self.received(request.path, body)
+        self.look_at(request.path, body)
         if self._refuses(request):
             return await self._fault(request, Fault(status=401, body={"error": {"message": "invalid key"}}))
         answer = self._script.popleft() if self._script else self.brain(body)
@@ -201,7 +201,7 @@ class FakeModel:
         if fault.hang:
             await self._released.wait()
         if fault.hang or fault.reset:
-            _cut(request)
+            _abort(request)
         content = fault.body if isinstance(fault.body, bytes) else orjson.dumps(dict(fault.body))
         headers = {"Content-Type": fault.content_type, **fault.headers}
         return web.Response(status=fault.status, body=content, headers=headers)
@@ -220,7 +220,7 @@ class FakeModel:
         for sent, chunk in enumerate(self.chunks(request.path, reply, body)):
             if sent == reply.cut_after_chunks:
                 await response.write(b'data: {"choices": [{"delta": {"content": "caf\xc3')
-                _cut(request)
+                _abort(request)
                 return
             if sent == reply.stall_after_chunks:
                 await self._stall(response, reply.ping_s)
@@ -243,14 +243,14 @@ class FakeModel:
     def connections(self) -> int:
         """Return how many clients hold a connection."""
         server = None if self._runner is None else self._runner.server
-        return 0 if server is None else sum(one.transport is not None for one in server.connections)
+        return 0 if server is None else sum(handler.transport is not None for handler in server.connections)
 
 
 def _client_of(transport: asyncio.BaseTransport | None) -> tuple[str, int]:
     return ("", 0) if transport is None else transport.get_extra_info("peername")[:2]
 
 
-def _cut(request: web.Request) -> None:
+def _abort(request: web.Request) -> None:
     if request.transport is not None:
         request.transport.abort()
 

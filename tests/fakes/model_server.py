@@ -28,7 +28,7 @@ class ModelServer(FakeModel):
         super().add_routes(app)
         app.router.add_post(MESSAGES, self.answer)
 
-    def received(self, path: str, body: dict[str, Any]) -> None:
+    def look_at(self, path: str, body: dict[str, Any]) -> None:
         if self.looks:
             self.flaws += flaws_in_request(body, openai=path != MESSAGES)
 

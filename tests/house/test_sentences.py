@@ -13,8 +13,8 @@ ROOMS = (
 )  # fmt: skip
 """Where something that a person in a chat or on the page reads is made."""
 
-APART = ("agent/coach/", "channels/simulators/")
-"""The coach's tools and prompts speak to the model throughout, simulators to whoever tests."""
+APART = ("agent/coach/", "channels/simulators/", "gateway/testing/")
+"""The coach's tools and prompts speak to the model throughout, the others to authors of tests."""
 
 FOR_THE_MODEL = {
     "gateway/sessions/aside.py",
@@ -102,7 +102,7 @@ def test_what_carries_words_to_people_carries_none_of_the_code() -> None:
     """A reply, a button, a command's description: a key, or what was looked up."""
     wrong = []
     for path in python_files(*PACKAGES):
-        if "simulators" in path.parts or "demo" in path.parts:
+        if {"simulators", "demo", "testing"} & set(path.parts):
             continue
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call) and (place := SAID.get(name_of(node))) is not None and node.args[place:]:
