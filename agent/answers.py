@@ -41,7 +41,9 @@ _BY_RULES = {FailureKind.AUTH: "answer.by_rules_auth", FailureKind.QUOTA: "answe
 
 
 def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None, *, refused: bool = False) -> str:
-    """What the harness says of a turn that ends for this reason with this much said; "" only behind an answer."""
+    """Return what the harness says of a turn that ends for this reason with this much said; "" only behind an
+    answer.
+    """
     if not said.strip():
         return texts.text(locale, f"answer.alone_{reason.value}")
     if refused and reason is EndReason.COMPLETED:
@@ -50,7 +52,9 @@ def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None,
 
 
 def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: RequestContext | None) -> str:
-    """What is said first by rules that answer in the place of a model that failed, or that a used-up cap keeps away."""
+    """Return what is said first by rules that answer in the place of a model that failed, or that a used-up cap
+    keeps away.
+    """
     locale = None if context is None else context.locale
     if isinstance(why, FailureKind):
         return texts.text(locale, _BY_RULES.get(why, "answer.by_rules_down"))
@@ -60,7 +64,7 @@ def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: Requ
 
 
 def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
-    """What the person reads of a model that failed."""
+    """Return what the person reads of a model that failed."""
     if (key := _FAILURES.get(failure.kind)) is not None:
         return texts.text(locale, key)
     if (busy_s := busy_for_s(failure)) is not None:
@@ -69,7 +73,7 @@ def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) ->
 
 
 def over_budget_text(texts: Catalogue, over: OverBudget, now: datetime, principal: Principal) -> str:
-    """What the person reads where a cap is reached: whose it is, and when on their clock it starts anew."""
+    """Return what the person reads where a cap is reached: whose it is, and when on their clock it starts anew."""
     if over.resets_at is None:
         return texts.text(principal.locale, "answer.over_budget_turn")
     key = "answer.over_budget_user" if over.scope == "user" else "answer.over_budget_shared"
@@ -88,17 +92,17 @@ def busy_for_s(failure: ModelFailure) -> float | None:
 
 
 def with_note(said: str, note: str) -> str:
-    """The whole that the person reads."""
+    """Return the whole that the person reads."""
     return "\n\n".join(part for part in (said.rstrip() if note else said, note) if part.strip())
 
 
 def expired_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
-    """What the person is told of calls that they did not confirm in time."""
+    """Return what the person is told of calls that they did not confirm in time."""
     return texts.text(locale, "answer.calls_expired", tools=", ".join(tools))
 
 
 def pictures_text(texts: Catalogue, said: Sequence[Item], before: Sequence[Item], locale: str | None) -> str:
-    """What the person is told of pictures that the model did not see; that it sees none once a conversation.
+    """Return what the person is told of pictures that the model did not see; that it sees none once a conversation.
 
     Of a picture without a word beside it a model that sees none speaks itself.
     """
@@ -117,7 +121,7 @@ def _user_items(items: Sequence[Item]) -> list[UserItem]:
 
 
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
-    """What the person is told of calls that may have happened."""
+    """Return what the person is told of calls that may have happened."""
     return texts.text(locale, "answer.calls_unknown", tools=", ".join(tools))
 
 
@@ -132,7 +136,7 @@ MAX_CHARS = 3000
 def found_text(
     texts: Catalogue, events: Iterable[JournalEvent], tell: TellResult | None, locale: str | None, today: date
 ) -> str:
-    """What the calls since the turn's last answer came to, oldest first; "" where there is nothing to tell."""
+    """Return what the calls since the turn's last answer came to, oldest first; "" where there is nothing to tell."""
     told: dict[str, None] = {}  # in order, each once
     for returned in _unsaid(events)[-MAX_RESULTS:]:
         data = (read_object(returned.content) or {}).get("data")
@@ -149,7 +153,9 @@ def found_text(
 
 
 def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
-    """The results that no answer of the turn has followed; of those that failed the agent's own words may tell why."""
+    """Return the results that no answer of the turn has followed; of those that failed the agent's own words may
+    tell why.
+    """
     found: list[ToolReturned] = []
     for event in events:
         match event:

@@ -57,7 +57,7 @@ async def run_bounded(
     limit_s: float | Callable[[], float],
     stop: asyncio.Future[EndReason] | None = None,
 ) -> T:
-    """The work's result, unless it takes longer than `limit_s` or `stop` is there first; that is left as it is.
+    """Return the work's result, unless it takes longer than `limit_s` or `stop` is there first; that is left as it is.
 
     A limit that is a function says how much is left; it is asked again when that has passed.
 

@@ -35,7 +35,7 @@ class Hold(Protocol):
 
     @property
     def granted(self) -> Spending:
-        """How much it is; the call is to be made so that it takes no more."""
+        """Return how much it is; the call is to be made so that it takes no more."""
         ...
 
     def settle(self, spent: Spending) -> None:
@@ -56,7 +56,7 @@ class Budget(Protocol):
 
 
 def most_of(prices: TokenPrices | None, input_tokens: int, output_tokens: int) -> Spending:
-    """The most that a call comes to: all of its output, and all of its input at the dearest price for input."""
+    """Return the most that a call comes to: all of its output, and all of its input at the dearest price for input."""
     ways = Usage(input_tokens, output_tokens), Usage(input_tokens, output_tokens, cache_write_tokens=input_tokens)
     costs = [0 if prices is None else prices.cost_microusd(used) or 0 for used in ways]
     return Spending(input_tokens + output_tokens, max(costs))
@@ -73,7 +73,7 @@ def output_within(granted: Spending, prices: TokenPrices | None, input_tokens: i
 
 
 def spent_of(prices: TokenPrices | None, used: Usage, estimated: Usage) -> Spending:
-    """What a call came to as its provider counted it; where it did not, as we estimate."""
+    """Return what a call came to as its provider counted it; where it did not, as we estimate."""
     counted = estimated if used.input_tokens is None or used.output_tokens is None else used
     cost = used.cost_microusd
     if cost is None:

@@ -10,12 +10,12 @@ from agent.ports import Principal, RequestContext
 
 
 def utc_now() -> datetime:
-    """The machine's clock, aware."""
+    """Return the machine's clock, aware."""
     return datetime.now(UTC)
 
 
 def zone_of(name: str) -> tzinfo:
-    """The zone of this IANA name; UTC when there is no such zone."""
+    """Return the zone of this IANA name; UTC when there is no such zone."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # no such zone, a path trick, a folder's name
@@ -23,25 +23,25 @@ def zone_of(name: str) -> tzinfo:
 
 
 def is_zone(name: str) -> bool:
-    """Whether this is an IANA name that has data here."""
+    """Return whether this is an IANA name that has data here."""
     return name == "UTC" or zone_of(name) is not UTC
 
 
 def local_date(now: datetime, timezone: str) -> date:
-    """The date on the person's wall at this instant."""
+    """Return the date on the person's wall at this instant."""
     return now.astimezone(zone_of(timezone)).date()
 
 
 def context_of(principal: Principal, now: datetime, data: object = None) -> RequestContext:
-    """What a model in this process is told of a request for this person."""
+    """Return what a model in this process is told of a request for this person."""
     return RequestContext(principal.locale, now.astimezone(zone_of(principal.timezone)), data)
 
 
 def today_of(principal: Principal, now: datetime) -> date:
-    """The person's today."""
+    """Return the person's today."""
     return local_date(now, principal.timezone)
 
 
 def week_of(day: date, week_start: int) -> date:
-    """The first day of the week that holds `day`; `week_start` 0 is Monday, 6 Sunday."""
+    """Return the first day of the week that holds `day`; `week_start` 0 is Monday, 6 Sunday."""
     return day - timedelta(days=(day.weekday() - week_start) % 7)

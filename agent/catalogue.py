@@ -29,7 +29,7 @@ class Catalogue:
         self._words: dict[tuple[str, str], str] = {}  # by language and key, of those without fields
 
     def over(self, below: "Catalogue") -> "Catalogue":
-        """These texts in place of those of `below` that have their keys, and all the others of `below`."""
+        """Return these texts in place of those of `below` that have their keys, and all the others of `below`."""
         return Catalogue(self._folder, self._domain, below, of=self)
 
     def load(self) -> None:
@@ -38,7 +38,8 @@ class Catalogue:
             self.messages(language)
 
     def text(self, locale: str | None, key: str, /, **values: object) -> str:
-        """The words of a key for this BCP 47 locale, their fields filled in: in English where its language has none.
+        """Return the words of a key for this BCP 47 locale, their fields filled in: in English where its language
+        has none.
 
         Where nobody has the key, it is the words: whoever has few of them may do without a file.
         """
@@ -68,11 +69,11 @@ class Catalogue:
         return key
 
     def holds(self, language: str) -> bool:
-        """Whether a language was read, or is known not to be there."""
+        """Return whether a language was read, or is known not to be there."""
         return language in self._by_language
 
     def messages(self, language: str) -> gettext.NullTranslations:
-        """What gettext has of a language, with those below behind; none where nothing can be read."""
+        """Return what gettext has of a language, with those below behind; none where nothing can be read."""
         known = self._by_language.get(language)
         if known is not None:
             return known
@@ -85,7 +86,7 @@ class Catalogue:
         return found
 
     def read(self, language: str) -> tuple[gettext.NullTranslations, bool]:
-        """A copy of what gettext has of a language, the words shared; and whether it is as it will be."""
+        """Return a copy of what gettext has of a language, the words shared; and whether it is as it will be."""
         return copy(self.messages(language)), self.holds(language)
 
     def _read(self, language: str) -> tuple[gettext.NullTranslations, bool]:

@@ -154,12 +154,12 @@ class LinkConfig(BaseModel):
 
     @property
     def has_other_keys(self) -> bool:
-        """Whether somebody else than `api_key` may have one."""
+        """Return whether somebody else than `api_key` may have one."""
         return bool(self.provider or self.keyring or self.key_file)
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is one's own."""
+        """Return whether the server is one's own."""
         return self.local if self.local is not None else _is_near(self.base_url)
 
     def begins_within_s(self, *, streams: bool) -> float:
@@ -190,7 +190,9 @@ class ModelConfig(LinkConfig):
 
 @lru_cache(64)  # every call of a model asks for its own
 def _is_near(base_url: str | None) -> bool:
-    """Whether a URL names this machine or one of its own network: an address that is not public, or a bare name."""
+    """Return whether a URL names this machine or one of its own network: an address that is not public, or a bare
+    name.
+    """
     try:
         host = urlsplit(base_url or "").hostname or ""
     except ValueError:

@@ -36,14 +36,14 @@ class EncodedPieces:
         return pieces
 
     def lacks(self, wire: str, things: Sequence[Item]) -> list[Item]:
-        """Those of these things of which the last request had no piece."""
+        """Return those of these things of which the last request had no piece."""
         old = self._last[0] if wire == self._wire else ()
         held = set(map(_key, old))
         return [thing for thing in things if _key(thing) not in held]
 
 
 def _count_same(old: Sequence[Item], things: Sequence[Item]) -> int:
-    """How many of them begin as the old ones did."""
+    """Return how many of them begin as the old ones did."""
     for index in compress(count(), map(is_not, old, things)):
         if _key(old[index]) != _key(things[index]):
             return index
@@ -51,7 +51,9 @@ def _count_same(old: Sequence[Item], things: Sequence[Item]) -> int:
 
 
 def _key(thing: Item) -> Hashable:
-    """What is equal has the same piece. Of thoughts that is the same object only: in JSON `1` and `1.0` are two."""
+    """Return what is equal has the same piece. Of thoughts that is the same object only: in JSON `1` and `1.0`
+    are two.
+    """
     if type(thing) is AssistantItem and thing.thinking:
         return thing.text, thing.tool_calls, id(thing.thinking)
     return thing

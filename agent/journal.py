@@ -132,7 +132,9 @@ class Journal:
         return last if isinstance(last, ModelResponded) and not last.tool_calls else None
 
     def as_discarded(self, model: str, used: Usage, *, estimated: bool, behind: int = 0) -> ResponseDiscarded:
-        """What is to be journaled of a response that is thrown away, `behind` so many that are not journaled yet."""
+        """Return what is to be journaled of a response that is thrown away, `behind` so many that are not
+        journaled yet.
+        """
         before = sum(isinstance(event, ResponseDiscarded) for event in self.events)
         return ResponseDiscarded(
             self.steps,
@@ -147,12 +149,14 @@ class Journal:
         )
 
     def nudges(self, why: NudgeReason) -> int:
-        """How often the model was told something for this reason."""
+        """Return how often the model was told something for this reason."""
         return sum(isinstance(event, Nudged) and event.why is why for event in self.events)
 
 
 def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
-    """What the answer of these events of one turn suggests to say to it; nothing where it did not come to its end."""
+    """Return what the answer of these events of one turn suggests to say to it; nothing where it did not come to
+    its end.
+    """
     if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
         return ()
     return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())
@@ -209,7 +213,7 @@ def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
 
 
 def models_and_tools(events: Iterable[JournalEvent]) -> dict[str, str]:
-    """Who answered and what was called, each once, in the order of the first time."""
+    """Return who answered and what was called, each once, in the order of the first time."""
     happened = [*events]
     models = dict.fromkeys(event.model for event in happened if isinstance(event, ModelResponded) and event.model)
     tools = dict.fromkeys(event.name for event in happened if isinstance(event, ToolReturned))

@@ -14,11 +14,11 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
 
 @lru_cache(256)
 def language_of(locale: str | None) -> str:
-    """The language for this BCP 47 locale; English where we do not speak theirs."""
+    """Return the language for this BCP 47 locale; English where we do not speak theirs."""
     spoken = (locale or "").lower().replace("_", "-").split("-")[0]
     return spoken if spoken in NAMES else DEFAULT
 
 
 def escape(text: str) -> str:
-    """A person's own words as literal Markdown."""
+    """Return a person's own words as literal Markdown."""
     return _MARKDOWN.sub(r"\\\1", text)

@@ -112,7 +112,7 @@ class ModelCaller:
         return with_own_ids(kept, self._scope.journal.steps, used, self._scope.turn.id, took_s)
 
     def _next_request(self, *, with_tools: bool) -> ModelRequest:
-        """What is asked, with nothing left of the response before it."""
+        """Return what is asked, with nothing left of the response before it."""
         self._streamed.clear()
         self._separator = answer_separator(self._scope.journal.events)
         self._executor.expect(self._scope.journal.steps if with_tools else None)
@@ -133,7 +133,7 @@ class ModelCaller:
         )
 
     def streamed_text(self) -> str:
-        """What streamed of a response that was cut short, as it follows what was answered before."""
+        """Return what streamed of a response that was cut short, as it follows what was answered before."""
         text = "".join(self._streamed)
         return self._separator + text if text.strip() else ""
 
@@ -172,11 +172,11 @@ class ModelCaller:
 
     @property
     def asked(self) -> str:
-        """Who was asked last: of a chain, the link; "" before the first."""
+        """Return who was asked last: of a chain, the link; "" before the first."""
         return self._recoveries.asked
 
     async def _mend(self, failure: ModelFailure) -> bool:
-        """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""
+        """Return whether something was changed that makes it worth asking again; each remedy serves once a turn."""
         mended = await self._apply_remedy(failure)
         await self._recoveries.write(abandoned=True)
         if mended:
@@ -234,7 +234,7 @@ class ModelCaller:
         self._scope.ports.watchers.progress(event)
 
     def _specs(self) -> tuple[ToolSpec, ...]:
-        """The tools that are always told of, and those that this conversation has looked for."""
+        """Return the tools that are always told of, and those that this conversation has looked for."""
         box = self._executor.tools
         return box.specs_with(box.names_loaded((*self._window.history, *self._scope.journal.items)))
 
@@ -282,7 +282,7 @@ class Recoveries:
 
     @property
     def asked(self) -> str:
-        """Who was asked last: of a chain, the link."""
+        """Return who was asked last: of a chain, the link."""
         return self._tries.asked
 
     def begin(self, request: ModelRequest) -> None:

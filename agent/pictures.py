@@ -68,13 +68,13 @@ class Picture:
         return min(MOST_TOKENS, max(LEAST_TOKENS, pixels // PIXELS_PER_TOKEN)) if pixels else MOST_TOKENS
 
     def describe(self) -> str:
-        """The line in place of a picture that is not shown."""
+        """Return the line in place of a picture that is not shown."""
         facts = ", ".join(part for part in ("a picture", _size(self.size_bytes), self.mime) if part)
         return f"[{facts}: {_WORDS[self.unseen]}]" if self.unseen else f"[{facts}]"
 
 
 def without_pictures(items: Iterable[Item], why: Unseen) -> list[Item]:
-    """These items of a transcript with words in the place of their pictures."""
+    """Return these items of a transcript with words in the place of their pictures."""
     return [_without(item, why) if visible(getattr(item, "pictures", ())) else item for item in items]
 
 
@@ -84,18 +84,18 @@ def _without(item: Any, why: Unseen) -> Any:
 
 
 def visible(pictures: Iterable[Picture]) -> list[Picture]:
-    """Those that the model sees."""
+    """Return those that the model sees."""
     return [picture for picture in pictures if picture.unseen is None]
 
 
 def describe(pictures: Sequence[Picture]) -> str:
-    """What stands in the text beside them: a line for each that is not shown, a word on those that are."""
+    """Return what stands in the text beside them: a line for each that is not shown, a word on those that are."""
     lines = [picture.describe() for picture in pictures if picture.unseen]
     return "\n".join([*lines, SHOWN] if visible(pictures) else lines)
 
 
 def as_base64(picture: Picture, content: Mapping[str, bytes]) -> str:
-    """The picture as wires write it.
+    """Return the picture as wires write it.
 
     Raises:
         NotLoaded: its bytes were not read.

@@ -205,7 +205,7 @@ class ChatModel(Protocol):
 
     @property
     def facts(self) -> ModelFacts:
-        """What it takes and gives; of a chain, what its first link does. The first look may cost some 300 ms."""
+        """Return what it takes and gives; of a chain, what its first link does. The first look may cost some 300 ms."""
         ...
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:

@@ -49,7 +49,7 @@ class TokenPrices:
         return cls(TokenPrice(usd_per_mtok), TokenPrice(usd_per_mtok))
 
     def cost_microusd(self, used: Usage) -> int | None:
-        """What a call cost, rounded up; None where the tokens of either side were not counted."""
+        """Return what a call cost, rounded up; None where the tokens of either side were not counted."""
         if used.input_tokens is None or used.output_tokens is None:
             return None
         whole = used.input_tokens

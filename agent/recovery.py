@@ -105,7 +105,7 @@ async def force_answer(run: TurnRun, reason: EndReason) -> None:
 
 
 def forced_end(run: TurnRun) -> EndReason | None:
-    """How the turn ends with its next response, when that is to be its last."""
+    """Return how the turn ends with its next response, when that is to be its last."""
     return next(
         (event.ends for event in reversed(run.scope.journal.events) if isinstance(event, Nudged) and event.ends), None
     )
@@ -150,7 +150,7 @@ class _Step:
     returned: list[ToolReturned] = field(default_factory=list)
 
     def calls(self) -> tuple[_Call, ...]:
-        """What it did, in a form to compare; () where it did nothing."""
+        """Return what it did, in a form to compare; () where it did nothing."""
         asked = {} if self.response is None else {call.id: call.arguments for call in self.response.tool_calls}
         return tuple(
             _Call(
@@ -162,13 +162,13 @@ class _Step:
         )
 
     def monologue(self) -> str:
-        """What it said instead of doing anything."""
+        """Return what it said instead of doing anything."""
         alone = self.response is not None and not self.response.tool_calls
         return _timeless(self.response.text.strip()) if alone and self.response is not None else ""
 
 
 def detect_loop(events: Sequence[JournalEvent]) -> str | None:
-    """How the turn goes in circles since the person last spoke or it was last told so; None when it does not."""
+    """Return how the turn goes in circles since the person last spoke or it was last told so; None when it does not."""
     if sum(isinstance(event, Recovered) and event.rung in _OF_LENGTH for event in events) >= TOO_LONG:
         return f"what you read was too long {TOO_LONG} times"
     steps = _steps(events)[-WINDOW:]
@@ -199,7 +199,7 @@ def _alternates(last: Sequence[tuple[_Call, ...]]) -> bool:
 
 
 def _steps(events: Sequence[JournalEvent]) -> list[_Step]:
-    """What was done since the person spoke or it was told, step by step; steps that were overtaken left out."""
+    """Return what was done since the person spoke or it was told, step by step; steps that were overtaken left out."""
     steps: list[_Step] = []
     for event in events:
         match event:
@@ -228,7 +228,7 @@ def _spell(arguments: str) -> str:
 
 
 def _coarsely(time: re.Match[str]) -> str:
-    """A time of day to its ten minutes; a bare number as it is: it may be anybody's id."""
+    """Return a time of day to its ten minutes; a bare number as it is: it may be anybody's id."""
     text = time[0]
     return text[: 15 if "-" in text[:5] else 4] if ":" in text else text
 

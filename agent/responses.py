@@ -55,7 +55,7 @@ _THINKING = re.compile(r"<(think|thinking)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORE
 
 
 def classify(response: ModelResponded) -> Response:
-    """The one kind this response is of; a cut and a refusal count before what came with them."""
+    """Return the one kind this response is of; a cut and a refusal count before what came with them."""
     if response.stop is StopReason.LENGTH:
         return Truncated(response)
     if response.stop is StopReason.REFUSED:
@@ -70,7 +70,9 @@ def classify(response: ModelResponded) -> Response:
 
 
 def at_most(response: ModelResponded, calls: int) -> ModelResponded:
-    """The response with its first calls; how many are left out stays with it, so that the model can be told (F37)."""
+    """Return the response with its first calls; how many are left out stays with it, so that the model can be
+    told (F37).
+    """
     surplus = len(response.tool_calls) - calls
     if surplus <= 0:
         return response
@@ -80,7 +82,7 @@ def at_most(response: ModelResponded, calls: int) -> ModelResponded:
 def with_own_ids(
     response: ModelResponded, step: int, used: AbstractSet[str], turn_id: str, took_s: float | None = None
 ) -> ModelResponded:
-    """The response as this step's, every call id present and seen for the first time (F36)."""
+    """Return the response as this step's, every call id present and seen for the first time (F36)."""
     taken = set(used)
     calls: list[ToolCall] = []
     for index, call in enumerate(response.tool_calls):

@@ -27,7 +27,7 @@ async def run_retry(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
 
 
 def _is_unanswered(history: Sequence[Item]) -> bool:
-    """Whether the last turn ended in words of the harness or of rules in a model's place, or in none."""
+    """Return whether the last turn ended in words of the harness or of rules in a model's place, or in none."""
     after = _behind_the_question(history)
     if after is None:
         return False
@@ -43,7 +43,7 @@ def _is_by_rules(after: Sequence[Item]) -> bool:
 
 
 def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
-    """What stands behind the last that the person said; None where they have said nothing."""
+    """Return what stands behind the last that the person said; None where they have said nothing."""
     for place in range(len(history) - 1, -1, -1):
         item = history[place]
         if isinstance(item, UserItem) and item.own:

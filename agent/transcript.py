@@ -256,7 +256,7 @@ JOURNAL_EVENT: TypeAdapter[JournalEvent] = TypeAdapter(
 
 
 def fold(events: Iterable[JournalEvent]) -> Transcript:
-    """The transcript of these events: valid for a strict API, the same for the same events.
+    """Return the transcript of these events: valid for a strict API, the same for the same events.
 
     Every call of a response has exactly one result right behind it, in the order asked; a missing one is made up
     as unknown, an orphan or second one is left out. What streamed to the person of a response that never was whole
@@ -270,7 +270,7 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
 
 
 def answer_text(events: Iterable[JournalEvent]) -> str:
-    """What these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
+    """Return what these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
     text, between = "", ""
     for event in events:
         if _answers(event):
@@ -280,7 +280,7 @@ def answer_text(events: Iterable[JournalEvent]) -> str:
 
 
 def answer_separator(events: Sequence[JournalEvent]) -> str:
-    """What stands between `answer_text` of these events and an answer that follows."""
+    """Return what stands between `answer_text` of these events and an answer that follows."""
     before = next((event for event in reversed(events) if _answers(event)), None)
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
 

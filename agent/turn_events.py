@@ -57,7 +57,7 @@ class EventReader:
 
     @property
     def has_room(self) -> bool:
-        """Whether it is not too far behind."""
+        """Return whether it is not too far behind."""
         return len(self._waiting) < self._most
 
     async def wait_for_room(self) -> None:

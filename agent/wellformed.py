@@ -25,12 +25,12 @@ _PERHAPS_SURPLUS = re.compile(rf"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")
 
 @cache
 def unicode_pattern(source: str) -> regex.Pattern[str]:
-    """A pattern that asks for properties of letters, compiled when it is first needed."""
+    """Return a pattern that asks for properties of letters, compiled when it is first needed."""
     return regex.compile(source)
 
 
 def well_formed(text: str) -> str:
-    """The text without NUL and lone surrogates, which neither UTF-8 nor every database takes."""
+    """Return the text without NUL and lone surrogates, which neither UTF-8 nor every database takes."""
     if "\x00" in text:
         text = text.replace("\x00", "")
     if text.isascii():
@@ -43,7 +43,7 @@ def well_formed(text: str) -> str:
 
 
 def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """The text in this form of Unicode; of a letter's marks the first 30 are kept.
+    """Return the text in this form of Unicode; of a letter's marks the first 30 are kept.
 
     Python puts the marks of a letter in order by moving each past those before it: 4,000 of them take 0.2 s.
     """
@@ -64,7 +64,7 @@ def clean(text: str) -> str:
 
 
 def read_object(text: str) -> dict[str, object] | None:
-    """The JSON object that a text is, whoever wrote it; None where it is none, or nested too deep to be read."""
+    """Return the JSON object that a text is, whoever wrote it; None where it is none, or nested too deep to be read."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -73,5 +73,5 @@ def read_object(text: str) -> dict[str, object] | None:
 
 
 def cut_text(text: str, most_chars: int) -> str:
-    """The text in so many characters, the last of them a sign that it was longer."""
+    """Return the text in so many characters, the last of them a sign that it was longer."""
     return text if len(text) <= most_chars else text[: most_chars - 1] + "…"

@@ -91,7 +91,7 @@ class ChartWish:
 
 
 def read_chart_wish(text: str, skills: Sequence[Skill]) -> ChartWish:
-    """The arguments of `/chart`, in any order: a skill, how many weeks, "dark"."""
+    """Return the arguments of `/chart`, in any order: a skill, how many weeks, "dark"."""
     said = clean(text[:MAX_CHARS])
     dark = _DARK.search(said)
     said = _DARK.sub(" ", said, count=1)
@@ -107,7 +107,7 @@ def read_chart_wish(text: str, skills: Sequence[Skill]) -> ChartWish:
 
 
 def weeks_in(text: str) -> int | None:
-    """How many weeks a sentence names, months as weeks; None where it names none."""
+    """Return how many weeks a sentence names, months as weeks; None where it names none."""
     span = _SPAN.search(clean(text[:MAX_CHARS]))
     return None if span is None else _count(span)
 
@@ -120,7 +120,7 @@ def _count(span: re.Match[str]) -> int:
 def chart_of(
     skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int, wish: ChartWish, goal: int | None
 ) -> ChartReport:
-    """The weeks up to this one, from the first with practice on; `goal` is that of a week over all skills."""
+    """Return the weeks up to this one, from the first with practice on; `goal` is that of a week over all skills."""
     wanted = [skill for skill in skills if wish.skill is None or skill.id == wish.skill.id]
     by_week: dict[date, Counter[str]] = {}
     known = {skill.id for skill in wanted}
@@ -152,7 +152,7 @@ def chart_of(
 
 
 def title_text(language: str, chart: ChartReport) -> str:
-    """What the chart is of."""
+    """Return what the chart is of."""
     return say(language, "chart.title") if chart.only is None else say(language, "chart.title_of", skill=chart.only)
 
 
@@ -172,7 +172,7 @@ def short_date(language: str, day: date) -> str:
 
 
 def chart_text(language: str, chart: ChartReport) -> str:
-    """The chart's numbers in words, as Markdown: what goes with the picture, and in its place."""
+    """Return the chart's numbers in words, as Markdown: what goes with the picture, and in its place."""
     if not chart.total:
         return COACH_TEXTS.plural(language, "chart.empty", len(chart.weeks))
     lines = [f"**{escape(title_text(language, chart))}**: {summary_text(language, chart)}."]

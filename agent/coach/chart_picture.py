@@ -92,7 +92,9 @@ sys.stdout.buffer.write(bytes(png))
 
 
 async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> DrawnChart:
-    """The chart as a picture and in words; without a picture where there is nothing to see, or it cannot be drawn."""
+    """Return the chart as a picture and in words; without a picture where there is nothing to see, or it cannot
+    be drawn.
+    """
     png = await draw_chart(language, chart, is_dark=is_dark) if chart.total else b""
     words = chart_text(language, chart).replace("*", "").replace("\\", "")
     name = file_name(language, chart.weeks[-1].week, "png")
@@ -102,7 +104,9 @@ async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> D
 async def draw_chart(
     language: str, chart: ChartReport, *, is_dark: bool = False, run: RunProgram = run_program
 ) -> bytes:
-    """The chart as a PNG; b"" where that fails or takes too long. Two are drawn at once; more wait their turn."""
+    """Return the chart as a PNG; b"" where that fails or takes too long. Two are drawn at once; more wait their
+    turn.
+    """
     svg = chart_svg(language, chart, DARK if is_dark else LIGHT)
     fonts = [str(FONTS / f"Inter-{weight}.otf") for weight in ("Regular", "SemiBold")]
     others = "plain" if all(_is_in_font(char) for char in svg) else "with system fonts"
@@ -119,7 +123,7 @@ async def draw_chart(
 
 
 def _slots() -> asyncio.Semaphore:
-    """Those of the running loop: a semaphore is one loop's."""
+    """Return those of the running loop: a semaphore is one loop's."""
     return _SLOTS.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(DRAWN_AT_ONCE))
 
 
@@ -149,7 +153,7 @@ class _Frame:
 
 
 def chart_svg(language: str, chart: ChartReport, theme: Theme) -> str:
-    """The chart as an SVG document."""
+    """Return the chart as an SVG document."""
     frame = _frame_of(chart)
     colours = _colours(chart, theme)
     rows = 0 if chart.only is not None else -(-len(chart.skills) // LEGEND_COLUMNS)
@@ -182,7 +186,7 @@ def _frame_of(chart: ChartReport) -> _Frame:
 
 
 def _colours(chart: ChartReport, theme: Theme) -> list[str]:
-    """A colour a skill; one that another has already is made lighter, so that each can be told."""
+    """Return a colour a skill; one that another has already is made lighter, so that each can be told."""
     found: list[str] = []
     for skill in chart.skills:
         colour, lighter = _mix(skill.colour, theme.lightened), theme.lightened
@@ -251,7 +255,7 @@ def _bar_words(language: str, frame: _Frame, weeks: Sequence[ChartWeek], theme: 
 
 
 def _goal(language: str, frame: _Frame, minutes: int, theme: Theme) -> str:
-    """The goal's line with its words behind it, or an arrow to where it lies."""
+    """Return the goal's line with its words behind it, or an arrow to where it lies."""
     if not minutes:
         return ""
     x, words, spelled = frame.right + 8, say(language, "chart.goal"), short_minutes(minutes)
@@ -285,7 +289,7 @@ def short_minutes(minutes: int) -> str:
 
 
 def _fit(text: str, size: float, room: float) -> str:
-    """The text without pictures, cut where it would be too wide."""
+    """Return the text without pictures, cut where it would be too wide."""
     plain = "".join(char for char in text if unicodedata.category(char) not in {"So", "Sk", "Cf", "Mn", "Cs", "Cn"})
     text = " ".join((plain if plain.strip() else text).split())
     if _width(text, size) <= room:

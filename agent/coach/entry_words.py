@@ -78,7 +78,9 @@ def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]
 
 
 def read_values(text: str, today: date, skills: Sequence[Skill]) -> NewValues:
-    """What follows the entry: "40m", "to piano", "on tuesday", ": scales", in this order; what is not there stays."""
+    """Return what follows the entry: "40m", "to piano", "on tuesday", ": scales", in this order; what is not
+    there stays.
+    """
     said, colon, notes = text.partition(":") if not re.search(r"\d:\d", text) else (text, "", "")
     values = NewValues(notes=notes.strip() if colon else None)
     duration = find_duration(said)
@@ -98,7 +100,7 @@ def read_values(text: str, today: date, skills: Sequence[Skill]) -> NewValues:
 
 
 def take_skill(text: str, skills: Sequence[Skill]) -> tuple[Skill, str] | None:
-    """The skill whose name the text begins with, the longest of several, and what follows."""
+    """Return the skill whose name the text begins with, the longest of several, and what follows."""
     key = name_key(text)
     for skill in sorted(skills, key=lambda each: -len(name_key(each.name))):
         name = name_key(skill.name)
@@ -109,7 +111,7 @@ def take_skill(text: str, skills: Sequence[Skill]) -> tuple[Skill, str] | None:
 
 
 def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] | None:
-    """The days that the text begins with, and what follows."""
+    """Return the days that the text begins with, and what follows."""
     for pattern, span in _SPANS:
         if (found := re.match(rf"(?:{pattern})(?!\w)", text, re.IGNORECASE)) is not None:
             return span(today, week_start), text[found.end() :].strip(" ,")
@@ -122,7 +124,7 @@ def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] 
 
 
 def _day_of(word: str, today: date) -> date | None:
-    """A weekday is the last one there was, today included, as `/log` has it."""
+    """Return a weekday is the last one there was, today included, as `/log` has it."""
     tokens = to_tokens(word)
     if (named := find_days(tokens, today)) and named[0].end == len(tokens):
         return named[0].day

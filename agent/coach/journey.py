@@ -28,7 +28,7 @@ def journey_report(
     plan_week: date | None = None,
     weekly_goal: int | None = None,
 ) -> JourneyReport:
-    """The journey of each skill given, and of them together: what is archived counts nowhere."""
+    """Return the journey of each skill given, and of them together: what is archived counts nowhere."""
     by_skill: dict[str, list[DayTotal]] = {skill.id: [] for skill in skills}
     totals = [total for total in totals if total.skill_id in by_skill]
     for total in totals:
@@ -57,7 +57,7 @@ def minutes_by_day(totals: Iterable[DayTotal]) -> Counter[date]:
 
 
 def journey_of(days: Mapping[date, int], today: date, week_start: int = 0) -> JourneyNumbers:
-    """The journey of these minutes a day."""
+    """Return the journey of these minutes a day."""
     weeks: Counter[date] = Counter()
     for day, minutes in days.items():
         weeks[week_of(day, week_start)] += minutes
@@ -100,7 +100,7 @@ def project(days: Mapping[date, int], goal_minutes: int, today: date) -> GoalRep
 
 
 def _best(minutes: Mapping[date, int]) -> BestReport | None:
-    """The day with the most minutes; the first of equals."""
+    """Return the day with the most minutes; the first of equals."""
     if not minutes:
         return None
     day = min(minutes, key=lambda at: (-minutes[at], at))
@@ -117,7 +117,7 @@ class Streaks:
 
 
 def streaks_of(days: Iterable[date], today: date) -> Streaks:
-    """The streaks of these practice days; a today without practice yet does not break the current one.
+    """Return the streaks of these practice days; a today without practice yet does not break the current one.
 
     A day past `today` counts as well: who flies west has practised "tomorrow".
     """

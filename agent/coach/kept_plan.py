@@ -22,7 +22,7 @@ def plan_report(
     *,
     this_week: date,
 ) -> PlanReport:
-    """The plan of a week against the practice of these skills in it."""
+    """Return the plan of a week against the practice of these skills in it."""
     names = {skill.id: name_key(skill.name) for skill in skills}
     done: Counter[tuple[date, str]] = Counter()
     for session in sessions:
@@ -53,7 +53,9 @@ def plan_report(
 
 
 def kept_plan_text(language: str, report: PlanReport) -> str:
-    """How far the plan is, day by day, and then the plan as it was written; how to get one where there is none."""
+    """Return how far the plan is, day by day, and then the plan as it was written; how to get one where there is
+    none.
+    """
     if not report.found:
         return say(language, "plan.none_next" if report.is_next else "plan.none")
     blocks = [_title(language, report)]
@@ -82,7 +84,7 @@ def _title(language: str, report: PlanReport) -> str:
 
 
 def _progress(language: str, report: PlanReport) -> str:
-    """What was done of the plan, and all that was practised in its week where that is more."""
+    """Return what was done of the plan, and all that was practised in its week where that is more."""
     every, planned = spell_minutes(report.done_minutes), spell_minutes(report.planned_minutes)
     if not report.planned:
         return say(language, "plan.done_only", done=every)

@@ -112,7 +112,7 @@ def parse_logs(text: str, today: date, skills: Sequence[str] = ()) -> list[LogLi
 
 
 def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
-    """What the line says; `skills` are the names the person already has.
+    """Return what the line says; `skills` are the names the person already has.
 
     Raises:
         LogLineError: it lacks something or says something impossible.
@@ -154,7 +154,7 @@ def _check(minutes: int, name: str, notes: str, day: date, today: date) -> LogLi
 
 
 def _take_day(text: str, today: date) -> tuple[str, date | None]:
-    """The text without a date at its start or end, and that date."""
+    """Return the text without a date at its start or end, and that date."""
     match = _DAY_FIRST.match(text)
     if match is not None:
         return text[match.end() :], _day(match, today)
@@ -183,7 +183,7 @@ def _day(match: re.Match[str], today: date) -> date:
 
 
 def _strip_all(pattern: re.Pattern[str], text: str) -> str:
-    """The text without every match at its start."""
+    """Return the text without every match at its start."""
     at = 0
     while (match := pattern.match(text, at)) is not None and match.end() > at:
         at = match.end()
@@ -214,7 +214,7 @@ def _name_and_notes(text: str, skills: Sequence[str]) -> tuple[str, str]:
 
 
 def _known_at_start(text: str, skills: Sequence[str]) -> tuple[str, str] | None:
-    """The longest known skill the text starts with, and the rest."""
+    """Return the longest known skill the text starts with, and the rest."""
     for name in sorted(skills, key=len, reverse=True):
         end = len(name)
         if name_key(text[:end]) == name_key(name) and not text[end : end + 1].isalnum():
@@ -223,7 +223,7 @@ def _known_at_start(text: str, skills: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _words(text: str) -> str:
-    """The words of a text between single spaces, one at each end."""
+    """Return the words of a text between single spaces, one at each end."""
     return " " + " ".join(re.findall(r"\w+", name_key(text))) + " "
 
 

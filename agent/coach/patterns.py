@@ -34,7 +34,7 @@ class Gaps:
 
 
 def of_skills(sessions: Sequence[PracticeSession], skills: Sequence[Skill]) -> Sequence[PracticeSession]:
-    """The sessions of these skills alone: what is archived is not looked at."""
+    """Return the sessions of these skills alone: what is archived is not looked at."""
     ids = {skill.id for skill in skills}
     return [session for session in sessions if session.skill_id in ids]
 
@@ -42,7 +42,7 @@ def of_skills(sessions: Sequence[PracticeSession], skills: Sequence[Skill]) -> S
 def patterns_report(
     logged: Sequence[PracticeSession], today: date, skill_id: str | None = None, week_start: int = 0
 ) -> PatternsReport:
-    """The patterns of the newest 500 of these sessions; `skill_id` says of which skill they are, None of all."""
+    """Return the patterns of the newest 500 of these sessions; `skill_id` says of which skill they are, None of all."""
     sessions = logged[:MAX_SESSIONS]
     minutes: Counter[int] = Counter()
     counts: Counter[int] = Counter()
@@ -89,7 +89,7 @@ def longest_by_skill(sessions: Sequence[PracticeSession]) -> dict[str, int]:
 
 
 def _weeks(sessions: Sequence[PracticeSession], today: date, week_start: int) -> tuple[WeekRow, ...]:
-    """The last eight weeks up to the running one, those before the first session left out."""
+    """Return the last eight weeks up to the running one, those before the first session left out."""
     minutes: Counter[date] = Counter()
     for session in sessions:
         minutes[week_of(session.day, week_start)] += session.minutes
@@ -121,7 +121,7 @@ def consistency_of(active_days: int) -> Consistency:
 
 
 def gaps_of(days: set[date], today: date) -> Gaps:
-    """The breaks between these practice days and up to yesterday."""
+    """Return the breaks between these practice days and up to yesterday."""
     ordered = sorted(days)
     gaps = [(after - before).days - 1 for before, after in pairwise(ordered)]
     current = max((today - ordered[-1]).days - 1, 0) if ordered else 0

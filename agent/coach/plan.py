@@ -88,7 +88,7 @@ class _PlanRun:
 
     @property
     def asked(self) -> str:
-        """What the person said."""
+        """Return what the person said."""
         return _words_asked(self.turn)
 
     @property
@@ -135,7 +135,7 @@ async def run_plan_turn(
 
 
 async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
-    """The plan that is kept for the week, with what was done of it; "" where there is none."""
+    """Return the plan that is kept for the week, with what was done of it; "" where there is none."""
     principal, now = run.turn.principal, run.agent.clock()
     week = plan_week(principal, now, is_next=wish.is_next)
     plan = await run.reader.plan(principal, week)
@@ -150,7 +150,7 @@ async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
 
 
 async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Prefetched, ModelResponded]:
-    """The data, and what the model makes of it."""
+    """Return the data, and what the model makes of it."""
     turn, agent, language = run.turn, run.agent, run.language
     now = agent.clock()
     data = await prefetch(run.reader, turn.principal, now, wish)
@@ -193,7 +193,7 @@ async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded) -> En
 
 
 def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyPlan:
-    """The plan with the model's own findings; those of the rules where it has none."""
+    """Return the plan with the model's own findings; those of the rules where it has none."""
     found = plan.insights or insights_of(run.language, data.journey, data.patterns)
     content = plan.text.strip()
     if plan.cut:
@@ -204,7 +204,7 @@ def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyP
 
 
 def _answer(run: _PlanRun, saved: ToolReturned) -> str:
-    """What is said of a plan that was just kept: for which week, the plan, what was noticed."""
+    """Return what is said of a plan that was just kept: for which week, the plan, what was noticed."""
     kept, language = _data(saved), run.language
     today, week = today_of(run.turn.principal, run.agent.clock()), date.fromisoformat(str(kept["week"]))
     insights = _INSIGHTS.validate_python(kept["insights"])
@@ -239,7 +239,7 @@ async def _finish(run: _PlanRun, saved: ToolReturned | None, response: ModelResp
 
 
 def _find_saved(turn: Turn) -> ToolReturned | None:
-    """The kept plan of an attempt that died before its end."""
+    """Return the kept plan of an attempt that died before its end."""
     if any(isinstance(event, ModelResponded) for event in turn.events):
         return None
     found = (event for event in turn.events if isinstance(event, ToolReturned) and event.call_key == _key(turn))
@@ -247,7 +247,7 @@ def _find_saved(turn: Turn) -> ToolReturned | None:
 
 
 def _as_response(text: str) -> ModelResponded:
-    """What is said without a model's response: none was asked, or its tokens are not known any more."""
+    """Return what is said without a model's response: none was asked, or its tokens are not known any more."""
     return ModelResponded(step=0, text=text)
 
 
@@ -270,7 +270,7 @@ def _words_asked(turn: Turn) -> str:
 
 
 def _talk(turn: Turn) -> list[Item]:
-    """What was said lately, without the calls: a plan may have to mind it."""
+    """Return what was said lately, without the calls: a plan may have to mind it."""
     talk: list[Item] = []
     for item in turn.history[-HISTORY_ITEMS:]:
         if isinstance(item, UserItem):
@@ -288,12 +288,12 @@ PLAN_BLOCK = (
 
 
 def _bounds_text(frame: PlanFrame) -> str:
-    """The longest session of each skill."""
+    """Return the longest session of each skill."""
     return ", ".join(f"{minutes} min of {skill}" for skill, minutes in frame.most_minutes.items())
 
 
 def plan_request(prefetched: Prefetched, language: str, asked: str) -> UserItem:
-    """The one message of the plan's model call: what the person asked, what to write, and the data."""
+    """Return the one message of the plan's model call: what the person asked, what to write, and the data."""
     frame = prefetched.frame
     return UserItem(
         f"{asked}\n\n"

@@ -55,7 +55,9 @@ class PlanAnswer:
 
 
 def read_plan(text: str, skills: Sequence[SkillReport], frame: PlanFrame) -> PlanAnswer:
-    """The words without their block, and what the block says that holds: findings, and sessions of those days."""
+    """Return the words without their block, and what the block says that holds: findings, and sessions of those
+    days.
+    """
     found = _BLOCK.search(text)
     if found is None:
         return PlanAnswer(text.strip())
@@ -86,7 +88,7 @@ def bounded_sessions(
 
 
 def plan_block(sessions: Iterable[PlannedSession]) -> str:
-    """The block as a model would write it; findings are left to the rules."""
+    """Return the block as a model would write it; findings are left to the rules."""
     rows = [{"date": each.day.isoformat(), "skill": each.skill, "minutes": each.minutes} for each in sessions]
     return f"{FENCE}\n{json.dumps({'sessions': rows}, ensure_ascii=False)}\n```"
 
@@ -100,7 +102,7 @@ class PlanStream:
         self._closed = False
 
     def feed(self, text: str) -> str:
-        """What may be shown by now."""
+        """Return what may be shown by now."""
         if self._closed:
             return ""
         self._white.append(text)
@@ -118,7 +120,7 @@ class PlanStream:
         return shown
 
     def rest(self) -> str:
-        """What was held back and is no block after all."""
+        """Return what was held back and is no block after all."""
         shown, self._held = ("" if self._closed else self._held + self._take_white()), ""
         return shown
 
@@ -127,14 +129,14 @@ class PlanStream:
         return taken
 
     def _tail(self) -> int:
-        """How much of what is held could be the beginning of a block: white space, and a part of the fence."""
+        """Return how much of what is held could be the beginning of a block: white space, and a part of the fence."""
         ends = next((n for n in range(len(FENCE) - 1, 0, -1) if self._held.endswith(FENCE[:n])), 0)
         before = self._held[: len(self._held) - ends]
         return ends + len(before) - len(before.rstrip())
 
 
 def _valid(model: type[Model], rows: object) -> list[Model]:
-    """Those rows of a list that are what they should be."""
+    """Return those rows of a list that are what they should be."""
     found = []
     for row in rows if isinstance(rows, list) else ():
         try:

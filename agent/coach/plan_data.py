@@ -38,14 +38,14 @@ class PlanWish:
     skill: str | None = None  # for this skill alone, by name
 
     def of(self, skills: Sequence[Skill]) -> Sequence[Skill]:
-        """The skills that the plan is for."""
+        """Return the skills that the plan is for."""
         if self.skill is None:
             return skills
         return [skill for skill in skills if skill.name == self.skill]
 
 
 def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
-    """What `/plan ...`, or a wish in words, is about; alone `/plan` shows what is kept."""
+    """Return what `/plan ...`, or a wish in words, is about; alone `/plan` shows what is kept."""
     called = _COMMAND.match(text)
     words = name_key(text[called.end() if called else 0 :][:MAX_CHARS])
     listed = words.split()
@@ -57,7 +57,7 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
 
 
 def _find_skill(words: str, skills: Sequence[Skill]) -> str | None:
-    """The skill that the words name; the longest of several; the only one whose name begins so."""
+    """Return the skill that the words name; the longest of several; the only one whose name begins so."""
     found = [skill for skill in skills if f" {name_key(skill.name)} " in f" {words} "]
     if found:
         return max(found, key=lambda skill: len(skill.name)).name
@@ -86,7 +86,7 @@ class PlanFrame(BaseModel):
     minutes_done: int  # in that week already
 
     def most_of(self, skill: str) -> int:
-        """The longest session of this skill that fits them."""
+        """Return the longest session of this skill that fits them."""
         return self.most_minutes.get(name_key(skill), FIRST_SESSION_MINUTES)
 
 
@@ -102,7 +102,7 @@ class Prefetched(BaseModel):
 
 
 def plan_week(principal: Principal, now: datetime, *, is_next: bool = False) -> date:
-    """The first day of the week that a plan asked for now is about: the next one at the end of this."""
+    """Return the first day of the week that a plan asked for now is about: the next one at the end of this."""
     local = now.astimezone(zone_of(principal.timezone))
     week = week_of(local.date(), principal.week_start)
     over = local.date() == week + timedelta(days=6) and local.hour >= FROM_HOUR
@@ -110,12 +110,14 @@ def plan_week(principal: Principal, now: datetime, *, is_next: bool = False) -> 
 
 
 def max_session(longest_minutes: int) -> int:
-    """The longest session that a plan may ask of somebody: the longest they ever did of that skill plus a fifth."""
+    """Return the longest session that a plan may ask of somebody: the longest they ever did of that skill plus a
+    fifth.
+    """
     return longest_minutes * 6 // 5 if longest_minutes else FIRST_SESSION_MINUTES
 
 
 async def prefetch(reader: PracticeReader, principal: Principal, now: datetime, wish: PlanWish) -> Prefetched:
-    """The reports, read side by side; of one skill where the wish names one."""
+    """Return the reports, read side by side; of one skill where the wish names one."""
     async with asyncio.TaskGroup() as reads:
         reading_skills = reads.create_task(reader.skills(principal))
         reading_days = reads.create_task(reader.days(principal))
@@ -134,7 +136,7 @@ async def prefetch(reader: PracticeReader, principal: Principal, now: datetime, 
 
 
 def frame_of(journey: JourneyReport, patterns: PatternsReport, week: date) -> PlanFrame:
-    """The days of this week that are still to come, and the bounds of a session."""
+    """Return the days of this week that are still to come, and the bounds of a session."""
     is_next = week > journey.today
     days = tuple(week + timedelta(days=ahead) for ahead in range(7))
     longest = patterns.longest_by_skill

@@ -170,7 +170,7 @@ def check_entry(minutes: int, day: date, today: date) -> None:
 
 
 def clean_name(name: str) -> str:
-    """A skill's name as it is shown.
+    """Return a skill's name as it is shown.
 
     Raises:
         PracticeRefused: it has no letter, or more than 64 characters.
@@ -189,7 +189,7 @@ def clean_notes(notes: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """What a person's skills are unique by: the name without case, width or extra spaces."""
+    """Return what a person's skills are unique by: the name without case, width or extra spaces."""
     return " ".join(normalize("NFKC", name).casefold().split())
 
 
@@ -197,13 +197,13 @@ class PracticeReader(Protocol):
     """Reads the principal's own data, and nobody else's. Undone sessions are never shown."""
 
     async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
-        """The skills, the most practised first, then by name."""
+        """Return the skills, the most practised first, then by name."""
         ...
 
     async def sessions(
         self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
     ) -> tuple[PracticeSession, ...]:
-        """The newest sessions first, at most `limit`, from `since` on."""
+        """Return the newest sessions first, at most `limit`, from `since` on."""
         ...
 
     async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
@@ -211,15 +211,15 @@ class PracticeReader(Protocol):
         ...
 
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
-        """The plan of the week that began on this day."""
+        """Return the plan of the week that began on this day."""
         ...
 
     async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
-        """Those that are to come, the next first."""
+        """Return those that are to come, the next first."""
         ...
 
     async def weekly_goal(self, principal: Principal) -> int | None:
-        """The minutes a week that they set themselves, over all skills; None: they set none."""
+        """Return the minutes a week that they set themselves, over all skills; None: they set none."""
         ...
 
 
@@ -358,13 +358,13 @@ COLOUR_NAMES = {
 
 
 def emoji_for(name: str) -> str:
-    """The emoji of the first word that has one, else a target."""
+    """Return the emoji of the first word that has one, else a target."""
     words = re.findall(r"\w+", name_key(name))
     return next((_BY_WORD[word] for word in words if word in _BY_WORD), DEFAULT_EMOJI)
 
 
 def kind_of_practice(name: str) -> str:
-    """What kind of exercises suit a skill of this name: "instrument", "language", ...; else "general"."""
+    """Return what kind of exercises suit a skill of this name: "instrument", "language", ...; else "general"."""
     emoji = emoji_for(name)
     return next((kind for kind, emojis in _KINDS.items() if emoji in emojis), "general")
 
@@ -373,7 +373,7 @@ KINDS_OF_PRACTICE = (*_KINDS, "general")
 
 
 def colour_for(position: int) -> str:
-    """The colour of a person's n-th skill."""
+    """Return the colour of a person's n-th skill."""
     return COLOURS[position % len(COLOURS)]
 
 
@@ -398,12 +398,12 @@ LEVELS = (
 
 
 def level_of(minutes: int) -> Level:
-    """The level of this many minutes; its lower bound belongs to it."""
+    """Return the level of this many minutes; its lower bound belongs to it."""
     return max((level for level in LEVELS if level.from_minutes <= max(minutes, 0)), key=lambda at: at.from_minutes)
 
 
 def next_level(minutes: int) -> Level | None:
-    """The level after the present one; None for a master."""
+    """Return the level after the present one; None for a master."""
     return next((level for level in LEVELS if level.from_minutes > minutes), None)
 
 

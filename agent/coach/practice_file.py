@@ -157,7 +157,7 @@ def _read(
 
 
 def _row(line: int, values: Mapping[str, object], today: date) -> FileRow | BadLine:
-    """The entry, or the first thing that it lacks."""
+    """Return the entry, or the first thing that it lacks."""
     said_day, said_minutes = _text(values.get("date")), _text(values.get("minutes"))
     said_hours = _text(values.get("hours"))
     try:

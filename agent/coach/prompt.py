@@ -24,7 +24,7 @@ def _read_section(name: str) -> str:
 
 
 def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
-    """The whole system prompt for one person's turn; `hints` say how the channel wants text formatted."""
+    """Return the whole system prompt for one person's turn; `hints` say how the channel wants text formatted."""
     local = now.astimezone(zone_of(principal.timezone))
     own = compose(
         {

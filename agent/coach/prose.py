@@ -30,7 +30,9 @@ from agent.language import escape, language_of
 
 
 def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport | None = None) -> str:
-    """The journey overall, each skill with its next level, and its habits; the first day reads like a beginning."""
+    """Return the journey overall, each skill with its next level, and its habits; the first day reads like a
+    beginning.
+    """
     numbers = journey.overall
     if not numbers.total_minutes:
         return say(language, "stats.nothing_yet")
@@ -48,7 +50,7 @@ def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport |
 
 
 def skill_stats_text(language: str, journey: SkillJourney, today: date, patterns: PatternsReport | None = None) -> str:
-    """The journey of one skill, the next level in front."""
+    """Return the journey of one skill, the next level in front."""
     skill = journey.skill
     if not journey.numbers.total_minutes:
         return say(language, "stats.nothing_of_skill", skill=escape(skill.name))
@@ -80,7 +82,7 @@ HISTORY_ROWS = 20
 
 
 def history_text(language: str, reports: Sequence[SessionsReport], today: date) -> str:
-    """The newest entries of all skills; a long list is cut, and says where the rest is."""
+    """Return the newest entries of all skills; a long list is cut, and says where the rest is."""
     if not reports:
         return say(language, "stats.nothing_yet")
     rows = [(row, report) for report in reports for row in report.sessions]
@@ -98,7 +100,7 @@ def history_text(language: str, reports: Sequence[SessionsReport], today: date) 
 
 
 def entries_text(language: str, report: EntriesReport, today: date, *, numbered: bool = False) -> str:
-    """What was done in these days: the total, and each entry; of many the newest."""
+    """Return what was done in these days: the total, and each entry; of many the newest."""
     title = _entries_title(language, report, today)
     if not report.found:
         return say(language, "entries.none", title=title)
@@ -118,7 +120,7 @@ def entries_text(language: str, report: EntriesReport, today: date, *, numbered:
 
 
 def _entries_title(language: str, report: EntriesReport, today: date) -> str:
-    """The days, "Monday" or "1 March to 31 March", with the skill and the words that were searched."""
+    """Return the days, "Monday" or "1 March to 31 March", with the skill and the words that were searched."""
     if report.since is None:
         parts = [say(language, "entries.all")]
     elif report.since == report.until:
@@ -145,7 +147,7 @@ def entry_line(language: str, day: date | None, minutes: int, skill: str, notes:
 
 
 def level_line(language: str, total_minutes: int) -> str:
-    """How far the next level is: "🌱 Seed, 45 min of 100 h to 📘 Apprentice"."""
+    """Return how far the next level is: "🌱 Seed, 45 min of 100 h to 📘 Apprentice"."""
     level, following = say_level(language, level_of(total_minutes)), next_level(total_minutes)
     total = spell_minutes(total_minutes)
     if following is None:
@@ -161,7 +163,7 @@ def _skill_line(language: str, journey: SkillJourney) -> str:
 
 
 def _number_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str]:
-    """What there is to say by now: no average of one week, no best of one day, no week before the first."""
+    """Return what there is to say by now: no average of one week, no best of one day, no week before the first."""
     total, first = spell_minutes(numbers.total_minutes), numbers.first_day or today
     if numbers.practice_days == 1 and first == today:
         return [say(language, "stats.first_day", total=total)]
@@ -234,7 +236,7 @@ def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
 
 
 def _active_line(language: str, patterns: PatternsReport) -> str:
-    """How many days were active, with praise where it is due."""
+    """Return how many days were active, with praise where it is due."""
     if patterns.consistency is Consistency.LOW:
         return say(language, "habits.active_days", active=patterns.active_days_of_30)
     word = say(language, f"consistency.{patterns.consistency}")
@@ -242,7 +244,7 @@ def _active_line(language: str, patterns: PatternsReport) -> str:
 
 
 def _goal_line(language: str, goal: GoalReport, journey: SkillJourney) -> str:
-    """How far the goal is; a date only where there is a pace to reckon with, and within fifty years."""
+    """Return how far the goal is; a date only where there is a pace to reckon with, and within fifty years."""
     spelled, total = spell_minutes(goal.goal_minutes), spell_minutes(journey.skill.total_minutes)
     if not goal.minutes_left:
         return say(language, "stats.goal_done", goal=spelled)
@@ -277,7 +279,7 @@ _REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
 
 
 def tell_result(tool: str, data: object, locale: str | None, today: date) -> str | None:
-    """What this result says to the person; None where the rules have no words for it."""
+    """Return what this result says to the person; None where the rules have no words for it."""
     if not isinstance(data, Mapping):
         return None
     language = language_of(locale)

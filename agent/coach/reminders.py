@@ -46,7 +46,7 @@ class Slot:
 def next_slot(
     at: time, weekdays: Sequence[int], day: date | None, zone: str, after: datetime, after_day: date | None = None
 ) -> Slot | None:
-    """The first slot later than `after`, on a date later than `after_day`; None where none is left."""
+    """Return the first slot later than `after`, on a date later than `after_day`; None where none is left."""
     where = zone_of(zone)
     first = after.astimezone(where).date() - DAY
     for candidate in (day,) if day is not None else (first + ahead * DAY for ahead in range(10)):
@@ -59,7 +59,7 @@ def next_slot(
 
 
 def last_slot(reminder: Reminder, zone: str, now: datetime, before: Slot) -> Slot:
-    """The last slot up to now, from the one that is due on."""
+    """Return the last slot up to now, from the one that is due on."""
     slot = before
     if now - slot.at > 8 * DAY:
         slot = next_slot(reminder.at, reminder.weekdays, reminder.day, zone, now - 8 * DAY) or slot
@@ -71,7 +71,7 @@ def last_slot(reminder: Reminder, zone: str, now: datetime, before: Slot) -> Slo
 
 
 def exists(day: date, at: time, zone: str) -> bool:
-    """Whether the day has this time: an hour is left out where clocks go forward."""
+    """Return whether the day has this time: an hour is left out where clocks go forward."""
     local = datetime.combine(day, at, zone_of(zone))
     return local.astimezone(UTC).astimezone(zone_of(zone)).replace(tzinfo=None) == local.replace(tzinfo=None)
 

@@ -263,7 +263,7 @@ def skills_report(skills: Iterable[Skill]) -> SkillsReport:
 
 
 def sessions_report(skill: Skill, sessions: Sequence[PracticeSession], days: int) -> SessionsReport:
-    """The sessions of one skill; the newest 200 are listed."""
+    """Return the sessions of one skill; the newest 200 are listed."""
     total = sum(session.minutes for session in sessions)
     shown = sessions[:MAX_SESSIONS_SHOWN]
     return SessionsReport(
@@ -288,7 +288,9 @@ def entries_report(
     skill: Skill | None = None,
     text: str = "",
 ) -> EntriesReport:
-    """The sessions of these days, of one skill where it is given, whose notes hold the text; the newest 200 listed."""
+    """Return the sessions of these days, of one skill where it is given, whose notes hold the text; the newest
+    200 listed.
+    """
     known, wanted = {each.id: each for each in skills}, name_key(text)
     found = [
         (session, known[session.skill_id])

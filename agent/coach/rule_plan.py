@@ -54,7 +54,9 @@ def plan_text(
 
 
 def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanFrame) -> tuple[PlannedSession, ...]:
-    """A session on each practice day that is left: as long as fits the person, skills in the share they practise."""
+    """Return a session on each practice day that is left: as long as fits the person, skills in the share they
+    practise.
+    """
     skills = _planned_skills(journey)
     if not skills:
         return ()
@@ -70,12 +72,14 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
 
 
 def weekly_minutes(patterns: PatternsReport) -> int:
-    """What to aim at in the week: a tenth more than in the last four, or the weeks there were; an hour at least."""
+    """Return what to aim at in the week: a tenth more than in the last four, or the weeks there were; an hour at
+    least.
+    """
     return max(round(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * GROWTH), LEAST_MINUTES)
 
 
 def most_minutes(patterns: PatternsReport) -> float:
-    """What a week may ask for at most: a fifth more than they do; an hour may always be asked for."""
+    """Return what a week may ask for at most: a fifth more than they do; an hour may always be asked for."""
     return max(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * MOST_GROWTH, LEAST_MINUTES)
 
 
@@ -95,7 +99,7 @@ def practice_days(patterns: PatternsReport) -> tuple[int, ...]:
 
 
 def _planned_skills(journey: JourneyReport) -> list[SkillJourney]:
-    """The skills with practice in the last four weeks, else those with any, the most of it first."""
+    """Return the skills with practice in the last four weeks, else those with any, the most of it first."""
     used = [skill for skill in journey.skills if skill.numbers.total_minutes]
     alive = [skill for skill in used if skill.numbers.last_4_weeks_minutes] or used
     return sorted(alive, key=lambda skill: (-_weight(skill), -skill.numbers.total_minutes))[:MAX_SKILLS]
@@ -227,7 +231,7 @@ def _trend(language: str, patterns: PatternsReport) -> list[Insight]:
 
 
 def _milestone(language: str, journey: SkillJourney) -> list[Insight]:
-    """A level reached in the last two weeks of practice, or one that is near."""
+    """Return a level reached in the last two weeks of practice, or one that is near."""
     skill, total = journey.skill, journey.skill.total_minutes
     level, following = level_of(total), next_level(total)
     lately = journey.numbers.this_week_minutes + journey.numbers.last_week_minutes

@@ -32,7 +32,9 @@ FEW_WORDS = 3
 
 
 def detect(text: str, *, surely: bool = False) -> str | None:
-    """The language a text is probably in, or `surely`; None where nothing tells. Counts a few common words, no more."""
+    """Return the language a text is probably in, or `surely`; None where nothing tells. Counts a few common
+    words, no more.
+    """
     words = re.findall(r"\w+", text[:500].lower())
     score = {language: sum(word in marks for word in words) for language, marks in _MARKS.items()}
     score["es"] += len(_ACCENTS.findall(text[:500].lower()))
@@ -46,29 +48,29 @@ say = COACH_TEXTS.text
 
 
 def in_any_language(key: str) -> list[str]:
-    """What stands in a text before its first field, for each language."""
+    """Return what stands in a text before its first field, for each language."""
     return [say(language, key).split("{")[0] for language in NAMES]
 
 
 def file_name(language: str, day: date, suffix: str) -> str:
-    """What a file of somebody's practice is called in their language, of letters that every system takes."""
+    """Return what a file of somebody's practice is called in their language, of letters that every system takes."""
     return f"{say(language, 'export.file_name', day=day.isoformat())}.{suffix}"
 
 
 def say_days(language: str, days: int) -> str:
-    """A count of days: "1 day", "12 days"."""
+    """Return a count of days: "1 day", "12 days"."""
     return COACH_TEXTS.plural(language, "units.days", days)
 
 
 def say_colour(language: str, colour: str) -> str:
-    """A colour by its name, where it has one."""
+    """Return a colour by its name, where it has one."""
     key = f"colour.{colour.removeprefix('#')}"
     named = say(language, key)
     return colour if named == key else named
 
 
 def say_date(language: str, day: date, today: date) -> str:
-    """A date as people say it: today, yesterday, Monday, 2 March, and the year where it is another one."""
+    """Return a date as people say it: today, yesterday, Monday, 2 March, and the year where it is another one."""
     if day == today:
         return say(language, "day.today")
     if day == today - timedelta(days=1):
@@ -80,13 +82,13 @@ def say_date(language: str, day: date, today: date) -> str:
 
 
 def say_on(language: str, day: date, today: date) -> str:
-    """The date something was on, within a sentence: "today", "Monday", and in Spanish "el lunes"."""
+    """Return the date something was on, within a sentence: "today", "Monday", and in Spanish "el lunes"."""
     said = say_date(language, day, today)
     return said if timedelta() <= today - day <= timedelta(days=1) else say(language, "day.the", date=said)
 
 
 def say_day(language: str, day: date, today: date) -> str:
-    """A date with its weekday: "Monday, 2 March", and the year where it is another one."""
+    """Return a date with its weekday: "Monday, 2 March", and the year where it is another one."""
     key = "day.full" if day.year == today.year else "day.full_year"
     month = say(language, f"month.{day.month}")
     return say(

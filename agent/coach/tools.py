@@ -103,7 +103,7 @@ class CoachTools:
 
     @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True, says="tool.show_plan")
     async def show_plan(self, context: ToolContext, arguments: WhichWeek) -> JsonValue:
-        """The kept plan of a week, and what was done of it."""
+        """Return the kept plan of a week, and what was done of it."""
         principal, today = context.principal, today_of(context.principal, context.now)
         this_week = week_of(today, principal.week_start)
         week = this_week + {"this": 0, "next": 1, "last": -1}[arguments.week] * WEEK
@@ -246,7 +246,7 @@ class CoachTools:
     async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]
     ) -> tuple[PlannedSession, ...]:
-        """The sessions of a plan, none longer than fits the person."""
+        """Return the sessions of a plan, none longer than fits the person."""
         logged = await self._reader.sessions(context.principal, limit=MAX_READ) if rows else ()
         longest = longest_by_skill(logged)
         known = {
@@ -263,7 +263,7 @@ class CoachTools:
         return bounded_sessions(planned, names, most_of)
 
     async def _find_or_name(self, principal: Principal, name_or_id: str) -> str:
-        """The id of a skill there is, archived ones included; else the name of one that may be."""
+        """Return the id of a skill there is, archived ones included; else the name of one that may be."""
         match = _match(await self._reader.skills(principal, include_archived=True), name_or_id)
         return match.id if match is not None else clean_name(name_or_id)
 
@@ -302,7 +302,9 @@ def _day(text: str | None, context: ToolContext) -> date | None:
 
 
 def _local_day(text: str, principal: Principal) -> date:
-    """An ISO date, or the day on which an ISO instant falls for the person; one without a zone is their own time."""
+    """Return an ISO date, or the day on which an ISO instant falls for the person; one without a zone is their
+    own time.
+    """
     try:
         return date.fromisoformat(text)
     except ValueError:

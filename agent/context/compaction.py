@@ -74,26 +74,28 @@ class NotCondensed(Exception):
 
 
 def summary_item(summary: Summary) -> UserItem:
-    """The head of a history whose older part is summarised."""
+    """Return the head of a history whose older part is summarised."""
     lost = f"\n[{summary.left_out} messages are left out: nobody could condense them.]" if summary.left_out else ""
     notes = f"\n{summary.notes}" if summary.notes else ""
     return UserItem("", data=f"{HEAD}{notes}{lost}\n[end of the notes]")
 
 
 def since_step(events: Sequence[JournalEvent], step: int) -> list[JournalEvent]:
-    """The events of a turn without what was done before this step; what its person said stays."""
+    """Return the events of a turn without what was done before this step; what its person said stays."""
     done = ModelResponded | ToolIntended | ToolReturned | ToolResultRewritten | Nudged
     return [event for event in events if not (isinstance(event, done) and event.step < step)]
 
 
 def own_items(turn: Turn, journal: Journal, summary: Summary | None) -> Sequence[Item]:
-    """What a turn itself has come to, as far as no summary stands for it."""
+    """Return what a turn itself has come to, as far as no summary stands for it."""
     step = summary.step if summary is not None and summary.turn_id == turn.id else 0
     return fold(since_step(journal.events, step)) if step else journal.items
 
 
 def spans_of(turn: Turn, events: Sequence[JournalEvent]) -> list[Stretch]:
-    """The conversation behind its summary, as it may be cut, oldest first; the last is the turn's newest step."""
+    """Return the conversation behind its summary, as it may be cut, oldest first; the last is the turn's newest
+    step.
+    """
     bounds = [*(index for index, _ in turn.starts), len(turn.history)]
     before = turn.history[1 if turn.summary is not None else 0 :]
     if before and not turn.starts:  # nobody can tell its turns apart: all of it or nothing
@@ -118,7 +120,9 @@ def _own_spans(turn: Turn, events: Sequence[JournalEvent]) -> list[Stretch]:
 
 
 def cut_at(spans: Sequence[Stretch], keep_tokens: float) -> int:
-    """Where what is kept begins: the newest spans within these tokens, the last one always. 0: nothing is condensed."""
+    """Return where what is kept begins: the newest spans within these tokens, the last one always. 0: nothing is
+    condensed.
+    """
     kept = len(spans) - 1
     room = keep_tokens - estimate_tokens(spans[kept].items) if spans else 0.0
     while kept > 0 and (room := room - estimate_tokens(spans[kept - 1].items)) >= 0:
@@ -139,7 +143,7 @@ async def condense(
     also: str = "",
     who: Principal | None = None,
 ) -> Summary:
-    """The summary after which the span at `kept` comes first; `also` is to be in it, `who` is whose it is.
+    """Return the summary after which the span at `kept` comes first; `also` is to be in it, `who` is whose it is.
 
     What it cost is added to `spent`, also where nothing comes of it, or where it is cancelled.
 
@@ -193,19 +197,19 @@ async def _respond(model: ChatModel, request: ModelRequest, spent: list[Spent]) 
 
 
 def leave_out(summary: Summary | None, spans: Sequence[Stretch], kept: int) -> Summary:
-    """The summary in which what comes before the span at `kept` is missing, and said to be."""
+    """Return the summary in which what comes before the span at `kept` is missing, and said to be."""
     before = summary or Summary("", spans[kept].turn_id)
     lost = sum(count_messages(span.items) for span in spans[:kept])
     return Summary(before.notes, spans[kept].turn_id, spans[kept].step, before.condensed, before.left_out + lost)
 
 
 def count_messages(items: Sequence[Item]) -> int:
-    """How many of them somebody said."""
+    """Return how many of them somebody said."""
     return sum(isinstance(item, UserItem) or (isinstance(item, AssistantItem) and bool(item.text)) for item in items)
 
 
 def _read(response: ModelResponded, room: WindowRoom) -> str:
-    """The notes of a response, cut to what may be put back."""
+    """Return the notes of a response, cut to what may be put back."""
     text = response.text.strip()
     if not text or response.tool_calls or response.stop is StopReason.REFUSED:
         raise NotCondensed("the model wrote no notes")
@@ -222,7 +226,7 @@ def _record(notes: str, lines: Sequence[str]) -> UserItem:
 
 
 def _chunks(items: Sequence[Item], room: WindowRoom) -> Iterator[list[str]]:
-    """What was said as lines, in pieces of half a window."""
+    """Yield what was said as lines, in pieces of half a window."""
     most, size = room.window_tokens // 2, 0
     chunk: list[str] = []
     for item in items:
@@ -238,7 +242,7 @@ def _chunks(items: Sequence[Item], room: WindowRoom) -> Iterator[list[str]]:
 
 
 def _lines(item: Item, most_tokens: int) -> list[str]:
-    """An item in words; no pictures, of results their beginnings."""
+    """Return an item in words; no pictures, of results their beginnings."""
     chars = most_tokens * 2
     match item:
         case UserItem():

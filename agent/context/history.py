@@ -33,14 +33,14 @@ class PastTurn:
     elsewhere: bool = False  # it was said in another chat: only its own person has read it
 
     def events_for(self, user_id: str) -> Iterable[JournalEvent]:
-        """What of the turn may stand in a prompt of this person."""
+        """Return what of the turn may stand in a prompt of this person."""
         return self.events if self.user_id == user_id else self._seen_by_all()
 
     def _seen_by_all(self) -> Iterable[JournalEvent]:
         return () if self.elsewhere else _seen_by_all(self.events)
 
     def part_for(self, user_id: str) -> "_Part":
-        """The same, folded and measured; worked out once."""
+        """Return the same, folded and measured; worked out once."""
         return self._own if self.user_id == user_id else self._public
 
     @cached_property
@@ -53,7 +53,7 @@ class PastTurn:
 
     @cached_property
     def begins(self) -> bool:
-        """Whether it is there from its beginning on."""
+        """Return whether it is there from its beginning on."""
         return bool(self.events) and isinstance(self.events[0], TurnStarted)
 
 
@@ -72,7 +72,7 @@ def _part_of(items: Transcript) -> _Part:
 
 
 def history_for(past: Sequence[PastTurn], user_id: str) -> Transcript:
-    """The transcript of these turns for a turn of this person; valid for a strict API, as `fold` makes it.
+    """Return the transcript of these turns for a turn of this person; valid for a strict API, as `fold` makes it.
 
     Of another person's turn stay what they said in the chat and the answer that was said there. Calls, results,
     thinking, notes and what was said beside a call are theirs alone.
@@ -91,7 +91,7 @@ class Remembered:
 
 
 def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = None, turn_id: str = "") -> Remembered:
-    """The history of a turn of this person: notes for the older part where there are any, then the turns since.
+    """Return the history of a turn of this person: notes for the older part where there are any, then the turns since.
 
     `turn_id` is the turn that begins, or goes on.
     """
@@ -104,7 +104,8 @@ def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = N
 
 
 def kept_whole(past: Sequence[PastTurn], summary: Summary, turn_id: str = "") -> Sequence[PastTurn]:
-    """The turns that a summary does not stand for: from the one it names on, and all that ended after it was made.
+    """Return the turns that a summary does not stand for: from the one it names on, and all that ended after it
+    was made.
 
     A turn that waits for its person ends behind those that ran meanwhile; `turn_id` is the one that begins or goes on.
     """

@@ -44,7 +44,7 @@ def drop_results(items: Sequence[Item], ids: Collection[str]) -> list[Item]:
 
 
 def largest_results(items: Sequence[Item], excess_tokens: float) -> list[str]:
-    """The calls whose results, the largest first, make up for this excess; that of the last call never."""
+    """Return the calls whose results, the largest first, make up for this excess; that of the last call never."""
     results = [item for item in items if isinstance(item, ToolItem)][:-1]
     chosen: list[str] = []
     for result in sorted(results, key=item_bytes, reverse=True):
@@ -93,7 +93,9 @@ def _line(steps: Sequence[str]) -> str:
 
 
 def keep_newest_pictures(items: Sequence[Item], most: int = 0, most_bytes: int = 0) -> list[Item]:
-    """The items with so many pictures at most, and those of the newest message that has any; words for the older."""
+    """Return the items with so many pictures at most, and those of the newest message that has any; words for the
+    older.
+    """
     newest = True
     for at in range(len(items) - 1, -1, -1):
         pictures = visible(getattr(items[at], "pictures", ()))
@@ -105,7 +107,9 @@ def keep_newest_pictures(items: Sequence[Item], most: int = 0, most_bytes: int =
 
 
 def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] = int) -> list[Item]:
-    """The items after as many of these layers as it takes to come below `most_tokens`; `tokens` corrects estimates."""
+    """Return the items after as many of these layers as it takes to come below `most_tokens`; `tokens` corrects
+    estimates.
+    """
 
     def excess() -> float:
         return tokens(estimate_tokens(fitted)) - most_tokens
@@ -122,7 +126,9 @@ def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] 
 
 
 def trim_history(history: Sequence[Item], max_items: int, max_tokens: float) -> Sequence[Item]:
-    """The newest of the history that fits; it begins with something a person said, so no call loses its result."""
+    """Return the newest of the history that fits; it begins with something a person said, so no call loses its
+    result.
+    """
     start, size = len(history), 0.0
     for index in range(len(history) - 1, max(-1, len(history) - 1 - max_items), -1):
         size += item_bytes(history[index]) / BYTES_PER_TOKEN

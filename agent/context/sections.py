@@ -30,7 +30,7 @@ class Section(IntEnum):
 
 
 def compose(sections: Mapping[Section, str]) -> SystemPrompt:
-    """A system prompt of these sections, empty ones left out; in which order they are given does not matter."""
+    """Return a system prompt of these sections, empty ones left out; in which order they are given does not matter."""
     written = sorted([(section, kept) for section, text in sections.items() if (kept := text.strip())])
     return SystemPrompt(
         static="\n\n".join([text for section, text in written if section < Section.PERSON]),

@@ -76,7 +76,7 @@ def item_bytes(item: Item) -> int:
 
 
 def chars_of(event: ModelEvent) -> int | None:
-    """How many characters of a response this event brings, 0 for a sign of life; None: it is no part of one."""
+    """Return how many characters of a response this event brings, 0 for a sign of life; None: it is no part of one."""
     match event:
         case TextDelta() | ThinkingDelta():
             return len(event.text)
@@ -89,7 +89,7 @@ def chars_of(event: ModelEvent) -> int | None:
 
 
 def said_chars(response: ModelResponded) -> int:
-    """How many characters a whole response holds."""
+    """Return how many characters a whole response holds."""
     return len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
 
 
@@ -125,11 +125,11 @@ class WindowRoom:
 
     @property
     def notes_tokens(self) -> int:
-        """What a summary may put back: 50,000, or a fifth of the window."""
+        """Return what a summary may put back: 50,000, or a fifth of the window."""
         return min(50_000, self.window_tokens // 5)
 
     def output_tokens(self, cap: int, asked_tokens: int) -> int:
-        """The output cap beside a request of this size: what both need fits the window."""
+        """Return the output cap beside a request of this size: what both need fits the window."""
         return min(cap, self.window_tokens - min(asked_tokens, self.hard_tokens))
 
 
@@ -160,7 +160,7 @@ class Calibration:
             self._factors[model] = min(MOST_FACTOR, max(self.factor(model), room.window_tokens / estimated_tokens))
 
     def tokens(self, model: str, estimated_tokens: int) -> int:
-        """The estimate, corrected."""
+        """Return the estimate, corrected."""
         return int(estimated_tokens * self.factor(model))
 
 
@@ -183,7 +183,7 @@ class Tries:
         self._request, self._chars, self.asked = request, None, self._model.name
 
     def hear(self, event: ModelEvent) -> TryCost | None:
-        """The model told this; what the try before cost, where another one begins."""
+        """Return the model told this; what the try before cost, where another one begins."""
         if (chars := chars_of(event)) is not None:
             self._chars = (self._chars or 0) + chars
         elif isinstance(event, Recovering):
@@ -193,7 +193,7 @@ class Tries:
         return None
 
     def abandon(self) -> TryCost | None:
-        """The try under way counts for nothing but what it cost; None: nothing of a response was heard."""
+        """Return the try under way counts for nothing but what it cost; None: nothing of a response was heard."""
         chars, self._chars = self._chars, None
         return None if chars is None else self.estimate(chars)
 
@@ -228,7 +228,7 @@ class TurnFeatures:
 
 
 def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatures:
-    """The features of a turn that begins with these items, behind this conversation."""
+    """Return the features of a turn that begins with these items, behind this conversation."""
     words, kinds = "\n".join(item.text for item in asked), [*map(type, history)]
     return TurnFeatures(
         attached=any(item.data or item.pictures for item in asked),

@@ -40,7 +40,7 @@ PATIENCE = 10
 
 
 def room_of(facts: ModelFacts, limits: AgentConfig) -> WindowRoom:
-    """The model's window, or as much of it as the operator lets a conversation have."""
+    """Return the model's window, or as much of it as the operator lets a conversation have."""
     window_tokens = facts.context_window_tokens
     return WindowRoom(min(window_tokens, limits.context_window_tokens or window_tokens))
 
@@ -75,11 +75,11 @@ class ContextWindow:
 
     @property
     def history(self) -> Sequence[Item]:
-        """What stands before the turn."""
+        """Return what stands before the turn."""
         return self._turn.history
 
     def items(self, *, with_history: bool = True) -> list[Item]:
-        """What is sent: all of it, or as much as the layers leave; never more than the window takes."""
+        """Return what is sent: all of it, or as much as the layers leave; never more than the window takes."""
         self._factor = self._calibration.factor(self._answers)
         key = (len(self._scope.journal.events), self._turn.summary, with_history, self._factor)
         if self._made is None or self._made[0] != key:
@@ -109,7 +109,7 @@ class ContextWindow:
         return items
 
     def output_tokens(self, cap: int) -> int:
-        """The output cap beside what `items` gave last."""
+        """Return the output cap beside what `items` gave last."""
         most = min(cap, self._facts.max_output_tokens or cap)
         return self._room.output_tokens(most, self._tokens(self.asked_tokens))
 
@@ -181,7 +181,7 @@ class ContextWindow:
 
 
 def shorten(turn: Turn, summary: Summary) -> Turn:
-    """The turn with this summary at the head of its history."""
+    """Return the turn with this summary at the head of its history."""
     at = next((index for index, id_ in turn.starts if id_ == summary.turn_id), len(turn.history))
     starts = tuple((index - at + 1, id_) for index, id_ in turn.starts if index >= at)
     history = (summary_item(summary), *turn.history[at:])
@@ -196,7 +196,7 @@ def is_long(
     fixed: Callable[[], ModelRequest],
     calibration: Calibration,
 ) -> bool:
-    """Whether a conversation of so many items and, about, tokens is to be condensed between turns.
+    """Return whether a conversation of so many items and, about, tokens is to be condensed between turns.
 
     `fixed` makes a request without a conversation; it is asked for where that may decide.
     """
@@ -213,8 +213,8 @@ def is_long(
 async def condense_ended(
     turn: Turn, model: ChatModel, limits: AgentConfig, spent: list[Spent], also: str = ""
 ) -> Summary | None:
-    """The summary of a conversation that `is_long`, with what is `also` to be in it; None where that failed, or where
-    it is one turn. What it cost is added to `spent`, also then.
+    """Return the summary of a conversation that `is_long`, with what is `also` to be in it; None where that
+    failed, or where it is one turn. What it cost is added to `spent`, also then.
     """
     room = room_of(model.facts, limits)
     spans: list[Stretch] = spans_of(turn, ())

@@ -70,11 +70,13 @@ class HookChain:
         self._hung.clear()
 
     def listens(self, point: HookPoint) -> bool:
-        """Whether anybody is asked there."""
+        """Return whether anybody is asked there."""
         return bool(self._hooks[point])
 
     async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookVoices:
-        """What the hooks of a point say; `subject` is the key of what they may replace, `about` the tool's name."""
+        """Return what the hooks of a point say; `subject` is the key of what they may replace, `about` the tool's
+        name.
+        """
         heard, told = HookVoices(), dict(given) | {"point": point.value}
         async for hook, said in self._answers(point, told, about):
             if said.replace is not None:
@@ -99,7 +101,7 @@ class HookChain:
             yield hook, await self._answer(hook, told)
 
     async def _answer(self, hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
-        """What one hook says; its failure is its own, and where it guards something a no."""
+        """Return what one hook says; its failure is its own, and where it guards something a no."""
         try:
             if hook in self._hung:
                 raise HookFailed(self._hung[hook])
@@ -128,7 +130,7 @@ class HookChain:
         return PreTool(_verdict(heard), heard.context, heard.replace)
 
     def listens_after(self, tool: str) -> bool:
-        """Whether anybody has a word on results of this tool."""
+        """Return whether anybody has a word on results of this tool."""
         return any(_is_about(hook, tool) for hook in self._hooks[HookPoint.POST_TOOL])
 
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
@@ -155,7 +157,7 @@ class HookChain:
         return f"Do not stop yet: {heard.reason}" if heard.decision == "deny" else ""
 
     async def pre_compact(self, principal: Principal) -> str:
-        """What is to be kept of what is condensed now."""
+        """Return what is to be kept of what is condensed now."""
         if not self.listens(HookPoint.PRE_COMPACT):
             return ""
         return (await self.ask(HookPoint.PRE_COMPACT, _told_of_person(principal))).context
@@ -249,7 +251,7 @@ def program_hook(argv: Sequence[str]) -> CallHook:
 
 
 def read_said(said: object) -> HookSaid:
-    """What a hook gave back, in our own form; nothing at all is nothing to say.
+    """Return what a hook gave back, in our own form; nothing at all is nothing to say.
 
     Raises:
         HookFailed: it is something else.

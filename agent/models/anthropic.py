@@ -47,7 +47,7 @@ class AnthropicModel:
 
     @cached_property
     def facts(self) -> ModelFacts:
-        """What the model takes, by config and table."""
+        """Return what the model takes, by config and table."""
         return facts_of(self.name, self._config)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -85,7 +85,7 @@ class AnthropicModel:
 
 
 def _headers_of(credential: Credential) -> dict[str, str]:
-    """A key in both forms: the API takes either, servers that stand in for it may know one alone."""
+    """Return a key in both forms: the API takes either, servers that stand in for it may know one alone."""
     bearer = {"Authorization": f"Bearer {credential.secret}"}
     return bearer if credential.kind is CredentialKind.OAUTH else {"x-api-key": credential.secret, **bearer}
 

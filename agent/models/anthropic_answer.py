@@ -77,7 +77,7 @@ class MessageAssembly:
 
     @property
     def is_whole(self) -> bool:
-        """Whether a stop reason came."""
+        """Return whether a stop reason came."""
         return self._stop is not None
 
     def note_ping(self) -> None:
@@ -202,7 +202,7 @@ class MessageAssembly:
         self._told += 1
 
     def response(self) -> ModelResponded:
-        """The response, whole."""
+        """Return the response, whole."""
         stop = _STOPS.get(self._stop or "end_turn", StopReason.UNKNOWN)
         if self.over_long:
             stop = StopReason.LENGTH
@@ -240,7 +240,7 @@ def _counts_in(usage: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _usage(said: dict[str, Any]) -> Usage:
-    """The API counts input read from the cache, and written to it, apart from the rest; ours is all of it."""
+    """Return the API counts input read from the cache, and written to it, apart from the rest; ours is all of it."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     rest, read, written = (token_count(said.get(name)) for name in names)
     whole = None if rest is None else token_count(rest + (read or 0) + (written or 0))

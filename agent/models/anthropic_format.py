@@ -34,7 +34,7 @@ Blocks = list[dict[str, Any]]
 
 
 def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[str, Any]:
-    """The whole request."""
+    """Return the whole request."""
     cap = min(request.max_output_tokens, config.max_output_tokens or request.max_output_tokens)
     body: dict[str, Any] = {
         "model": model,
@@ -73,7 +73,7 @@ def _may_think(items: Sequence[Item]) -> bool:
 
 
 def _instructions(system: SystemPrompt) -> Blocks:
-    """The part that is the same for everybody is marked, so that a person's own part does not undo its cache."""
+    """Return the part that is the same for everybody is marked, so that a person's own part does not undo its cache."""
     texts = (*system.leading, system.static, system.dynamic)
     blocks: Blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
     if system.static.strip():
@@ -92,7 +92,8 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def messages(items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]) -> list[dict[str, Any]]:
-    """The conversation as messages that take turns and begin with the person's; with `pieces` of blocks to be sent.
+    """Return the conversation as messages that take turns and begin with the person's; with `pieces` of blocks to
+    be sent.
 
     Raises:
         NotLoaded: `content` has not the bytes of a picture that is to be encoded.
@@ -117,7 +118,7 @@ def messages(items: Sequence[Item], pieces: EncodedPieces | None, content: Mappi
 
 
 def _blocks(items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]) -> Iterable[list[Any]]:
-    """The blocks of each item, its pictures first."""
+    """Return the blocks of each item, its pictures first."""
 
     def whole(item: Item) -> Blocks:
         return _images(item, content) + _to_blocks(item)
@@ -183,7 +184,7 @@ def _place(kept: dict[str, Any]) -> tuple[int, int]:
 
 
 def _blocks_between(item: AssistantItem, said: int, upto: int, called: int, calls_upto: int) -> Blocks:
-    """The text and the calls between two places of a response."""
+    """Return the text and the calls between two places of a response."""
     text = item.text[said:upto]
     blocks: Blocks = [_text(text)] if text.strip() else []
     for call in item.tool_calls[called:calls_upto]:
@@ -194,5 +195,5 @@ def _blocks_between(item: AssistantItem, said: int, upto: int, called: int, call
 
 
 def _id(id_: str) -> str:
-    """An id as the API takes it; another wire's may hold anything."""
+    """Return an id as the API takes it; another wire's may hold anything."""
     return _NO_NAME.sub("_", id_) or "_"

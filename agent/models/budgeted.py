@@ -48,7 +48,7 @@ class BudgetedModel:
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The model's response.
+        """Return the model's response.
 
         Raises:
             OverBudget: a cap is reached; the model was not asked.
@@ -128,7 +128,7 @@ def _within(
 
 
 def _is_free(problem: ModelFailure) -> bool:
-    """Whether nothing was read or written for it; of what broke, or fell silent, nobody knows."""
+    """Return whether nothing was read or written for it; of what broke, or fell silent, nobody knows."""
     broke = problem.kind is FailureKind.NETWORK and problem.status is None and not problem.unasked
     return not broke and problem.kind is not FailureKind.TIMEOUT
 

@@ -80,17 +80,19 @@ def joint_facts(facts: Sequence[ModelFacts]) -> ModelFacts:
 
 
 def is_light(request: ModelRequest) -> bool:
-    """Whether the turn asks so little that a cheaper model does; the same in all steps of it. None with pictures."""
+    """Return whether the turn asks so little that a cheaper model does; the same in all steps of it. None with
+    pictures.
+    """
     return request.weight is not None and request.weight < HEAVY_FROM and not needs_eyes(request)
 
 
 def needs_tools(request: ModelRequest) -> bool:
-    """Whether the model is given tools."""
+    """Return whether the model is given tools."""
     return bool(request.tools)
 
 
 def needs_eyes(request: ModelRequest) -> bool:
-    """Whether the conversation, as far as it is sent, has a picture in it."""
+    """Return whether the conversation, as far as it is sent, has a picture in it."""
     return any(isinstance(item, UserItem) and visible(item.pictures) for item in request.items)
 
 
@@ -122,12 +124,12 @@ class StandIn:
     async def answer(
         self, why: FailureKind | OverBudget, request: ModelRequest, on_event: OnModelEvent
     ) -> ModelResponded:
-        """The rules' response in place of a model that failed like this, or may not be asked."""
+        """Return the rules' response in place of a model that failed like this, or may not be asked."""
         self._under_way[_person_of(request)] = why
         return await self.go_on(request, on_event)
 
     async def go_on(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The rules' response; what they read in the agent's own form they answer in it, without our words."""
+        """Return the rules' response; what they read in the agent's own form they answer in it, without our words."""
         context = request.context
         if context is not None and context.data is not None:
             return await self._rules.respond(request, on_event)
@@ -181,7 +183,7 @@ class Chain:
         return self._links[0].facts if self._light is None else joint_facts([self._links[0].facts, self._light.facts])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The response of the first that gives one; a change is told as `Recovering`.
+        """Return the response of the first that gives one; a change is told as `Recovering`.
 
         A used-up cap of a day hands over to the rules at once; what a model's tools have begun ends there.
 
@@ -222,7 +224,7 @@ class Chain:
         return await rules.answer(failures[0].kind, request, on_event)
 
     def _in_order(self, request: ModelRequest) -> Sequence[ChatModel]:
-        """The one that the person chose first; else the light one where it does."""
+        """Return the one that the person chose first; else the light one where it does."""
         every = (*self._links, self._light) if self._light is not None else self._links
         wanted = None if request.who is None else request.who.model
         chosen = None if wanted is None else next((link for link in every if link.name == wanted), None)
@@ -243,13 +245,13 @@ class Chain:
 
 
 def _to_tell(failures: Sequence[ModelFailure]) -> ModelFailure:
-    """What the person is told: when to come back, if anybody said so."""
+    """Return what the person is told: when to come back, if anybody said so."""
     busy = [problem for problem in failures if problem.kind is FailureKind.RATE_LIMIT]
     return min(busy, key=lambda problem: problem.retry_after_s or 0.0) if busy else failures[0]
 
 
 def _since_asked(request: ModelRequest) -> Sequence[object]:
-    """What stands behind the person's last words."""
+    """Return what stands behind the person's last words."""
     start = len(request.items)
     while start and not isinstance(request.items[start - 1], UserItem):
         start -= 1
@@ -257,12 +259,12 @@ def _since_asked(request: ModelRequest) -> Sequence[object]:
 
 
 def _is_under_way(request: ModelRequest) -> bool:
-    """Whether a model's tools have run: rules would begin anew, and do it twice."""
+    """Return whether a model's tools have run: rules would begin anew, and do it twice."""
     return any(isinstance(item, ToolItem) for item in _since_asked(request))
 
 
 def _asked_by_rules(request: ModelRequest) -> bool:
-    """Whether rules have begun this; what they began they end."""
+    """Return whether rules have begun this; what they began they end."""
     calls = [call for item in _since_asked(request) if isinstance(item, AssistantItem) for call in item.tool_calls]
     return bool(calls) and all(call.id.startswith(ID_PREFIX) for call in calls)
 

@@ -22,7 +22,7 @@ class CredentialSource(Protocol):
     name: str  # for operators: "own", "configured", "keyring", "file"
 
     async def find(self, who: Principal | None) -> Credential | None:
-        """What a model is asked with for this person now, good for some minutes; None: there is none here.
+        """Return what a model is asked with for this person now, good for some minutes; None: there is none here.
 
         Never fails: what cannot be read or renewed is logged, and is none.
         """
@@ -39,7 +39,7 @@ class ConfiguredKey:
         self._credential = credential
 
     async def find(self, who: Principal | None) -> Credential | None:
-        """The same for everybody."""
+        """Return the same for everybody."""
         return self._credential
 
 
@@ -83,13 +83,13 @@ def access_of(
 
 
 def lead_with(request: ModelRequest, credential: Credential, config: LinkConfig) -> ModelRequest:
-    """The request with the leading blocks that the kind's profile asks for."""
+    """Return the request with the leading blocks that the kind's profile asks for."""
     profile = config.profiles.get(credential.kind, NO_PROFILE)
     return replace(request, system=replace(request.system, leading=profile.system)) if profile.system else request
 
 
 def settings_key(config: LinkConfig) -> Credential:
-    """The settings' own key; its kind is told by its beginning."""
+    """Return the settings' own key; its kind is told by its beginning."""
     key = config.api_key.get_secret_value().strip() if config.api_key is not None else ""
     return Credential(key, kind_of(key, config))
 
@@ -103,5 +103,5 @@ def kind_of(secret: str, config: LinkConfig) -> CredentialKind:
 
 
 def is_showable(secret: str) -> bool:
-    """Whether a header can hold it."""
+    """Return whether a header can hold it."""
     return secret.isascii() and (not secret or secret.isprintable())

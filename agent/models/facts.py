@@ -27,7 +27,7 @@ UNKNOWN_WINDOW_TOKENS = 128_000
 
 
 def facts_of(name: str, config: LinkConfig, served: ServedModel | None = None) -> ModelFacts:
-    """The facts of the model of this name (`WIRE:NAME`): as it is configured, else as its server says of it.
+    """Return the facts of the model of this name (`WIRE:NAME`): as it is configured, else as its server says of it.
 
     A server of one's own is in no table.
     """
@@ -56,7 +56,7 @@ def window_of(wire: str, model: str, base_url: str | None) -> int | None:
 
 
 def configured_prices(config: LinkConfig) -> TokenPrices | None:
-    """The operator's own prices, if they set them."""
+    """Return the operator's own prices, if they set them."""
     said = config.prices
     if said is None:
         return None
@@ -73,7 +73,7 @@ STANDARD_TIERS = (None, "auto", "default", "standard_only")
 
 
 def prices_of(wire: str, model: str, config: LinkConfig) -> TokenPrices | None:
-    """The table's prices of today; None: it has not both, or the model costs by the request as well."""
+    """Return the table's prices of today; None: it has not both, or the model costs by the request as well."""
     known = _find(wire, model, config.base_url)
     if known is None or config.service_tier not in STANDARD_TIERS:
         return None

@@ -69,12 +69,12 @@ _BY_STATUS = {
 
 
 def failure(kind: FailureKind, message: str, *, status: int | None = None, wait_s: float | None = None) -> ModelFailure:
-    """A failure that is worth another try when its kind is."""
+    """Return a failure that is worth another try when its kind is."""
     return ModelFailure(kind, message, status, kind in RETRYABLE, wait_s)
 
 
 def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetime, secret: str = "") -> ModelFailure:
-    """What an HTTP answer with an error status means."""
+    """Return what an HTTP answer with an error status means."""
     said = error_text(body)
     words = clean(said or "no reason given", secret)
     if status in {400, 404} and _NO_MODEL.search(said):
@@ -85,7 +85,7 @@ def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetim
 
 
 def refuses_tools(problem: ModelFailure) -> bool:
-    """Whether the server says that this model, or it itself as it was started, takes no tools."""
+    """Return whether the server says that this model, or it itself as it was started, takes no tools."""
     return problem.status in {400, 404, 422, 500, 501} and _NO_TOOLS.search(problem.message) is not None
 
 
@@ -96,7 +96,7 @@ def refused_field(problem: ModelFailure) -> str:
 
 
 def from_error(error: object, secret: str = "") -> ModelFailure:
-    """What an `{"error": ...}` inside a 200 means (F16, F25); an unknown one counts as the server's fault."""
+    """Return what an `{"error": ...}` inside a 200 means (F16, F25); an unknown one counts as the server's fault."""
     said = error_text(json.dumps({"error": error}, default=str))
     code = error.get("code", error.get("status")) if isinstance(error, Mapping) else None
     named = _STATUS_OF_TYPE.get(str(error.get("type"))) if isinstance(error, Mapping) else None
@@ -105,7 +105,7 @@ def from_error(error: object, secret: str = "") -> ModelFailure:
 
 
 def _kind(status: int, said: str) -> FailureKind:
-    """The words go before the status: providers send a used-up quota as 429 and a full context as 400."""
+    """Return the words go before the status: providers send a used-up quota as 429 and a full context as 400."""
     if status in {400, 402, 403, 429, 500} and _QUOTA.search(said):
         return FailureKind.QUOTA
     if status in {400, 413, 422, 500} and _CONTEXT.search(said):
@@ -128,7 +128,7 @@ def _kind_of_server(status: int, said: str) -> FailureKind:
 
 
 def error_text(body: str) -> str:
-    """The provider's own words, with type and code; of a body that is no JSON its beginning."""
+    """Return the provider's own words, with type and code; of a body that is no JSON its beginning."""
     try:
         whole = json.loads(body[:MAX_ERROR_CHARS])
     except (ValueError, RecursionError):
@@ -141,7 +141,7 @@ def error_text(body: str) -> str:
 
 
 def clean(text: str, secret: str) -> str:
-    """The text without the key, in full or in a provider's half-masked form."""
+    """Return the text without the key, in full or in a provider's half-masked form."""
     if secret:
         text = text.replace(secret, "[REDACTED]")
     return _KEY_SHAPES.sub("[REDACTED]", text)

@@ -60,7 +60,7 @@ class HealthBoard:
         self._marks[model] = mark
 
     def check(self, model: str, gate: Gate) -> Rest | None:
-        """What is known at this gate; None: nothing.
+        """Return what is known at this gate; None: nothing.
 
         Raises:
             ModelFailure: the model rests; nothing was asked. `retry_after_s` says how long still.

@@ -48,7 +48,7 @@ class Assembly(Protocol):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the provider said how the response ended."""
+        """Return whether the provider said how the response ended."""
         ...
 
     def note_ping(self) -> None:
@@ -72,7 +72,7 @@ class Assembly(Protocol):
         ...
 
     def response(self) -> ModelResponded:
-        """The response, whole."""
+        """Return the response, whole."""
         ...
 
 
@@ -101,7 +101,7 @@ class HttpWire:
             connection.release()
 
     async def ask(self, body: bytes, assembly: Assembly, access: Access) -> ModelResponded:
-        """The response to this request.
+        """Return the response to this request.
 
         Raises:
             ModelFailure: there is no usable one. Its message never holds the secret.
@@ -176,7 +176,7 @@ class HttpWire:
 
 
 def trouble_words(problem: Exception) -> str:
-    """What an operator can make of a connection that failed."""
+    """Return what an operator can make of a connection that failed."""
     if isinstance(problem, aiohttp.ClientSSLError):
         return "no encrypted connection: the server speaks no TLS, or nobody trusts its certificate"
     if isinstance(problem, aiohttp.ClientConnectorDNSError):
@@ -187,7 +187,7 @@ def trouble_words(problem: Exception) -> str:
 
 
 def usable_key(config: LinkConfig, needed: str) -> Credential:
-    """The configuration's key as a header takes it; empty where a server of one's own needs none.
+    """Return the configuration's key as a header takes it; empty where a server of one's own needs none.
 
     Raises:
         ValueError: there is none (`needed` says what to set), or no header takes it. The message does not hold it.
@@ -201,7 +201,7 @@ def usable_key(config: LinkConfig, needed: str) -> Credential:
 
 
 async def read_body(answer: aiohttp.ClientResponse) -> bytes:
-    """The whole body.
+    """Return the whole body.
 
     Raises:
         ModelFailure: it is longer than any answer.
@@ -216,7 +216,7 @@ async def read_body(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
-    """A plain JSON answer, which a stream request may get too; a stream with the wrong label is read as one."""
+    """Return a plain JSON answer, which a stream request may get too; a stream with the wrong label is read as one."""
     if not body.strip():
         raise failure(FailureKind.NETWORK, "the answer is empty")
     if body.lstrip().startswith((b"data:", b"event:", b":")):
@@ -246,7 +246,7 @@ async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> Mo
 
 
 def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
-    """Whether the stream said that it is done."""
+    """Return whether the stream said that it is done."""
     try:
         events = parser.feed(chunk)
     except EventTooLong:

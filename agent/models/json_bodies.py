@@ -36,7 +36,7 @@ def encode_request(request: ModelRequest, to_body: Callable[[ModelRequest], dict
 
 
 def to_piece(value: Any) -> orjson.Fragment:
-    """The value as a part of a body that needs no encoding again.
+    """Return the value as a part of a body that needs no encoding again.
 
     It is copied: what orjson 3.13 returns takes 4 KiB of memory or more, however short it is (November 2026).
 

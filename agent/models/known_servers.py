@@ -37,7 +37,7 @@ LOOK_S = 2.0
 
 
 async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
-    """The server of this link, and of its models the one of this name as well as it can be known.
+    """Return the server of this link, and of its models the one of this name as well as it can be known.
 
     Raises:
         ModelFailure: it does not answer, or not as such a server; its message never holds the key.
@@ -69,7 +69,7 @@ class _Looking:
         self._key = key
 
     async def ask(self, method: str, url: str, body: object = None) -> object:
-        """The JSON that is answered.
+        """Return the JSON that is answered.
 
         Raises:
             ModelFailure: an error is.
@@ -81,7 +81,7 @@ class _Looking:
             return decode(text)
 
     async def look_closer(self, server: ModelServerFacts, name: str) -> ModelServerFacts:
-        """The same with what a server of one's own says beside the list."""
+        """Return the same with what a server of one's own says beside the list."""
         if server.kind == LLAMA_CPP:
             return read_props(server, await self._perhaps("GET", "/props"))
         if any(model.window_tokens for model in server.models):
@@ -101,7 +101,7 @@ class _Looking:
         return ModelServerFacts(OLLAMA, models)
 
     async def _perhaps(self, method: str, path: str, body: object = None) -> object:
-        """What is answered; None: an error, or no JSON."""
+        """Return what is answered; None: an error, or no JSON."""
         try:
             return await self.ask(method, self._root + path, body)
         except ModelFailure:
@@ -151,7 +151,7 @@ class KnownServers:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     def server(self, config: LinkConfig, name: str) -> ModelServerFacts | None:
-        """The server as it was last seen; None: it never was."""
+        """Return the server as it was last seen; None: it never was."""
         known = self._known.get((config.base_url or "", name))
         return None if known is None else known.server
 
@@ -161,7 +161,7 @@ class KnownServers:
         return None if known is None else known.problem
 
     def model(self, config: LinkConfig, name: str) -> ServedModel | None:
-        """The model of this name on its server; None: nothing is known of it."""
+        """Return the model of this name on its server; None: nothing is known of it."""
         server = self.server(config, name)
         return None if server is None else server.find(name)
 
@@ -181,7 +181,7 @@ class KnownServers:
         return known.server
 
     def _is_known(self, config: LinkConfig, name: str) -> bool:
-        """Whether another look could tell nothing more."""
+        """Return whether another look could tell nothing more."""
         server = self.server(config, name)
         if server is None or server.lacks(name):
             return False

@@ -69,7 +69,7 @@ class OfflineModel:
         self._introduced = introduced
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """What the rules say, spoken at the model's pace."""
+        """Return what the rules say, spoken at the model's pace."""
         answer = self._rules.answer(request)
         calls = tuple(
             ToolCall(f"{ID_PREFIX}{_mark(request)}-{index}", call.name, json.dumps(dict(call.arguments)))
@@ -105,7 +105,7 @@ class OfflineModel:
 
 
 def _mark(request: ModelRequest) -> str:
-    """The same for the same request, and no other in a conversation has it: `Chain` knows rules by their ids."""
+    """Return the same for the same request, and no other in a conversation has it: `Chain` knows rules by their ids."""
     now = request.context.now.isoformat() if request.context is not None else ""
     said = f"{len(request.items)} {now} {request.items[-1:]!r}"
     return blake2b(said.encode(errors="replace"), digest_size=6).hexdigest()

@@ -63,7 +63,7 @@ class OpenAIModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """What the model takes, by config, by what its server has said since, and by table."""
+        """Return what the model takes, by config, by what its server has said since, and by table."""
         server = self._servers.server(self._config, self._model)
         if self._facts is None or self._facts[0] is not server:
             served = None if server is None else server.find(self._model)
@@ -115,7 +115,7 @@ class OpenAIModel:
         await self._wire.aclose()
 
     async def _served_name(self) -> str:
-        """What the server calls the model that nobody named: it is asked which it has.
+        """Return what the server calls the model that nobody named: it is asked which it has.
 
         Raises:
             ModelFailure: it has several.

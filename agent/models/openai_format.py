@@ -62,7 +62,7 @@ def request_body(
     temperature: float | None = None,
     service_tier: str | None = None,
 ) -> dict[str, Any]:
-    """The whole request."""
+    """Return the whole request."""
     body: dict[str, Any] = {
         "model": model,
         "messages": messages(str(request.system), request.items, request.pieces, request.picture_bytes),
@@ -83,7 +83,7 @@ def request_body(
 def messages(
     system: str, items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]
 ) -> list[Any]:
-    """The conversation as messages, instructions first; with `pieces` those are ready to be sent.
+    """Return the conversation as messages, instructions first; with `pieces` those are ready to be sent.
 
     Raises:
         NotLoaded: `content` has not the bytes of a picture that is to be encoded.
@@ -116,7 +116,7 @@ def _message(item: Item, content: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict[str, Any]]:
-    """What a person said: with pictures in parts, those first."""
+    """Return what a person said: with pictures in parts, those first."""
     words = spoken_text(item)
     parts: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{as_base64(picture, content)}"}}
@@ -126,7 +126,9 @@ def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict
 
 
 def _thoughts(item: AssistantItem) -> dict[str, Any]:
-    """What the model thought before it called, under the name it came by: servers that send it want it back there."""
+    """Return what the model thought before it called, under the name it came by: servers that send it want it
+    back there.
+    """
     kept = [block for block in item.thinking if isinstance(block, dict) and block.get("wire") == WIRE]
     names = dict.fromkeys(str(block["name"]) for block in kept)
     return {name: "".join(str(block["text"]) for block in kept if block["name"] == name) for name in names}
@@ -168,7 +170,9 @@ class _Slot:
         return ToolCall(self.id, self.name, "".join(self.arguments))
 
     def is_followed_by(self, fragment: Mapping[str, Any]) -> bool:
-        """Whether this begins another call, though its number is the same: some servers (Gemini's) number each 0."""
+        """Return whether this begins another call, though its number is the same: some servers (Gemini's) number
+        each 0.
+        """
         id_, name = str(fragment.get("id") or "")[:MAX_NAME_CHARS], (fragment.get("function") or {}).get("name")
         return bool(name) and id_ not in {"", self.id} and read_object("".join(self.arguments)) is not None
 
@@ -198,7 +202,7 @@ class CompletionAssembly:
 
     @property
     def is_whole(self) -> bool:
-        """Whether a finish reason came."""
+        """Return whether a finish reason came."""
         return self.finish is not None
 
     def take_event(self, name: str, data: bytes) -> bool:
@@ -327,7 +331,7 @@ class CompletionAssembly:
         self._untold.clear()
 
     def response(self) -> ModelResponded:
-        """The response, whole."""
+        """Return the response, whole."""
         stop = _STOPS.get(self.finish or "stop", StopReason.UNKNOWN)
         if self._refused:
             stop = StopReason.REFUSED
@@ -367,7 +371,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def token_count(value: object) -> int | None:
-    """A count of tokens as a database takes it; None for what cannot be one."""
+    """Return a count of tokens as a database takes it; None for what cannot be one."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
@@ -375,12 +379,14 @@ MAX_SENDER_CHARS = 64
 
 
 def note_text(item: NoteItem) -> str:
-    """The note for a model: nobody's words."""
+    """Return the note for a model: nobody's words."""
     return f"(A note from the system, not from the person: {item.text})"
 
 
 def spoken_text(item: UserItem) -> str:
-    """The item for a model. A name cannot be mistaken for words, nor another member's words for the person's own."""
+    """Return the item for a model. A name cannot be mistaken for words, nor another member's words for the
+    person's own.
+    """
     words = item.text
     if item.data or item.pictures:
         words = "\n".join(part for part in (words, item.data, describe(item.pictures)) if part)

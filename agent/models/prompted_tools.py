@@ -65,7 +65,7 @@ _TRAILING_COMMA = re.compile(r",(?=\s{0,100}[}\]])")
 
 
 def describe_tools(tools: Sequence[ToolSpec]) -> str:
-    """The tools as instructions; the same bytes for the same tools."""
+    """Return the tools as instructions; the same bytes for the same tools."""
     specs = (
         json.dumps({"name": spec.name, "description": spec.description, "parameters": spec.schema}, ensure_ascii=False)
         for spec in tools
@@ -83,7 +83,9 @@ class ReadText:
 
 
 def read_calls(text: str, names: Iterable[str]) -> ReadText:
-    """The calls in a text. Marked ones count whatever they name; unmarked JSON only as a call of a tool there is."""
+    """Return the calls in a text. Marked ones count whatever they name; unmarked JSON only as a call of a tool
+    there is.
+    """
     known = frozenset(names)
     if OPEN in text:
         first = text.index(OPEN)
@@ -121,7 +123,7 @@ def _has_native_call(items: Iterable[Item]) -> bool:
 
 
 def _read_marked(piece: str) -> Iterator[tuple[str, str]]:
-    """What stands between the marks; what cannot be read is a call all the same, so that the model is told."""
+    """Yield what stands between the marks; what cannot be read is a call all the same, so that the model is told."""
     found = list(_calls_in(_loads(piece)))
     if found:
         yield from found
@@ -183,7 +185,7 @@ class PromptedTools:
         return replace(facts, takes_tools=False) if self._prompts and facts.takes_tools else facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The model's response, its calls read. Text that may be one is told when it turns out to be none.
+        """Return the model's response, its calls read. Text that may be one is told when it turns out to be none.
 
         Raises:
             ModelFailure: as the model's.
@@ -302,7 +304,7 @@ class _Screen:
         self._on_event(TextDelta(text[:sure]) if sure else ALIVE)
 
     def _sure_chars(self, text: str) -> int:
-        """How much of the text is no call for certain."""
+        """Return how much of the text is no call for certain."""
         start = len(text) - len(text.lstrip())
         if not self._begun and text[start:].startswith(("{", "[")):
             self._holds = True

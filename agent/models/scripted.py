@@ -31,7 +31,7 @@ Answerer = Callable[[ModelRequest], Script]
 
 
 def calls(*wanted: tuple[str, str], text: str = "") -> Says:
-    """A response that asks for tools, each as (name, JSON arguments); their ids are `c0`, `c1` ..."""
+    """Return a response that asks for tools, each as (name, JSON arguments); their ids are `c0`, `c1` ..."""
     made = tuple(ToolCall(f"c{index}", name, arguments) for index, (name, arguments) in enumerate(wanted))
     return Says(text, made)
 
@@ -54,7 +54,7 @@ class ScriptedModel:
         self._sleep = sleep
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The next response of the script."""
+        """Return the next response of the script."""
         self.requests.append(request)
         script = self._answer(request)
         if isinstance(script, ModelFailure):

@@ -43,7 +43,7 @@ class MakeModel(Protocol):
     """What another distribution's entry point names; nothing is connected by calling it."""
 
     def __call__(self, name: str, config: LinkConfig) -> ChatModel:
-        """The model of this name: what stands behind the colon."""
+        """Return the model of this name: what stands behind the colon."""
         ...
 
 
@@ -68,7 +68,7 @@ class MakeOwnModel(Protocol):
 
 
 def wire_names() -> list[str]:
-    """The wires that other distributions bring, sorted; nothing is imported."""
+    """Return the wires that other distributions bring, sorted; nothing is imported."""
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
@@ -98,7 +98,7 @@ class ModelDeps:
 
 
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
-    """The model of this configuration, resilient where it talks to a network; nothing is connected yet.
+    """Return the model of this configuration, resilient where it talks to a network; nothing is connected yet.
 
     From outside in: the chain, in it each model with its credentials and their cooldowns (`ModelLink`), the tries with
     one of them (`Attempts`), the budget of each try, the facts of the model, the wire.
@@ -184,7 +184,7 @@ def prices_in_force(config: LinkConfig) -> TokenPrices | None:
 
 
 def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
-    """The model of this link over its wire, with nothing around it that tries again: to see what it does.
+    """Return the model of this link over its wire, with nothing around it that tries again: to see what it does.
 
     Raises:
         UnknownModel: the name means nothing here, or its settings cannot work.
@@ -198,7 +198,7 @@ def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
 
 
 def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> OwnModel:
-    """A model over a wire of ours; ValueError where its settings cannot work."""
+    """Return a model over a wire of ours; ValueError where its settings cannot work."""
     return _own_maker(wire)(name, config, servers=servers)
 
 
@@ -210,7 +210,7 @@ def _own_maker(wire: str) -> MakeOwnModel:
 
 
 def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:
-    """A model over another distribution's wire; when to try again is its own matter."""
+    """Return a model over another distribution's wire; when to try again is its own matter."""
     point = next(iter(entry_points(group=GROUP, name=wire)))
     try:
         make: MakeModel = point.load()

@@ -49,18 +49,18 @@ class ModelServerFacts:
     models: tuple[ServedModel, ...] = ()  # empty: it lists none
 
     def find(self, name: str) -> ServedModel | None:
-        """The model that answers to this name; None: there is none, or nobody knows."""
+        """Return the model that answers to this name; None: there is none, or nobody knows."""
         if len(self.models) == 1 and (name == ONLY_MODEL or self.kind == LLAMA_CPP):  # which takes any name for its own
             return self.models[0]
         name = USUAL_MODEL if name == ONLY_MODEL else name
         return next((model for model in self.models if model.id in (name, f"{name}:latest")), None)
 
     def lacks(self, name: str) -> bool:
-        """Whether the server lists its models and this is none of them."""
+        """Return whether the server lists its models and this is none of them."""
         return bool(self.models) and self.find(name) is None
 
     def advice(self, name: str) -> str:
-        """What to call instead, for an operator: the nearest name, or those there are."""
+        """Return what to call instead, for an operator: the nearest name, or those there are."""
         ids = [model.id for model in self.models]
         if near := get_close_matches(name, ids, 1, 0.5):
             return f"the nearest is {near[0]}"

@@ -28,7 +28,7 @@ class EventParser:
         self._begun = False
 
     def feed(self, chunk: bytes) -> list[tuple[str, bytes]]:
-        """The events that these bytes complete.
+        """Return the events that these bytes complete.
 
         Raises:
             EventTooLong: one of them is beyond measure.

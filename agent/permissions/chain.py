@@ -75,7 +75,7 @@ class PermissionChain:
     domains: Sequence[str] | None = None  # None: addresses in arguments are not looked at
 
     def decide(self, call: CallFacts) -> Ruling:
-        """What becomes of a call."""
+        """Return what becomes of a call."""
         if (host := self._foreign_host(call)) is not None:
             return Ruling(Verdict.DENY, f"{call.tool} may not reach {host}, which is in none of its domains")
         ruling = self._by_word(call)
@@ -85,12 +85,12 @@ class PermissionChain:
         return replace(ruling, may_remember=False) if call.destructive else ruling
 
     def _foreign_host(self, call: CallFacts) -> str | None:
-        """A note may hold any link: nothing goes there."""
+        """Return a note may hold any link: nothing goes there."""
         keeps = call.contained and not call.read_only
         return None if self.domains is None or keeps else host_outside(call.given, self.domains)
 
     def _by_word(self, call: CallFacts) -> Ruling:
-        """What was said of it: by a hook, a rule, the tool; else what the mode makes of it."""
+        """Return what was said of it: by a hook, a rule, the tool; else what the mode makes of it."""
         if call.hook is Verdict.DENY:
             return Ruling(Verdict.DENY, f"a hook forbids {call.tool}")
         rule = ruling_of(self.rules, call.tool, call.given)
@@ -112,7 +112,7 @@ class PermissionChain:
         )
 
     def _tighten(self, call: CallFacts, ruling: Ruling) -> Ruling:
-        """A score turns allow into ask, never the other way."""
+        """Return a score turns allow into ask, never the other way."""
         if ruling.verdict is not Verdict.ALLOW or call.read_only:
             risky = call.risk is SecurityRisk.HIGH and self.confirm is Confirm.RISKY
             return replace(ruling, may_remember=False, judged=False) if risky else ruling
@@ -156,7 +156,7 @@ class RulesConfig(BaseModel):
         return texts
 
     def rules(self, source: Source) -> Iterator[PermissionRule]:
-        """What stands here, as rules of this source."""
+        """Yield what stands here, as rules of this source."""
         for verdict, texts in ((Verdict.DENY, self.deny), (Verdict.ALLOW, self.allow), (Verdict.ASK, self.ask)):
             for text in texts:
                 yield parse_rule(text, verdict, source)
@@ -205,7 +205,7 @@ class PermissionsConfig(RulesConfig):
     auto: AutoConfig = AutoConfig()
 
     def all_rules(self) -> list[PermissionRule]:
-        """The rules of every source."""
+        """Return the rules of every source."""
         found = list(self.rules(Source.LOCAL))
         for source, table in self.sources.items():
             found += table.rules(source)

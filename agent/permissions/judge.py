@@ -76,7 +76,7 @@ class Judge:
 
 
 def read_judgement(text: str) -> Judgement:
-    """The answer's one JSON object, also within a fence.
+    """Return the answer's one JSON object, also within a fence.
 
     Raises:
         ValueError: it is none, or says something else.

@@ -63,11 +63,11 @@ class PermissionRule:
 
     @property
     def names_one_tool(self) -> bool:
-        """Whether it is about one tool by its name."""
+        """Return whether it is about one tool by its name."""
         return not re.search(r"[*?\[]", self.tool)
 
     def matches(self, tool: str, given: Mapping[str, object]) -> bool:
-        """Whether it is about a call of this tool with these arguments."""
+        """Return whether it is about a call of this tool with these arguments."""
         if not fnmatchcase(tool, self.tool):
             return False
         if self.argument is None:
@@ -94,7 +94,8 @@ PUNCTUATION = ".,;:!?)}"
 
 
 def host_outside(given: object, domains: Sequence[str], name: str = "") -> str | None:
-    """The first host that arguments name in an address and that is in none of these domains; None: there is none.
+    """Return the first host that arguments name in an address and that is in none of these domains; None: there
+    is none.
 
     What stands behind two slashes is an address, and so is all that an argument called url, host or the like says. One
     whose host cannot be made out is outside of every domain.
@@ -123,7 +124,7 @@ def _outside_of_text(text: str, domains: Sequence[str], name: str) -> str | None
 
 
 def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:
-    """A rule as an operator writes it.
+    """Return a rule as an operator writes it.
 
     Raises:
         BadRule: it is none.
@@ -136,7 +137,7 @@ def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:
 
 
 def ruling_of(rules: Iterable[PermissionRule], tool: str, given: Mapping[str, object]) -> PermissionRule | None:
-    """The rule that decides about a call; None where none is about it."""
+    """Return the rule that decides about a call; None where none is about it."""
     matching = [rule for rule in rules if rule.matches(tool, given)]
     denied = [rule for rule in matching if rule.verdict is Verdict.DENY]
     order = (Verdict.ALLOW, Verdict.ASK)

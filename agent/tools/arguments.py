@@ -43,7 +43,7 @@ def _risk(score: object) -> SecurityRisk:
 
 
 def parse(written: str) -> dict[str, Any]:
-    """A JSON object, strictly read; nothing at all counts as an empty one.
+    """Return a JSON object, strictly read; nothing at all counts as an empty one.
 
     Raises:
         NotJson: it is anything else, or holds duplicate keys, NaN, or numbers beyond measure.

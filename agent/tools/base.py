@@ -26,7 +26,7 @@ class Effect(StrEnum):
 
     @property
     def is_outside(self) -> bool:
-        """Whether it leaves what the gateway's own commits hold together."""
+        """Return whether it leaves what the gateway's own commits hold together."""
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
@@ -146,23 +146,23 @@ class Tool:
 
     @property
     def may_be_cut(self) -> bool:
-        """Whether a stop may end it while it runs."""
+        """Return whether a stop may end it while it runs."""
         return not self.effect.is_outside if self.cancellable is None else self.cancellable
 
     def is_enabled(self) -> bool:
-        """Whether there is such a tool at all today."""
+        """Return whether there is such a tool at all today."""
         return self.enabled if isinstance(self.enabled, bool) else _holds(self, lambda _: self.enabled(), None)  # type: ignore[operator]  # no bool
 
     def only_reads(self, arguments: object) -> bool:
-        """Whether this call changes nothing."""
+        """Return whether this call changes nothing."""
         return self.effect is Effect.NONE if self.read_only is None else _holds(self, self.read_only, arguments)
 
     def is_concurrency_safe(self, arguments: object) -> bool:
-        """Whether this call may run beside others that say so too: it changes nothing that any of them reads."""
+        """Return whether this call may run beside others that say so too: it changes nothing that any of them reads."""
         return not self.exclusive and self.only_reads(arguments) and _holds(self, self.concurrency_safe, arguments)
 
     def is_destructive(self, arguments: object) -> bool:
-        """Whether what this call changes cannot be had back."""
+        """Return whether what this call changes cannot be had back."""
         return _holds(self, self.destructive, arguments, unsure=True)
 
 
@@ -218,7 +218,7 @@ async def _unbound(_context: ToolContext, _arguments: object) -> object:
 
 
 def tools_of(owner: object) -> tuple[Tool, ...]:
-    """The declared tools of an object, bound to it, sorted by name."""
+    """Return the declared tools of an object, bound to it, sorted by name."""
     found = []
     for name in dir(type(owner)):
         declared = getattr(getattr(type(owner), name), "__tool__", None)

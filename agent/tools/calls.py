@@ -56,7 +56,7 @@ class PendingCall:
         await self.response_stands.wait()
 
     def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
-        """The one result of this call."""
+        """Return the one result of this call."""
         took_s = None if self.took_s is None else round(self.took_s, 3)
         return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome, self.ran_with, took_s)
 

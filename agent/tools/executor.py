@@ -42,7 +42,7 @@ class Executor:
 
     @property
     def tools(self) -> ToolBox:
-        """What the model may call."""
+        """Return what the model may call."""
         return self._pipeline.tools
 
     # ---------------------------------------------------------------- while the response streams
@@ -80,7 +80,9 @@ class Executor:
                 begun.task.add_done_callback(_retrieve)
 
     def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[CallResult | AskedCall], PendingCall]":
-        """The calls at the front that run already; what was begun behind one that had not may have read too soon."""
+        """Return the calls at the front that run already; what was begun behind one that had not may have read
+        too soon.
+        """
         adopted = {}
         for begun, pending in zip(self._begun, wanted, strict=False):
             if begun.task is None or not begun.pending.become(pending):
@@ -106,7 +108,7 @@ class Executor:
             await self._pipeline.hear_hooks(raw)
 
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
-        """What became of these calls, in the order asked; steering or a stop overtakes those not yet started.
+        """Return what became of these calls, in the order asked; steering or a stop overtakes those not yet started.
 
         Raises:
             TurnParked: a call waits for its person; those that ran beside it have ended.
@@ -182,7 +184,7 @@ class _Round:
         self._results: dict[str, CallResult] = {}
 
     async def run(self) -> dict[str, CallResult]:
-        """The result of each call, by its key. When this is cancelled, no call of it runs any more."""
+        """Return the result of each call, by its key. When this is cancelled, no call of it runs any more."""
         if not self._waiting and not self._running:
             return {}
         stop = self._ports.watchers.until_stopped()
@@ -249,7 +251,7 @@ class _Round:
 
 
 def _fits(safe: bool, running: Sequence[bool], max_parallel: int) -> bool:
-    """Whether a call may start beside those that run: alone, or safe among safe ones."""
+    """Return whether a call may start beside those that run: alone, or safe among safe ones."""
     return not running or (safe and all(running) and len(running) < max_parallel)
 
 

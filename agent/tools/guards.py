@@ -33,12 +33,12 @@ class ToolUse:
 
     @property
     def only_reads(self) -> bool:
-        """Whether this call changes nothing."""
+        """Return whether this call changes nothing."""
         return self.tool.only_reads(self.arguments)
 
     @property
     def is_destructive(self) -> bool:
-        """Whether what this call changes cannot be had back."""
+        """Return whether what this call changes cannot be had back."""
         return self.tool.is_destructive(self.arguments)
 
 
@@ -79,7 +79,7 @@ class ToolHooks(Protocol):
         ...
 
     def listens_after(self, tool: str) -> bool:
-        """Whether anybody has a word on results of this tool."""
+        """Return whether anybody has a word on results of this tool."""
         ...
 
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
@@ -107,7 +107,7 @@ class Permissions(Protocol):
     """Decides whether a call may run."""
 
     async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """The whole chain's answer; `hooked` is what the hooks decided, None where they said nothing."""
+        """Return the whole chain's answer; `hooked` is what the hooks decided, None where they said nothing."""
         ...
 
 
@@ -150,7 +150,7 @@ class ChainPermissions:
     judge: Judge | None = None  # None: in mode auto a person is asked
 
     async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """What the product denies or the chain denies is denied; what either asks for, the product may allow."""
+        """Return what the product denies or the chain denies is denied; what either asks for, the product may allow."""
         said = await self._ask_product(use)
         if isinstance(said, Deny):
             return said
@@ -193,13 +193,13 @@ class ChainPermissions:
 
 
 def name_rules(allow: Sequence[str], deny: Sequence[str]) -> tuple[PermissionRule, ...]:
-    """The patterns of `allow_tools` and `deny_tools` as rules of the source `local`."""
+    """Return the patterns of `allow_tools` and `deny_tools` as rules of the source `local`."""
     denied = [PermissionRule(rules.Verdict.DENY, Source.LOCAL, pattern) for pattern in deny]
     return (*denied, *(PermissionRule(rules.Verdict.ALLOW, Source.LOCAL, pattern) for pattern in allow))
 
 
 def sorted_json(use: ToolUse) -> str:
-    """The input as it would run, the same text for the same values."""
+    """Return the input as it would run, the same text for the same values."""
     return json.dumps(json.loads(to_json(use.arguments)), sort_keys=True, ensure_ascii=False)
 
 
@@ -221,7 +221,7 @@ def _as_word(said: Verdict | None) -> rules.Verdict:
 
 
 def _own_word(use: ToolUse) -> rules.Verdict:
-    """What the tool itself says of this call; a check that throws asks."""
+    """Return what the tool itself says of this call; a check that throws asks."""
     if use.tool.permission is None:
         return rules.Verdict.PASSTHROUGH
     try:

@@ -57,7 +57,7 @@ class _CallEnded(Exception):
 
     @classmethod
     def by(cls, refusal: ToolError) -> "_CallEnded":
-        """The tool ended it."""
+        """Return the tool ended it."""
         ended = cls(str(refusal), CallOutcome.FAILED)
         ended.data = refusal.data
         return ended
@@ -74,7 +74,7 @@ class Pipeline:
     budget: ResultBudget = field(default_factory=ResultBudget)
 
     async def run(self, pending: PendingCall) -> CallResult | AskedCall:
-        """The one result of this call, journaled: these steps in this order, whatever the tool.
+        """Return the one result of this call, journaled: these steps in this order, whatever the tool.
 
         Or what its person has to be asked before: then nothing ran, and nothing is journaled.
         """
@@ -161,7 +161,7 @@ class Pipeline:
                 await run_bounded(_await(checking), self._limit_s(use.tool))
 
     def _backfill(self, use: ToolUse, pending: PendingCall) -> ToolUse:
-        """The input as hooks, permission and run see it; the transcript keeps what the model wrote.
+        """Return the input as hooks, permission and run see it; the transcript keeps what the model wrote.
 
         What a person was asked about is not made again: it may depend on the clock, and their word is for that alone.
         """
@@ -175,7 +175,7 @@ class Pipeline:
             return use
 
     async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
-        """The call as it may run; the answer may have rewritten its input."""
+        """Return the call as it may run; the answer may have rewritten its input."""
         verdict = await self.permissions.decide(use, hooked.verdict)
         if isinstance(verdict, Ask):
             verdict = await self._ask_person(use, verdict, pending)
@@ -187,7 +187,7 @@ class Pipeline:
                 return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
 
     async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
-        """What the person has said to exactly this; where they have said nothing, they are to be asked."""
+        """Return what the person has said to exactly this; where they have said nothing, they are to be asked."""
         call = AskedCall(
             call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
             question=asked.question, may_remember=asked.may_remember, destructive=use.is_destructive,
@@ -206,7 +206,9 @@ class Pipeline:
                 raise _PersonAsked(call)
 
     async def can_use(self, name: str, given: Mapping[str, object], context: ToolContext) -> Allow | Deny:
-        """Whether a tool that runs may have another one run; what a person would have to confirm is denied there."""
+        """Return whether a tool that runs may have another one run; what a person would have to confirm is denied
+        there.
+        """
         tool = self.tools.find(name)
         if tool is None:
             return Deny(self.tools.missing(name))
@@ -257,7 +259,9 @@ class Pipeline:
     # ---------------------------------------------------------------- the run
 
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
-        """The tool's data or local effect; every way to fail ends as a result, never as an exception of the turn."""
+        """Return the tool's data or local effect; every way to fail ends as a result, never as an exception of
+        the turn.
+        """
         tool = use.tool
         await self.scope.ports.watchers.let_watchers_read()
         self.scope.ports.watchers.progress(ToolStarted(tool.name, pending.key, tool.says))
@@ -287,7 +291,9 @@ class Pipeline:
     async def _journal_result(
         self, use: ToolUse, pending: PendingCall, data: object
     ) -> tuple[ToolReturned, ToolReturned]:
-        """The raw result, with the effect where it is local, and what the model sees of it within the tool's budget."""
+        """Return the raw result, with the effect where it is local, and what the model sees of it within the
+        tool's budget.
+        """
         empty = pending.to_returned("")
         if use.tool.effect is Effect.LOCAL and isinstance(data, LocalEffect):
             try:
@@ -303,7 +309,7 @@ class Pipeline:
         return raw, replace(raw, content=shown[0].content) if shown else raw
 
     def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-        """What the model sees in place of a result that is too long for its tool, or for the conversation.
+        """Return what the model sees in place of a result that is too long for its tool, or for the conversation.
 
         Of one that hooks are still to be heard about it sees nothing yet.
         """
@@ -330,7 +336,7 @@ class Pipeline:
                 await self._post_hooks(ToolUse(tool, arguments, self._context(tool, raw.call_key)), raw)
 
     async def _post_hooks(self, ran: ToolUse, raw: ToolReturned) -> ToolReturned:
-        """What hooks make of the whole result of a call that ran; what they leave is what is read on."""
+        """Return what hooks make of the whole result of a call that ran; what they leave is what is read on."""
         post = await self.hooks.post_tool(ran, raw)
         content = raw.content if post.content is None else self.scope.ports.journal.scrub(post.content)
         whole = replace(raw, content=content, ran_with=None)
@@ -354,7 +360,7 @@ class Pipeline:
     # ---------------------------------------------------------------- before all of it
 
     def admit(self, pending: PendingCall) -> CallAdmission:
-        """What the executor must know of a call to let it start."""
+        """Return what the executor must know of a call to let it start."""
         tool = self.tools.find(pending.call.name)
         if tool is None:
             return CallAdmission(reads=False, safe=False)
@@ -384,7 +390,7 @@ def _to_rewritten(shown: ToolReturned, *, is_cut: bool = False) -> ToolResultRew
 
 @contextmanager
 def _own_check(use: ToolUse, what: str) -> Iterator[None]:
-    """What a tool's own check of one call raises ends the call: unchecked, nothing runs."""
+    """Yield what a tool's own check of one call raises ends the call: unchecked, nothing runs."""
     try:
         with contain_exits():
             yield

@@ -34,7 +34,9 @@ HANDLE_MARK = '"data":{"handle":'
 
 
 def success_result(data: object) -> str:
-    """The result of a call that worked; data that is no JSON is told in words, and what is too long as a preview."""
+    """Return the result of a call that worked; data that is no JSON is told in words, and what is too long as a
+    preview.
+    """
     try:
         content = _encode({"success": True, "data": _jsonable(data, 0), "error": None})
     except (RecursionError, TypeError, ValueError) as problem:
@@ -43,12 +45,12 @@ def success_result(data: object) -> str:
 
 
 def failure_result(error: str, data: Mapping[str, object] | None = None) -> str:
-    """The result of a call that did not work, in words for the model; `data` says the same to code."""
+    """Return the result of a call that did not work, in words for the model; `data` says the same to code."""
     return _encode({"success": False, "data": data, "error": well_formed(error)[:4000]})
 
 
 def fit_result(content: str, max_chars: int, handle: str = "") -> str:
-    """The result as it is, or its beginning in a result of at most about `max_chars` that says what is missing.
+    """Return the result as it is, or its beginning in a result of at most about `max_chars` that says what is missing.
 
     Under a handle the whole can be read on; the beginning is short then.
     """

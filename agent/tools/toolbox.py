@@ -48,7 +48,7 @@ class ResultBudget:
         return cls(min(max_chars, window_tokens * CHARS_PER_TOKEN / 2) - used)
 
     def room_chars(self, tool: Tool) -> int:
-        """What the next result of this tool may take."""
+        """Return what the next result of this tool may take."""
         return min(tool.max_result_chars, max(LEAST_CHARS, int(self.left_chars)))
 
     def fit(self, tool: Tool, handle: str, content: str) -> str:
@@ -145,25 +145,29 @@ class ToolBox:
         self.specs_with = cache(self._specs_with)
 
     def find(self, name: str) -> Tool | None:
-        """The tool of exactly this name or alias, also a deferred one."""
+        """Return the tool of exactly this name or alias, also a deferred one."""
         return self._by_name.get(name)
 
     def may_have_changed(self, journal: Iterable[JournalEvent]) -> bool:
-        """Whether a call that ran, or was about to, may have changed anything; of a tool unknown by now it may."""
+        """Return whether a call that ran, or was about to, may have changed anything; of a tool unknown by now it
+        may.
+        """
         calls = (event for event in journal if isinstance(event, ToolIntended | ToolReturned))
         never_ran = CallOutcome.FAILED, CallOutcome.SKIPPED, CallOutcome.DENIED, CallOutcome.EXPIRED
         ran = {call.name for call in calls if isinstance(call, ToolIntended) or call.outcome not in never_ran}
         return any((tool := self.find(name)) is None or tool.effect is not Effect.NONE for name in ran)
 
     def missing(self, name: str) -> str:
-        """What to tell a model that asked for a tool there is not."""
+        """Return what to tell a model that asked for a tool there is not."""
         known = sorted({tool.name for tool in self._by_name.values()} - {READ_RESULT})
         near = difflib.get_close_matches(name.lower()[:100], known, n=1, cutoff=0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known tools: {', '.join(known)[:500]}."
         return f"There is no tool named {name[:100]!r}.{hint}"
 
     def names_loaded(self, items: Iterable[Item]) -> frozenset[str]:
-        """The deferred tools that this transcript has looked for, called or needs: they are told of from then on."""
+        """Return the deferred tools that this transcript has looked for, called or needs: they are told of from
+        then on.
+        """
         names: set[str] = set()
         for result in _results_in(items):
             names.add(result.name)
@@ -174,7 +178,7 @@ class ToolBox:
         return frozenset(names & self._deferred)
 
     def _specs_with(self, loaded: frozenset[str]) -> tuple[ToolSpec, ...]:
-        """The specs with those of these deferred tools behind them."""
+        """Return the specs with those of these deferred tools behind them."""
         wanted = {self._by_name[name].name: self._by_name[name] for name in loaded}
         return (*self.specs, *(wanted[name].spec for name in sorted(wanted)))
 
@@ -196,7 +200,7 @@ class ToolBox:
         return {"loaded": names}
 
     def find_deferred(self, query: str) -> list[str]:
-        """The deferred tools that a query names; where it names none, those that share most words with it."""
+        """Return the deferred tools that a query names; where it names none, those that share most words with it."""
         words = set(_WORDS.findall(query.lower()))
         named = [tool.name for tool in self._sought if tool.name.lower() in words]
         if named:
@@ -206,7 +210,7 @@ class ToolBox:
 
 
 def names_offered(specs: Iterable[ToolSpec]) -> frozenset[str]:
-    """The tools that a request offers: those it tells of, and those that its search names."""
+    """Return the tools that a request offers: those it tells of, and those that its search names."""
     names: set[str] = set()
     for spec in specs:
         names.add(spec.name)
@@ -224,7 +228,7 @@ def _likeness(tool: Tool, words: set[str]) -> int:
 
 
 def _names_in(content: str) -> list[str]:
-    """The names that a search has loaded; none where it failed, or is left out by now."""
+    """Return the names that a search has loaded; none where it failed, or is left out by now."""
     data = (read_object(content) or {}).get("data")
     found = data.get("loaded") if isinstance(data, dict) else None
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
