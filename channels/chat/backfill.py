@@ -1,19 +1,37 @@
-"""What the platforms share when they read histories after a gap: patience, pauses, and names for health."""
+"""The reading of what people said while a connection was down, out of a platform's histories.
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+A platform says which places have a history, reads a page of one, and turns a message into events (`History`). Limits,
+order, retries, words for health and the hand-over are here. `fill` hands a place in as a whole or not at all, sorted by
+the platform's ids; `until_read` lets a live event of a place wait until that place is handed in.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Generic, Protocol, TypeVar
 
 import structlog
+from pydantic import ValidationError
 
 from channels.chat.refusals import ApiRefusal
 from channels.chat.retrying import Backoff
 from channels.clocks import Sleep
 from channels.errors import ChannelError, Permanent, Retryable
+from channels.messages import InboundEvent, Rejected
 
 T = TypeVar("T")
+Place = TypeVar("Place", bound=Hashable)
+Raw = TypeVar("Raw")
+
+EVERYTHING = "all"  # the name of the list of all places
+FAILURES = (ApiRefusal, ChannelError, ValidationError)  # of a list or a page: it is read again later
 
 READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
+READ_ON_TIMES = 144  # a day of them
 NAMED = 5  # places that health names; the log has more
+BATCH = 200  # events handed in together
 
 _TRIES = 6  # of one call
 _BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 15.0))
@@ -21,14 +39,238 @@ _BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 15.0))
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryBounds:
+    """Limits of a platform's backfill."""
+
+    at_once: int  # places read at the same time
+    pages: int  # read of one place
+    together: int  # messages collected before they are handed in by their ids; 0: each place by itself
+
+
+@dataclass(slots=True)
+class Listing(Generic[Place]):
+    """The places of one list."""
+
+    places: list[Place] = field(default_factory=list)
+    unlisted: dict[str, str] = field(default_factory=dict)  # lists that could not be read, and why
+    cut: list[str] = field(default_factory=list)  # lists that have more than is read
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Place, Raw]):
+    """One page of a place's history."""
+
+    messages: Sequence[tuple[float, Raw]] = ()  # each with its id, which rises with time
+    next: str = ""  # where the next page begins; "": this is the last
+    threads: Sequence[Place] = ()  # places that hang under this one; they are read after it
+
+
+class History(Protocol[Place, Raw]):
+    """A platform's histories. `since` is the id of the last message before the gap."""
+
+    bounds: HistoryBounds
+
+    async def list_places(self, name: str, since: float) -> Listing[Place]:
+        """Return the places of a list: `EVERYTHING`, or one that an earlier listing named as unlisted."""
+        ...
+
+    async def read_page(self, place: Place, since: float, start: str) -> Page[Place, Raw]:
+        """Return the page that begins at `start`; "" is the first.
+
+        Raises:
+            ApiRefusal, ChannelError, ValidationError: it cannot be read now.
+        """
+        ...
+
+    def to_events(self, place: Place, message: Raw) -> Sequence[InboundEvent | Rejected]:
+        """Return what a message means; called in the order of the ids."""
+        ...
+
+    def explain(self, place: Place, failure: Exception) -> str | None:
+        """Return why a place cannot be read, for health; None if the bot never heard that place."""
+        ...
+
+    def name(self, place: Place) -> str:
+        """Return how health names a place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    since: float
+    why: str
+
+
+class Backfill(Generic[Place, Raw]):
+    """The gaps of one connection."""
+
+    def __init__(
+        self,
+        history: History[Place, Raw],
+        offer: Callable[[Sequence[InboundEvent | Rejected]], Awaitable[None]],
+        report: Callable[[str], None],
+        sleep: Sleep,
+        account: str,
+    ) -> None:
+        """`offer` returns once the events are committed; `report` tells health what is missing, "" for nothing."""
+        self._history = history
+        self._offer = offer
+        self._report = report
+        self._sleep = sleep
+        self._account = account
+        self._unread: dict[Place, _Failure] = {}
+        self._unlisted: dict[str, _Failure] = {}
+        self._cut: dict[str, None] = {}  # places and lists that have more than is read
+        self._collected: list[tuple[float, Place, Raw]] = []  # read, and not handed in yet
+        self._count = 0  # messages read in this fill
+        self._left: OrderedDict[Place, float] = OrderedDict()  # to be read, each with its `since`
+        self._read: dict[Place, asyncio.Event] = {}  # set once a place is handed in, or could not be read
+        self._listed = asyncio.Event()  # clear from a fill's call until its places are known
+        self._listed.set()
+        self._filling, self._retrying, self._handing_in = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left to be read."""
+        return not self._unread and not self._unlisted
+
+    async def until_read(self, place: Place) -> None:
+        """Return once the fill that runs has handed in this place with its threads, or could not read it.
+
+        A place that is waited for is read next.
+        """
+        await self._listed.wait()
+        if place in self._left:
+            self._left.move_to_end(place, last=False)
+        if place in self._read:
+            await self._read[place].wait()
+
+    async def fill(self, since: float) -> bool:
+        """Read every place once and hand in what was said after `since`; return whether all could be read.
+
+        From the call on, before it first waits, `until_read` waits for it.
+        """
+        self._listed.clear()
+        async with self._filling:
+            self._cut.clear()
+            try:
+                lists = {name: failure.since for name, failure in self._unlisted.items()}
+                places = await self._list({**lists, EVERYTHING: since})
+                self._expect(places)
+            finally:
+                self._listed.set()
+            await self._read_all()
+        return self.is_whole
+
+    async def read_on(self) -> None:
+        """Read again what could not be read, until nothing is left or a day has passed."""
+        async with self._retrying:
+            for attempt in range(1, READ_ON_TIMES + 1):
+                if self.is_whole:
+                    return
+                await self._sleep(READ_ON.wait_s(attempt))
+                async with self._filling:
+                    lists = {name: failure.since for name, failure in self._unlisted.items()}
+                    self._expect(await self._list(lists))
+                    await self._read_all()
+            if not self.is_whole:
+                _log.error("gap_given_up", account=self._account, detail=self._words)
+                self._unread, self._unlisted = {}, {}  # health keeps them until the next gap
+
+    async def _list(self, lists: Mapping[str, float]) -> dict[Place, float]:
+        """Return the places of these lists, and those that could not be read before; each with its `since`."""
+        wanted = {place: failure.since for place, failure in self._unread.items()}
+        self._unread, self._unlisted = {}, {}
+        for name, since in lists.items():
+            listing = await self._history.list_places(name, since)
+            for place in listing.places:
+                wanted[place] = min(since, wanted.get(place, since))
+            self._unlisted |= {unlisted: _Failure(since, why) for unlisted, why in listing.unlisted.items()}
+            self._cut |= dict.fromkeys(listing.cut)
+        return wanted
+
+    def _expect(self, places: Mapping[Place, float]) -> None:
+        self._left = OrderedDict(places)
+        self._read = {place: asyncio.Event() for place in places}
+
+    async def _read_all(self) -> None:
+        self._count = 0
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(self._history.bounds.at_once):
+                tasks.create_task(self._read_left())
+        await self._hand_in()
+        _log.info("gap_backfilled", account=self._account, places=len(self._read), messages=self._count)
+        if self._words:
+            unread = [self._history.name(place) for place in self._unread][:50]
+            _log.warning("gap_not_filled", account=self._account, detail=self._words, unread=unread)
+        self._report(self._words)
+
+    async def _read_left(self) -> None:
+        """Read one place after another; behind each its threads, for a thread's first message stands in the place."""
+        while self._left:
+            place, since = self._left.popitem(last=False)
+            waiting = [place]
+            while waiting:
+                waiting += await self._collect(waiting.pop(0), since)
+                if len(self._collected) >= self._history.bounds.together:
+                    await self._hand_in()
+            self._read[place].set()
+
+    async def _collect(self, place: Place, since: float) -> Iterable[Place]:
+        """Read all pages of a place, or give it up: the rest of it would come later, and behind them."""
+        found: dict[float, Raw] = {}
+        threads: dict[Place, None] = {}
+        start = ""
+        try:
+            for _ in range(self._history.bounds.pages):
+                page = await self._history.read_page(place, since, start)
+                found |= page.messages
+                threads |= dict.fromkeys(page.threads)
+                start = page.next
+                if not start:
+                    break
+            else:
+                self._cut[self._history.name(place)] = None
+        except FAILURES as failure:
+            why = self._history.explain(place, failure)
+            if why is not None:
+                self._unread[place] = _Failure(since, why)
+            return ()
+        self._count += len(found)
+        self._collected += [(number, place, message) for number, message in found.items()]
+        return threads
+
+    async def _hand_in(self) -> None:
+        async with self._handing_in:
+            collected, self._collected = sorted(self._collected, key=itemgetter(0)), []
+            events = [event for _, place, message in collected for event in self._history.to_events(place, message)]
+            for begin in range(0, len(events), BATCH):
+                await self._offer(events[begin : begin + BATCH])
+
+    @property
+    def _words(self) -> str:
+        """Health's words for what is missing; "" for nothing."""
+        missing = []
+        if self._cut:
+            missing.append(f"{len(self._cut)} channels had more than is fetched: {_some_of(self._cut)}")
+        if self._unread:
+            named = [f"{self._history.name(place)} ({failure.why})" for place, failure in self._unread.items()]
+            missing.append(f"{len(named)} were not read: {_some_of(named)}")
+        if self._unlisted:
+            named = [f"{name} ({failure.why})" for name, failure in self._unlisted.items()]
+            missing.append(f"{len(named)} lists of channels were not read: {_some_of(named)}")
+        return f"after a gap {'; '.join(missing)}" if missing else ""
+
+
 async def read_patiently(
     read: Callable[[], Awaitable[T]], to_channel_error: Callable[[ApiRefusal], ChannelError], sleep: Sleep
 ) -> T:
-    """Make one call of a history until it is answered, six times at most, and wait as long as the platform asks.
+    """Repeat a call of a history until it is answered, six times at most; wait as long as the platform asks.
 
     Raises:
-        ApiRefusal: it is refused for good.
-        Retryable: it was not answered.
+        ApiRefusal: the platform refuses it for good.
+        Retryable: no answer.
     """
     failure: ChannelError
     tries = 0
@@ -48,7 +290,7 @@ async def read_patiently(
         await sleep(_BACKOFF.wait_s(tries, failure.retry_after_s if isinstance(failure, Retryable) else None))
 
 
-def some_of(named: Iterable[str]) -> str:
+def _some_of(named: Iterable[str]) -> str:
     """Return the first names, and an ellipsis if there are more."""
     names = list(named)
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

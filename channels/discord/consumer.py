@@ -11,11 +11,12 @@ import structlog
 from pydantic import TypeAdapter, ValidationError
 
 from channels.base import ChannelState, Sink
+from channels.chat.backfill import Backfill
 from channels.chat.offering import offer_until_stored
 from channels.chat.refusals import ApiRefusal
 from channels.chat.retrying import Backoff
 from channels.clocks import Clock, Sleep
-from channels.discord.backfill import Backfill
+from channels.discord.backfill import Histories
 from channels.discord.channel_cache import Place, place_of
 from channels.discord.ingest import STATE_EVENTS, Commit, Dispatch, FetchChannel, FillGap, Ingest
 from channels.discord.interaction_replies import InteractionReplies
@@ -59,7 +60,14 @@ class DispatchConsumer:
         self._clock = clock
         self._news = asyncio.Event()  # set when `ingest` may have something to be done
         self._committed = asyncio.Event()
-        self._reading_on: asyncio.Task[None] | None = None
+        shard, histories = context.shard, Histories(wire, sink, context, sleep, clock)
+        self._backfill = Backfill(
+            histories,
+            self._hand_in,
+            lambda words: sink.report_missing(shard.name(words) if words else ""),
+            sleep,
+            context.bot.account,
+        )
 
     @property
     def shard(self) -> Shard:
@@ -115,16 +123,16 @@ class DispatchConsumer:
         """Hand in a batch and how far we are with it, then defer its interactions."""
         for reply_route in commit.reply_routes:
             self._replies.expect(reply_route)
-        await self._hand_in(commit.events, commit.rejected, commit.cursor)
+        await self._hand_in((*commit.events, *commit.rejected), commit.cursor)
         self._ingest.mark_committed(commit)
         self._committed.set()
         for reply_route in commit.reply_routes:
             tasks.create_task(self._replies.defer(reply_route))
 
-    async def _hand_in(
-        self, events: Sequence[InboundEvent], rejected: Sequence[Rejected] = (), cursor: str | None = None
-    ) -> None:
-        """Give it to the sink until it holds."""
+    async def _hand_in(self, results: Sequence[InboundEvent | Rejected], cursor: str | None = None) -> None:
+        """Offer events to the sink until it has committed them."""
+        events = [result for result in results if not isinstance(result, Rejected)]
+        rejected = [result for result in results if isinstance(result, Rejected)]
         for bad in rejected:
             log.warning(
                 "dispatch_rejected", account=self._context.bot.account, event_id=bad.event_id, reason=bad.reason
@@ -133,19 +141,16 @@ class DispatchConsumer:
         await offer_until_stored(offer, self._sink, self._sleep)
 
     async def _fill_gap(self, since: int, tasks: asyncio.TaskGroup) -> None:
-        """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""
-        if self._reading_on is not None:
-            self._reading_on.cancel()
-        backfill = Backfill(self._wire, self._sink, self._context, self._hand_in, since, self._sleep, self._clock)
-        whole = await backfill.fill()
+        """Read what was said between this message and this session; retry beside what comes in."""
+        whole = await self._backfill.fill(since)
         self._ingest.gap_filled(whole=whole)
         self.report_alive()
         self._news.set()
         if not whole:
-            self._reading_on = tasks.create_task(self._read_on(backfill))
+            tasks.create_task(self._read_on())
 
-    async def _read_on(self, backfill: Backfill) -> None:
-        await backfill.read_on()
+    async def _read_on(self) -> None:
+        await self._backfill.read_on()
         self._ingest.caught_up()
         self._news.set()
 

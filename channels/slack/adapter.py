@@ -17,7 +17,7 @@ from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
-from channels.slack.backfill import Backfill
+from channels.slack.backfill import SlackGaps
 from channels.slack.command_names import CommandNames
 from channels.slack.config import SlackAccount
 from channels.slack.cursor import ResumePoint
@@ -115,16 +115,16 @@ class SlackChannel:
         bot = self._bot = await identify(self._config, self._wire, sink, self._sleep)
         self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
         receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock, self._sleep)
-        app = bolt_app(self._wire.client, receiver)
-        backfill = Backfill(self._wire, receiver, self._sleep, self._config.backfill_s)
+        gaps = SlackGaps(self._wire, receiver, self._sleep, self._config.backfill_s)
+        app = bolt_app(self._wire.client, receiver, gaps)
         if self._config.mode == "socket":
-            self._sockets = SocketMode(self._config, self._wire, app, receiver, backfill, sleep=self._sleep)
+            self._sockets = SocketMode(self._config, self._wire, app, receiver, gaps, sleep=self._sleep)
             try:
                 await self._sockets.run()
             finally:
                 self._sockets = None
         elif self._webhook is not None:
-            await self._webhook.run(app, receiver, backfill, sleep=self._sleep)
+            await self._webhook.run(app, receiver, gaps, sleep=self._sleep)
 
     def count_connections(self) -> Connections | None:
         """The sockets of Socket Mode, where this process reads."""

@@ -28,9 +28,7 @@ class SlackAccount(PlatformAccount):
     connect_timeout_s: float = Field(default=10.0, gt=0)
     sockets: int = 1  # how many WebSockets stand at once; Slack spreads events over them
     ping_every_s: float = Field(default=10.0, gt=0)  # a socket that misses an answer to it is given up
-    backfill_s: float = Field(
-        default=10.0, ge=0
-    )  # how long a new event waits, after a gap, for the older ones of its chat
+    backfill_s: float = Field(default=10.0, ge=0)  # how long a new event waits, after a gap, for older ones of its chat
 
     @field_validator("bot_token")
     @classmethod

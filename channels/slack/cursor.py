@@ -5,8 +5,7 @@ people who are let in talk to us are rows of the sink's, and are learned from it
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -57,7 +56,7 @@ class ResumePoint:
         for key in (*talked_in, *saved.threads):
             self.threads.setdefault(key)
         self._tail: str | None = None
-        self._gaps: list[str] = []  # where gaps begin that are being filled
+        self._gaps: list[str] = []  # begins of gaps that are not filled
 
     def lately(self) -> Iterable[tuple[str, str]]:
         """The threads heard last, as chat and thread: few of them, whoever spoke there."""
@@ -65,14 +64,13 @@ class ResumePoint:
             chat, _, thread = key.partition(":")
             yield chat, thread
 
-    @contextmanager
-    def filling(self, since: str) -> Iterator[None]:
-        """Until this ends the resume point stays where the gap begins: who dies meanwhile has to fill it again."""
+    def hold(self, since: str) -> None:
+        """Keep the resume point at the begin of a gap until `release`: a process that dies meanwhile fills it again."""
         self._gaps.append(since)
-        try:
-            yield
-        finally:
-            self._gaps.remove(since)
+
+    def release(self, since: str) -> None:
+        """Let the resume point move on: the gap is filled."""
+        self._gaps.remove(since)
 
     def note(self, event: InboundEvent) -> None:
         """Note what an event tells: its chat, its time, and the thread that will be answered in."""

@@ -4,9 +4,10 @@ It is one middleware of a bolt app, before all others: bolt acknowledges what co
 raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 import structlog
 from pydantic import JsonValue
@@ -100,8 +101,16 @@ class Receiver:
         return event if locale is None else replace(event, locale=locale)
 
 
+class Turns(Protocol):
+    """Lets a delivery wait for what was said before it (`channels.slack.backfill.SlackGaps`)."""
+
+    async def wait_for_turn(self, body: Mapping[str, object]) -> None:
+        """Return when the delivery may be handed in."""
+        ...
+
+
 def chat_of(body: object) -> str:
-    """Where one delivery is from, as far as its order goes; total."""
+    """Return the chat in which a delivery keeps its order; "" if it names none."""
     if not isinstance(body, dict):
         return ""
     event = body.get("event")
@@ -112,8 +121,9 @@ def chat_of(body: object) -> str:
 class PersistBeforeAck(AsyncMiddleware):
     """The one middleware: what it returns is acknowledged, what it raises is not."""
 
-    def __init__(self, receiver: Receiver) -> None:
+    def __init__(self, receiver: Receiver, turns: Turns) -> None:
         self._receiver = receiver
+        self._turns = turns
 
     async def async_process(
         self,
@@ -127,16 +137,17 @@ class PersistBeforeAck(AsyncMiddleware):
         if body.get("type") == "url_verification":
             return BoltResponse(status=200, body={"challenge": str(body.get("challenge", ""))})
         if body.get("ssl_check") != "1":
+            await self._turns.wait_for_turn(body)
             await self._receiver.receive(body)
         return BoltResponse(status=200, body="")
 
 
-def bolt_app(client: AsyncWebClient, receiver: Receiver) -> AsyncApp:
+def bolt_app(client: AsyncWebClient, receiver: Receiver, turns: Turns) -> AsyncApp:
     """A bolt app that persists before it acknowledges; requests come to it verified."""
     app = AsyncApp(
         name="tenk",  # else bolt walks the stack for one
         client=client,
-        before_authorize=PersistBeforeAck(receiver),
+        before_authorize=PersistBeforeAck(receiver, turns),
         request_verification_enabled=False,  # `webhook` does, over the raw bytes
         logger=quiet_logger(),
     )

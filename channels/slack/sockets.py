@@ -19,7 +19,7 @@ from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import decode_json
-from channels.slack.backfill import Backfill
+from channels.slack.backfill import SlackGaps
 from channels.slack.config import MOST_SOCKETS, SlackAccount
 from channels.slack.error_mapping import config_refused, is_operators_matter, socket_mode_off
 from channels.slack.receiving import Receiver, dispatch
@@ -34,7 +34,6 @@ MAX_FRAME_BYTES = 4_000_000
 RETIRE_S = 5.0  # how long an old socket may still acknowledge what came by it
 TOO_MANY = "too_many_websockets"  # Slack's reason where an app has `MOST_SOCKETS` already
 
-EVENTS = "events_api"  # what an envelope is that holds no command and no button
 
 _log = structlog.get_logger()
 
@@ -66,18 +65,17 @@ class SocketMode:
         wire: SlackWire,
         app: AsyncApp,
         receiver: Receiver,
-        backfill: Backfill,
+        gaps: SlackGaps,
         *,
         sleep: Sleep,
     ) -> None:
-        """`backfill` runs whenever for a time there was no socket; events wait for it, for a while."""
         self._config = config
         self._wire = wire
         self._app = app
         self._receiver = receiver
         self._report = receiver.sink.report
         self._sleep = sleep
-        self._backfill = backfill
+        self._gaps = gaps
         self._caller = PersistentCaller(config.name, receiver.sink, sleep, BACKOFF, "socket_failed")
         self._doubtful = False  # Slack said that Socket Mode may be off
         self._standing: set[_Link] = set()  # greeted, and not gone
@@ -98,7 +96,6 @@ class SocketMode:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._receiver.names.run())
-                tasks.create_task(self._backfill.read_on())
                 for _ in range(self._config.sockets):
                     tasks.create_task(self._keep(tasks))
         except* ConfigRefused as group:
@@ -125,26 +122,28 @@ class SocketMode:
                 self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
 
     async def _replace(self, old: _Link | None, tasks: asyncio.TaskGroup) -> _Link:
-        """The next socket; what the old one brought it acknowledges before it closes.
+        """Open the next socket; let the old one acknowledge what it brought before it closes.
 
-        Whatever was said before the first stood, or while one was broken, is asked for: nobody else tells of it.
+        The histories tell what was said while no socket stood, or one was broken: Slack does not send it again.
         """
-        missed = not self._standing if old is None else old.gone
+        is_alone = not self._standing
+        if is_alone:
+            self._gaps.expect()
+        elif old is not None and old.gone:
+            tasks.create_task(self._gaps.fill(tasks))
         if old is not None and len(self._standing) >= MOST_SOCKETS:
             await self._retire(old)  # the others stand meanwhile
-        ready = asyncio.Event()
-        link = await self._open(tasks, ready, patience=1 if old is None else REFUSALS_BELIEVED)
-        if missed:
-            tasks.create_task(self._backfill.run())
-        ready.set()
+        link = await self._open(tasks, patience=1 if old is None else REFUSALS_BELIEVED)
+        if is_alone:
+            tasks.create_task(self._gaps.fill(tasks))
         if old is not None:
             await self._retire(old)
         return link
 
-    async def _open(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, patience: int) -> _Link:
-        """A socket that said hello; it hands nothing on before `ready`."""
+    async def _open(self, tasks: asyncio.TaskGroup, *, patience: int) -> _Link:
+        """Return a socket that said hello."""
         link = await self._caller.call_until_ok(
-            lambda: self._connect(tasks, ready),
+            lambda: self._connect(tasks),
             self._explain,
             (ApiRefusal, ChannelError, ClientError, TimeoutError, OSError),
             patience=patience,
@@ -162,7 +161,7 @@ class SocketMode:
         fatal = config_refused(self._config.name, error, app_token=True) if is_operators_matter(error) else None
         return CallFailure(f"Slack opens no socket ({error})", error.retry_after_s, fatal)
 
-    async def _connect(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> _Link:
+    async def _connect(self, tasks: asyncio.TaskGroup) -> _Link:
         token = self._config.app_token
         answer = await self._wire.form("apps.connections.open", token=token.get_secret_value() if token else "")
         self._doubt(answer)
@@ -170,7 +169,7 @@ class SocketMode:
             str(answer.get("url")), heartbeat=self._config.ping_every_s, max_msg_size=MAX_FRAME_BYTES
         )
         link = _Link(ws)
-        tasks.create_task(self._serve(link, ready))
+        tasks.create_task(self._serve(link))
         try:
             async with asyncio.timeout(self._config.connect_timeout_s):
                 await link.settled.wait()
@@ -189,13 +188,13 @@ class SocketMode:
         if self._doubtful:
             self._report(ChannelState.DEGRADED, f"Slack warns: {socket_mode_off(self._config.name)}")
 
-    async def _serve(self, link: _Link, ready: asyncio.Event) -> None:
+    async def _serve(self, link: _Link) -> None:
         """Read a socket to its end."""
         try:
             async with asyncio.TaskGroup() as answers:
                 async for message in link.ws:
                     if message.type is WSMsgType.TEXT:
-                        await self._read(link, message.data, answers, ready)
+                        await self._read(link, message.data, answers)
         finally:
             link.gone = True
             self._standing.discard(link)
@@ -203,7 +202,7 @@ class SocketMode:
             link.leaving.set()
             await link.ws.close()
 
-    async def _read(self, link: _Link, data: str, answers: asyncio.TaskGroup, ready: asyncio.Event) -> None:
+    async def _read(self, link: _Link, data: str, answers: asyncio.TaskGroup) -> None:
         frame = decode_json(data)
         if not isinstance(frame, dict):
             _log.warning("frame_unreadable", account=self._config.name)
@@ -219,14 +218,11 @@ class SocketMode:
         elif isinstance(envelope, str):
             await link.slots.acquire()
             link.in_flight += 1
-            answers.create_task(self._answer(link, envelope, frame, ready))
+            answers.create_task(self._answer(link, envelope, frame.get("payload")))
 
-    async def _answer(self, link: _Link, envelope: str, frame: dict[str, JsonValue], ready: asyncio.Event) -> None:
-        """Hand an envelope on when its time has come; acknowledge it if it was taken."""
-        payload = frame.get("payload")
+    async def _answer(self, link: _Link, envelope: str, payload: JsonValue) -> None:
+        """Hand an envelope on, and acknowledge it if it was taken."""
         try:
-            await ready.wait()
-            await self._backfill.wait_for(payload, is_event=frame.get("type") == EVENTS)
             if await self._take(payload):
                 self._doubtful = False
                 await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())

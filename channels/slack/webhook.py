@@ -20,7 +20,7 @@ from slack_bolt.response import BoltResponse
 
 from channels.base import ChannelState
 from channels.clocks import Sleep
-from channels.slack.backfill import Backfill
+from channels.slack.backfill import SlackGaps
 from channels.slack.cursor import Trail
 from channels.slack.receiving import Receiver
 from channels.slack.signatures import flaw_in
@@ -49,31 +49,29 @@ class Webhook:
         self._app: AsyncApp | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._kept = 0
-        self._backfill: Backfill | None = None
         self._gap = asyncio.Event()
         self._trail: Trail | None = None
         self._refused = 0  # since the log last said so
         self._told_at_s = float("-inf")
 
-    async def run(self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, sleep: Sleep) -> None:
-        """Be there for what Slack posts, until cancelled."""
+    async def run(self, app: AsyncApp, receiver: Receiver, gaps: SlackGaps, *, sleep: Sleep) -> None:
+        """Take what Slack posts, until cancelled."""
         self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(receiver.names.run())
-            tasks.create_task(backfill.read_on())
-            self._app, self._tasks, self._backfill = app, tasks, backfill
+            self._app, self._tasks = app, tasks
             try:
                 receiver.sink.report(ChannelState.READY)
-                await backfill.run()
+                await gaps.fill(tasks)
                 while True:
                     await self._gap.wait()
                     since = trail.since  # before anything newer is heard
                     await sleep(GAP_PAUSE_S)
                     self._gap.clear()
-                    await backfill.run(since)
+                    await gaps.fill(tasks, since)
                     await sleep(BETWEEN_GAPS_S)
             finally:
-                self._app = self._tasks = self._backfill = None
+                self._app = self._tasks = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One request."""
@@ -106,7 +104,7 @@ class Webhook:
         if self._tasks is None:
             return _later()
         is_event = content_type == JSON
-        taking = self._tasks.create_task(self._take(asked, is_event=is_event))
+        taking = self._tasks.create_task(self._take(asked))
         await asyncio.wait([taking], timeout=ANSWERED_S)
         if not taking.done() and is_event and self._kept < KEPT_AT_MOST:
             self._kept += 1
@@ -123,10 +121,8 @@ class Webhook:
     def _note_end(self, _taking: "asyncio.Task[BoltResponse | None]") -> None:
         self._kept -= 1
 
-    async def _take(self, asked: AsyncBoltRequest, *, is_event: bool) -> BoltResponse | None:
-        """What is answered once it is committed; None where nothing is taken any more."""
-        if self._backfill is not None:
-            await self._backfill.wait_for(asked.body, is_event=is_event)
+    async def _take(self, asked: AsyncBoltRequest) -> BoltResponse | None:
+        """Return the answer once it is committed; None if nothing is taken any more."""
         return None if self._app is None else await self._app.async_dispatch(asked)
 
 

@@ -266,6 +266,7 @@ EXCUSED: dict[str, str] = {
     "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.simulators.slack.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.console.client": "the terminal's own process, which shows one person their own words",
+    "channels.chat.backfill": "loops over places, and over so many pages of each; it reads no message",
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.discord.consumer": "loops over attempts of a call or a commit of ours",

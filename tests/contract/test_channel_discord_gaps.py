@@ -199,7 +199,7 @@ async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(
         rig.simulator.faults.script(Fault(kind="status", method=method, status=403, times=2))
         async with rig.running(wait=False):
             await rig.sink.until(lambda: "direct" in texts(rig))
-            await rig.sink.until(lambda: "1 servers did not list their channels" in rig.sink.missing)
+            await rig.sink.until(lambda: "1 lists of channels were not read" in rig.sink.missing)
             await rig.sink.until(lambda: "room" in texts(rig))
             await rig.sink.until(lambda: rig.sink.missing == "")
 

@@ -77,11 +77,13 @@ def test_ts_are_compared_as_numbers():
 def test_the_resume_point_waits_until_a_gap_is_filled():
     """D1: who dies over the histories of an hour, with a new event committed, begins with that hour again."""
     places = ResumePoint('{"ts":"1700000000.000001"}')
-    with places.filling(places.ts):
-        places.note(said("1700003600.000001"))
-        with places.filling(places.ts):
-            assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
-        assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
+    places.hold("1700000000.000001")
+    places.note(said("1700003600.000001"))
+    places.hold("1700003600.000001")
+    assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
+    places.release("1700003600.000001")
+    assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
+    places.release("1700000000.000001")
     assert "1700003600.000001" == orjson.loads(places.cursor())["ts"]
 
 
