@@ -42,6 +42,10 @@ async def test_a_tenant_reads_and_writes_its_own_rows_alone(store: Store) -> Non
     for write in (KEYS.add, KEYS.put, KEYS.save):
         with pytest.raises(RuntimeError, match="tenant 'south' writes a row of api_keys of another"):
             await south.commit(write, replace(KEY, tenant="north"))
+    with pytest.raises(RuntimeError, match="the row of api_keys with this key is another tenant's"):
+        await south.commit(KEYS.put, replace(KEY, tenant="south"))
+    with pytest.raises(RuntimeError, match="tenant 'north' writes a row of api_keys of another"):
+        await north.commit(KEYS.patch, {"tenant_id": "south"}, id="aaaa")
     assert 0 == await south.commit(KEYS.patch, {"name": "mine"}, id="aaaa")
     assert 0 == await south.commit(KEYS.delete, id="aaaa")
     assert [] == await south.read(KEYS.find)
