@@ -53,10 +53,10 @@ class _TooMuch(ValueError):
 
 @lru_cache(16)
 def read_gate(written: str) -> Mapping[str, Any]:
-    """Return the schema that this JSON text is.
+    """Parse a JSON text as the schema that answers must fit.
 
     Raises:
-        BadGate: it is no JSON object, or has keywords that nobody would check.
+        BadGate: it is no JSON object, or it has keywords that the check does not know.
     """
     try:
         schema = json.loads(written)
@@ -95,7 +95,9 @@ def without_fence(answer: str) -> str:
 
 
 def misfit(answer: str, schema: Mapping[str, Any]) -> str:
-    """Return what of the answer does not fit the schema; "" if it fits. A code fence around it does not count."""
+    """Return the first reason why the answer does not fit the schema; "" if it fits. A code fence around it is
+    ignored.
+    """
     try:
         value = json.loads(without_fence(answer))
     except (ValueError, RecursionError):

@@ -41,9 +41,7 @@ _BY_RULES = {FailureKind.AUTH: "answer.by_rules_auth", FailureKind.QUOTA: "answe
 
 
 def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None, *, refused: bool = False) -> str:
-    """Return what the harness says of a turn that ends for this reason with this much said; "" only behind an
-    answer.
-    """
+    """Return the harness's words for a turn that ends for this reason; "" only if an answer stands alone."""
     if not said.strip():
         return texts.text(locale, f"answer.alone_{reason.value}")
     if refused and reason is EndReason.COMPLETED:
@@ -52,9 +50,7 @@ def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None,
 
 
 def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: RequestContext | None) -> str:
-    """Return what is said first by rules that answer in the place of a model that failed, or that a used-up cap
-    keeps away.
-    """
+    """Return the words before an answer of the rules, which stand in for a model that failed or is over its cap."""
     locale = None if context is None else context.locale
     if isinstance(why, FailureKind):
         return texts.text(locale, _BY_RULES.get(why, "answer.by_rules_down"))
@@ -64,7 +60,7 @@ def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: Requ
 
 
 def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
-    """Return what the person reads of a model that failed."""
+    """Return the sentence that the person reads if a model failed."""
     if (key := _FAILURES.get(failure.kind)) is not None:
         return texts.text(locale, key)
     if (busy_s := busy_for_s(failure)) is not None:
@@ -73,7 +69,7 @@ def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) ->
 
 
 def over_budget_text(texts: Catalogue, over: OverBudget, now: datetime, principal: Principal) -> str:
-    """Return what the person reads where a cap is reached: whose it is, and when on their clock it starts anew."""
+    """Return the sentence for a reached cap: whose cap it is, and when it resets on the person's clock."""
     if over.resets_at is None:
         return texts.text(principal.locale, "answer.over_budget_turn")
     key = "answer.over_budget_user" if over.scope == "user" else "answer.over_budget_shared"
@@ -97,14 +93,14 @@ def with_note(said: str, note: str) -> str:
 
 
 def expired_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
-    """Return what the person is told of calls that they did not confirm in time."""
+    """Return the sentence for calls that the person did not confirm in time."""
     return texts.text(locale, "answer.calls_expired", tools=", ".join(tools))
 
 
 def pictures_text(texts: Catalogue, said: Sequence[Item], before: Sequence[Item], locale: str | None) -> str:
-    """Return what the person is told of pictures that the model did not see; that it sees none once a conversation.
+    """Return the sentence for pictures that the model did not see, once a conversation if it sees none at all.
 
-    Of a picture without a word beside it a model that sees none speaks itself.
+    A model that sees none answers a picture without words itself.
     """
     unseen = {picture.unseen for item in _user_items(said) for picture in item.pictures}
     if not unseen:
@@ -121,7 +117,7 @@ def _user_items(items: Sequence[Item]) -> list[UserItem]:
 
 
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
-    """Return what the person is told of calls that may have happened."""
+    """Return the sentence for calls of which the outcome is unknown."""
     return texts.text(locale, "answer.calls_unknown", tools=", ".join(tools))
 
 
@@ -136,7 +132,7 @@ MAX_CHARS = 3000
 def found_text(
     texts: Catalogue, events: Iterable[JournalEvent], tell: TellResult | None, locale: str | None, today: date
 ) -> str:
-    """Return what the calls since the turn's last answer came to, oldest first; "" where there is nothing to tell."""
+    """Return the results of the calls since the turn's last answer, oldest first; "" if there are none."""
     told: dict[str, None] = {}  # in order, each once
     for returned in _unsaid(events)[-MAX_RESULTS:]:
         data = (read_object(returned.content) or {}).get("data")
@@ -161,7 +157,7 @@ def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
         match event:
             case ToolReturned(outcome=CallOutcome.DONE | CallOutcome.FAILED):
                 found.append(event if event.ran_with is None else replace(event, content=WITHHELD))
-            case ToolResultRewritten(is_cut=False):  # what a hook took out nobody is told
+            case ToolResultRewritten(is_cut=False):  # a result that a hook removed is not told
                 key, content = event.call_key, event.content
                 found = [replace(each, content=content) if each.call_key == key else each for each in found]
             case ModelResponded(tool_calls=()) if event.text.strip():

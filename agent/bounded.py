@@ -92,7 +92,7 @@ async def _first_of(wanted: AbstractSet[asyncio.Future[Any]], limit_s: float | C
 async def _cancel(task: asyncio.Task[T]) -> None:
     if task.done():
         if not task.cancelled():
-            task.exception()  # asked for: whoever waited may be gone itself
+            task.exception()  # read it: the waiting task may be gone
         return
     task.cancel()
     _left_behind.add(task)

@@ -1,5 +1,6 @@
-"""What a call may cost is set aside before it is made and put right after it. Who counts, and over what, is the
-gateway's matter; what a call comes to is worked out here, and is pure.
+"""The cost of model calls: an amount is reserved before a call and settled after it.
+
+The gateway counts, and decides for whom; this computes the cost of a call and is pure.
 """
 
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from agent.transcript import EndReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What a call comes to."""
+    """Tokens and cost of a call."""
 
     tokens: int = 0  # read and written
-    microusd: int = 0  # 0 where nobody knows the price: then tokens alone count
+    microusd: int = 0  # 0 if the price is unknown: then only tokens count
 
 
 class OverBudget(Interrupted):
@@ -31,20 +32,20 @@ class OverBudget(Interrupted):
 
 
 class Hold(Protocol):
-    """What is set aside for one call."""
+    """The amount that is reserved for one call."""
 
     @property
     def granted(self) -> Spending:
-        """Return how much it is; the call is to be made so that it takes no more."""
+        """Return the reserved amount; the call must not spend more."""
         ...
 
     def settle(self, spent: Spending) -> None:
-        """It has come to this; never waits. What is never settled stays set aside, and counts in full."""
+        """Replace the reserved amount by the real one, without waiting. A hold that is never settled counts in full."""
         ...
 
 
 class Budget(Protocol):
-    """Counts what whoever a turn acts for may spend."""
+    """Counts the spending of the user for whom a turn runs."""
 
     async def reserve(self, most: Spending, least: Spending | None = None) -> Hold:
         """Set aside `most`, or what is left of it, in every cap that the call falls under, or in none.
@@ -73,7 +74,7 @@ def output_within(granted: Spending, prices: TokenPrices | None, input_tokens: i
 
 
 def spent_of(prices: TokenPrices | None, used: Usage, estimated: Usage) -> Spending:
-    """Return what a call came to as its provider counted it; where it did not, as we estimate."""
+    """Return the cost of a call as its provider counted it, or our estimate if it did not count."""
     counted = estimated if used.input_tokens is None or used.output_tokens is None else used
     cost = used.cost_microusd
     if cost is None:

@@ -1,6 +1,6 @@
 """A person's own days and weeks. Instants become dates here, and only dates are counted: DST cannot matter.
 
-`utc_now` is the clock of whoever is given none; the gateway gives its own (`channels.clocks`).
+`utc_now` is the default clock; the gateway passes its own (`channels.clocks`).
 """
 
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -33,7 +33,7 @@ def local_date(now: datetime, timezone: str) -> date:
 
 
 def context_of(principal: Principal, now: datetime, data: object = None) -> RequestContext:
-    """Return what a model in this process is told of a request for this person."""
+    """Return the request context for this person that a model in this process gets."""
     return RequestContext(principal.locale, now.astimezone(zone_of(principal.timezone)), data)
 
 

@@ -1,6 +1,7 @@
-"""Finds what people read, by language and key; there is no other way. Nothing here can fail in front of a person.
+"""Finds texts for people by language and key, and never fails in front of a person.
 
-The words stand in `.po` files beside whoever says them; `make texts` compiles each to the `.mo` that is read here.
+The texts stand in `.po` files beside the code that uses them; `make texts` compiles each to the `.mo` that is read
+here.
 """
 
 import gettext
@@ -38,10 +39,10 @@ class Catalogue:
             self.messages(language)
 
     def text(self, locale: str | None, key: str, /, **values: object) -> str:
-        """Return the words of a key for this BCP 47 locale, their fields filled in: in English where its language
-        has none.
+        """Return the text of a key in this BCP 47 locale with its fields filled in; in English if the language lacks
+        it.
 
-        Where nobody has the key, it is the words: whoever has few of them may do without a file.
+        A key without a text is returned as it is, so that a small agent needs no `.po` file.
         """
         if values:
             return self._find(locale, key, None, values)
@@ -64,7 +65,7 @@ class Catalogue:
             found = messages.gettext(key) if n is None else messages.ngettext(key, key, n)
             if found != key and key:  # under "" there is a header
                 return found.format_map(_Fields(values)) if values else found
-        with suppress(ValueError, LookupError, AttributeError):  # nobody has proved words that stand in no catalogue
+        with suppress(ValueError, LookupError, AttributeError):  # texts outside a catalogue are not checked
             return key.format_map(_Fields(values)) if values else key
         return key
 
@@ -73,7 +74,7 @@ class Catalogue:
         return language in self._by_language
 
     def messages(self, language: str) -> gettext.NullTranslations:
-        """Return what gettext has of a language, with those below behind; none where nothing can be read."""
+        """Return gettext's catalogue of a language with its fallbacks; an empty one if the file cannot be read."""
         known = self._by_language.get(language)
         if known is not None:
             return known
@@ -98,7 +99,7 @@ class Catalogue:
 
 
 class _Fields(dict[str, object]):
-    """Values by name; one that nobody gave is shown as its name, and does not take the sentence with it."""
+    """Values by name; a missing one is shown as its name and does not break the sentence."""
 
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"

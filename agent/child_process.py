@@ -19,7 +19,7 @@ _CHUNK_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ProgramEnded:
-    """What a program left behind."""
+    """The exit code and the output of a program."""
 
     code: int  # of its exit; negative: the signal that ended it
     output: bytes

@@ -20,7 +20,7 @@ UsdPerMtok = Annotated[Decimal, Field(ge=0, le=100_000)]
 
 
 class PriceConfig(BaseModel):
-    """What a model's tokens cost, in USD per million."""
+    """The price of a model's tokens, in USD per million."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ class PriceConfig(BaseModel):
 
 
 class ProfileConfig(BaseModel):
-    """How credentials of one kind are shown to a server, where not as its provider documents it."""
+    """The headers that show credentials of one kind to a server, if they differ from the provider's documentation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,7 +48,7 @@ class ProfileConfig(BaseModel):
     add_headers: Mapping[str, str] = Field(default_factory=dict)
     """Sent beside; in place of one of the same name."""
     remove_headers: tuple[str, ...] = ()
-    """Not sent, whoever would set them."""
+    """Never sent, even if a setting names them."""
     query: Mapping[str, str] = Field(default_factory=dict)
     """Appended to the address."""
     system: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class ProfileConfig(BaseModel):
 
 
 class KeyringConfig(BaseModel):
-    """Where the operating system's keyring has a key, or a JSON object like that of a key file."""
+    """The entry of the operating system's keyring that holds a key, or a JSON object like that of a key file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -74,7 +74,7 @@ class KeyFileConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Path
-    """The file; `~` is the home of whoever runs this."""
+    """The file; `~` is the home of the user who runs the gateway."""
     key: str = ""
     """Where in it the object is, or its secret, names joined by dots; "": it is the file."""
 
@@ -92,8 +92,8 @@ class LinkConfig(BaseModel):
     api_key: SecretStr | None = None
     """None is fine with a base URL of one's own."""
     provider: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]{0,31}$")
-    """The name under which people connect keys of their own to it; None: that of the wire on the provider's own server,
-    and on another, which is not to get their keys, nobody can."""
+    """Name under which people connect their own keys; None: the wire's name on the provider's own server. On another
+    server, which must not get their keys, people cannot connect any."""
     keyring: KeyringConfig | None = None
     """Where the operating system keeps a key, asked after `api_key`."""
     key_file: KeyFileConfig | None = None
@@ -105,7 +105,7 @@ class LinkConfig(BaseModel):
     usage_in_stream: bool = True
     """Ask for token counts of streamed responses; off for servers that refuse `stream_options`."""
     connect_s: float | None = Field(default=None, gt=0)
-    """A connection must stand within this; None: 10, and where somebody else can answer soon enough for them to."""
+    """Seconds for a connection; None: 10, or less if a fallback model should still answer in time."""
     local: bool | None = None
     """The server is one's own and may be slow; None: it is where `base_url` names a loopback or private address."""
     first_byte_s: float | None = Field(default=None, gt=0)
@@ -126,7 +126,7 @@ class LinkConfig(BaseModel):
     context_window_tokens: int | None = Field(default=None, ge=1000)
     """What the model takes in, its output included; None: as its server or a table says, else 128,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
-    """The most that one response of the model may hold; None: nobody says, and `agent` asks as it is set."""
+    """The most tokens of one response; None: unknown, and the `agent` setting decides."""
     sees_images: bool | None = None
     """Whether the model takes pictures; None: the providers' own do, other servers do not."""
     takes_tools: bool | None = None
@@ -149,12 +149,12 @@ class LinkConfig(BaseModel):
 
     @property
     def connects_to(self) -> str | None:
-        """The provider that people may have a key of their own for; None: nobody may."""
+        """Return the provider of which people may connect a key of their own, or None."""
         return self.provider or (self.name.partition(":")[0] if self.base_url is None else None)
 
     @property
     def has_other_keys(self) -> bool:
-        """Return whether somebody else than `api_key` may have one."""
+        """Return whether the model can take a key other than `api_key`."""
         return bool(self.provider or self.keyring or self.key_file)
 
     @property
@@ -208,7 +208,7 @@ _NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 
 
 class AgentConfig(BaseModel):
-    """What bounds a turn."""
+    """The limits of a turn."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -26,13 +26,13 @@ class AskedCall:
 
 
 class Consent(StrEnum):
-    """How a question stands."""
+    """The states of a question for consent."""
 
-    PENDING = "pending"  # it was asked, and nobody has said anything
+    PENDING = "pending"  # asked, and not answered yet
     ALLOWED = "allowed"  # this once
     REMEMBERED = "remembered"  # this time, and whenever this tool wants to run for this person
     DENIED = "denied"
-    EXPIRED = "expired"  # nobody said anything in time
+    EXPIRED = "expired"  # not answered in time
     WITHDRAWN = "withdrawn"  # the person said something else meanwhile, or stopped the turn
 
 

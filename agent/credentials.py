@@ -18,6 +18,6 @@ class Credential:
 
     secret: str  # what the server is shown; "" where it asks for nothing
     kind: CredentialKind = CredentialKind.API
-    expires_at: datetime | None = None  # aware; None: nobody said
+    expires_at: datetime | None = None  # aware; None: unknown
     refresh_token: str = ""  # "": it cannot be renewed
     place: str = field(default="", compare=False)  # where an operator finds it; "": the settings', or a person's own

@@ -1,4 +1,4 @@
-"""What an agent is made of."""
+"""The parts of an agent."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

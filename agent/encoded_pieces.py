@@ -1,6 +1,6 @@
-"""What the last request of a conversation was encoded as is used again in its next one; nothing older is kept.
+"""Reuses the encoded items of a conversation's last request in its next one; nothing older is kept.
 
-What a piece is, is the wire's matter: here they are only held beside what they were made of.
+A wire defines what a piece is; here pieces are only held beside the items they encode.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -17,7 +17,6 @@ class EncodedPieces:
     """The pieces of one conversation's last request, on one wire. They are bounded by that request."""
 
     def __init__(self) -> None:
-        """Nothing was sent yet."""
         self._wire = ""
         self._last: tuple[Sequence[Item], Sequence[Any]] = (), ()  # what was encoded, and as what
 
@@ -43,7 +42,7 @@ class EncodedPieces:
 
 
 def _count_same(old: Sequence[Item], things: Sequence[Item]) -> int:
-    """Return how many of them begin as the old ones did."""
+    """Return the number of leading items that are unchanged."""
     for index in compress(count(), map(is_not, old, things)):
         if _key(old[index]) != _key(things[index]):
             return index
@@ -51,8 +50,8 @@ def _count_same(old: Sequence[Item], things: Sequence[Item]) -> int:
 
 
 def _key(thing: Item) -> Hashable:
-    """Return what is equal has the same piece. Of thoughts that is the same object only: in JSON `1` and `1.0`
-    are two.
+    """Return a key that is equal for items with the same encoding. Thoughts compare by identity: `1` and `1.0` differ
+    in JSON.
     """
     if type(thing) is AssistantItem and thing.thinking:
         return thing.text, thing.tool_calls, id(thing.thinking)

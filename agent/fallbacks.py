@@ -22,7 +22,7 @@ RULES_PREFIX = "offline:"
 
 
 class Fallback(StrEnum):
-    """What a turn does where a response is missing or no answer; each is journaled and counted."""
+    """The ways in which a turn recovers from a missing or unusable response; each is journaled and counted."""
 
     RESULTS_DROPPED = "results_dropped"  # prompt too long: old tool results are left out
     COMPACTED = "compacted"  # prompt too long: the history was made shorter
@@ -66,6 +66,6 @@ class ResponseDiscarded:
     output_tokens: int | None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
-    estimated: bool = False  # nobody counted it: tokens by the length of what was sent and streamed
+    estimated: bool = False  # not counted by the provider: estimated from the length of request and response
     cost_microusd: int | None = None  # None: unknown
     kind: Literal["response_discarded"] = "response_discarded"

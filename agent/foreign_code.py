@@ -58,10 +58,10 @@ class ForeignThreads(Generic[P, T]):
         self._free = asyncio.Semaphore(most)
 
     async def call(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what the function returns; cancelling this leaves the thread behind.
+        """Call the function in a thread of its own; cancelling the call leaves the thread behind.
 
         Raises:
-            AllBusy: it was cancelled, and had to wait for a thread.
+            AllBusy: the call was cancelled while it waited for a thread.
         """
         must_wait = self._free.locked()
         try:

@@ -110,7 +110,7 @@ class Journal:
         return bool(items)
 
     def call_key(self, step: int, index: int) -> str:
-        """Return what a call's effect is known by: the same after a crash, never the provider's call id."""
+        """Return the idempotency key of a call: the same after a crash, never the provider's call id."""
         return f"{self._turn_id}/{step}/{index}"
 
     @property
@@ -132,9 +132,7 @@ class Journal:
         return last if isinstance(last, ModelResponded) and not last.tool_calls else None
 
     def as_discarded(self, model: str, used: Usage, *, estimated: bool, behind: int = 0) -> ResponseDiscarded:
-        """Return what is to be journaled of a response that is thrown away, `behind` so many that are not
-        journaled yet.
-        """
+        """Return the event for a response that is thrown away; `behind` events before it are not journaled yet."""
         before = sum(isinstance(event, ResponseDiscarded) for event in self.events)
         return ResponseDiscarded(
             self.steps,
@@ -149,14 +147,12 @@ class Journal:
         )
 
     def nudges(self, why: NudgeReason) -> int:
-        """Return how often the model was told something for this reason."""
+        """Return how often the harness nudged the model for this reason."""
         return sum(isinstance(event, Nudged) and event.why is why for event in self.events)
 
 
 def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
-    """Return what the answer of these events of one turn suggests to say to it; nothing where it did not come to
-    its end.
-    """
+    """Return the suggested replies of a turn's answer; () if the turn did not finish."""
     if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
         return ()
     return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())
@@ -185,7 +181,7 @@ def fallback_of(event: JournalEvent) -> Fallback | None:
 
 
 def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
-    """Steps, calls, tokens, the model's seconds and the tools' of one turn's events; what went wrong only if it did."""
+    """Return counts of one turn: steps, calls, tokens, seconds of model and tools; failures only if there were any."""
     figures: dict[str, int | float] = dict.fromkeys(("steps", "calls", "input_tokens", "output_tokens"), 0)
     figures |= {"model_s": 0.0, "tools_s": 0.0}
     for event in events:
@@ -213,7 +209,7 @@ def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
 
 
 def models_and_tools(events: Iterable[JournalEvent]) -> dict[str, str]:
-    """Return who answered and what was called, each once, in the order of the first time."""
+    """Return the models that answered and the tools that ran, each once, in order of first use."""
     happened = [*events]
     models = dict.fromkeys(event.model for event in happened if isinstance(event, ModelResponded) and event.model)
     tools = dict.fromkeys(event.name for event in happened if isinstance(event, ToolReturned))

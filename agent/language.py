@@ -1,4 +1,4 @@
-"""Finds the language to speak to somebody in, and writes their words as literal Markdown; pure, without texts."""
+"""Finds the language of a person, and escapes their words as literal Markdown; pure, without texts."""
 
 import re
 from collections.abc import Mapping

@@ -112,7 +112,7 @@ class ModelCaller:
         return with_own_ids(kept, self._scope.journal.steps, used, self._scope.turn.id, took_s)
 
     def _next_request(self, *, with_tools: bool) -> ModelRequest:
-        """Return what is asked, with nothing left of the response before it."""
+        """Return the next request, with the earlier response cleared."""
         self._streamed.clear()
         self._separator = answer_separator(self._scope.journal.events)
         self._executor.expect(self._scope.journal.steps if with_tools else None)
@@ -133,7 +133,7 @@ class ModelCaller:
         )
 
     def streamed_text(self) -> str:
-        """Return what streamed of a response that was cut short, as it follows what was answered before."""
+        """Return the text of a response that was cut short, joined to the earlier answer."""
         text = "".join(self._streamed)
         return self._separator + text if text.strip() else ""
 
@@ -172,7 +172,7 @@ class ModelCaller:
 
     @property
     def asked(self) -> str:
-        """Return who was asked last: of a chain, the link; "" before the first."""
+        """Return the name of the model that was asked last, of a chain its link; "" before the first."""
         return self._recoveries.asked
 
     async def _mend(self, failure: ModelFailure) -> bool:
@@ -207,7 +207,7 @@ class ModelCaller:
         return False
 
     def _discard_streamed(self) -> None:
-        """Tell whoever watches that what was streamed of this response does not count."""
+        """Tell watchers that the streamed text of this response is void."""
         if self._streamed:
             self._scope.ports.watchers.progress(TextDiscarded())
         self._streamed.clear()
@@ -250,7 +250,7 @@ class ModelCaller:
 
 
 def _after(fallback: Fallback, items: list[Item]) -> list[Item]:
-    """Return what this fallback leaves of what is sent."""
+    """Return the items to send after this fallback."""
     match fallback:
         case Fallback.RESULTS_DROPPED:
             return blank_old_results(items, SLIM_RESULTS)
@@ -273,7 +273,7 @@ def _now_s() -> float:
 
 
 class Recoveries:
-    """Of one turn's model calls, one at a time."""
+    """Counts the recoveries of one turn's model calls."""
 
     def __init__(self, journal: Journal, model: ChatModel) -> None:
         self._journal = journal
@@ -282,26 +282,26 @@ class Recoveries:
 
     @property
     def asked(self) -> str:
-        """Return who was asked last: of a chain, the link."""
+        """Return the name of the model that was asked last, of a chain its link."""
         return self._tries.asked
 
     def begin(self, request: ModelRequest) -> None:
-        """This is asked now."""
+        """Record the request that is sent now."""
         self._tries.begin(request)
 
     def hear(self, event: ModelEvent) -> None:
-        """The model told this."""
+        """Record an event of the model."""
         cost = self._tries.hear(event)
         if isinstance(event, Recovering):
             self._discard_uncounted(cost)
             self._waiting.append(Recovered(self._journal.steps, event.fallback, event.detail, event.why))
 
     def abandon(self) -> None:
-        """The try under way counts for nothing; it is paid for if any of a response was heard."""
+        """Discard the try under way; its cost counts if any of a response arrived."""
         self._discard_uncounted(self._tries.abandon())
 
     def discard(self, response: ModelResponded) -> None:
-        """A whole response counts for nothing but what it cost."""
+        """Discard a whole response; its cost counts."""
         if response.usage.input_tokens is not None or response.usage.output_tokens is not None:
             self._discard(response.model, response.usage, estimated=False)
         else:

@@ -1,6 +1,6 @@
-"""A picture that a person sent: what the journal keeps of it, and the words in its place where a model sees none.
+"""A person's picture: its entry in the journal, and the words in its place for a model that sees none.
 
-Its bytes are kept by whoever runs the agent, under its id, and are read when a wire needs them; never journaled.
+The host of the agent keeps the bytes by id; a wire reads them when it needs them. They are never journaled.
 """
 
 import base64
@@ -16,7 +16,7 @@ LoadPictures = Callable[[Sequence[str]], Awaitable[Mapping[str, bytes]]]
 
 
 class NotLoaded(Exception):
-    """The bytes of a picture are wanted, and nobody has read them."""
+    """The bytes of a picture were needed before they were loaded."""
 
 
 class Unseen(StrEnum):
@@ -89,7 +89,7 @@ def visible(pictures: Iterable[Picture]) -> list[Picture]:
 
 
 def describe(pictures: Sequence[Picture]) -> str:
-    """Return what stands in the text beside them: a line for each that is not shown, a word on those that are."""
+    """Return the text beside pictures: a line for each hidden one, a word about the others."""
     lines = [picture.describe() for picture in pictures if picture.unseen]
     return "\n".join([*lines, SHOWN] if visible(pictures) else lines)
 

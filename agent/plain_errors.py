@@ -1,4 +1,4 @@
-"""What is wrong with a value that somebody wrote, in plain words instead of pydantic's."""
+"""Explains invalid values in plain words instead of pydantic's."""
 
 import json
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ UNKNOWN = "this is not a value that can stand here"
 
 
 def words_of_problem(problem: Mapping[str, Any]) -> str:
-    """Return what is wrong, of one entry of `ValidationError.errors()`."""
+    """Return the sentence for one entry of `ValidationError.errors()`."""
     context = problem.get("ctx", {})
     if problem["type"] == "value_error":  # ours
         return str(context["error"])

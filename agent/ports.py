@@ -83,14 +83,14 @@ class ModelRequest:
     max_output_tokens: int = 8192
     stream: bool = True
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
-    context: RequestContext | None = None  # None: nobody knows for whom it is
+    context: RequestContext | None = None  # None: the person is unknown
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
     who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
     own_credential: bool = field(default=False, compare=False)  # it is the person's: its refusal is theirs alone
-    estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: nobody has measured it
+    estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: not measured
     weight: float | None = None  # how much its turn asks of a model, see agent.context.sizes; None: it is no turn's
-    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
+    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: no pictures are kept
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
 
 
@@ -119,7 +119,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextDiscarded:
-    """What was streamed of this response, text and calls, is void: it is asked again."""
+    """The streamed text and calls of this response are void; the model is asked again."""
 
     stands: str = ""  # what was answered before it and holds
 
@@ -189,10 +189,10 @@ OnModelEvent = Callable[[ModelEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a model takes and gives, as far as somebody knows."""
+    """The known limits and abilities of a model."""
 
     context_window_tokens: int = 128_000  # what it takes in, its output included
-    max_output_tokens: int | None = None  # of one response; None: nobody says
+    max_output_tokens: int | None = None  # of one response; None: unknown
     sees_images: bool = False
     takes_tools: bool = True
     prices: TokenPrices | None = None  # None: unknown, which is not free
@@ -205,7 +205,7 @@ class ChatModel(Protocol):
 
     @property
     def facts(self) -> ModelFacts:
-        """Return what it takes and gives; of a chain, what its first link does. The first look may cost some 300 ms."""
+        """Return the model's limits; of a chain, those of its first model. The first call may take some 300 ms."""
         ...
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -230,16 +230,14 @@ TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands for the older part of a conversation in the prompts of one person."""
+    """The text that replaces the older part of a conversation in one person's prompts."""
 
     notes: str  # what a model wrote down of it; "" where none could
     turn_id: str  # what is kept word for word begins with this turn
     step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
     condensed: int = 0  # messages in the notes, all told
     left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
-    kept_at: datetime | None = field(
-        default=None, compare=False
-    )  # a turn that ended later is not in it; None: nobody knows
+    kept_at: datetime | None = field(default=None, compare=False)  # a turn that ended later is not in it; None: unknown
 
 
 class Prefix:
@@ -264,7 +262,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a function that changes the agent's own data is given: whose it is, and the transaction it writes in."""
+    """The argument of a function that changes the agent's own data: its owner, and the transaction."""
 
     tx: Any  # the gateway's connection, for SQL beside the agent's tables; opaque to the agent
     principal: Principal
@@ -378,9 +376,9 @@ class ConsentPort(Protocol):
     """Asks the turn's person whether a tool may run."""
 
     async def consent(self, ask: AskedCall) -> Consent | None:
-        """Return what the turn's person said to exactly this call; None if they were not asked or it is void.
+        """Return the person's answer about exactly this call; None if they were not asked or the question is void.
 
-        `REMEMBERED` is also what they said of this tool before, where that may count.
+        `REMEMBERED` is an earlier answer about this tool, if that may count.
         """
         ...
 
@@ -422,7 +420,7 @@ class WatcherPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnPorts:
-    """What a running turn can do to the world outside the loop."""
+    """The ports by which a running turn acts outside the loop."""
 
     journal: JournalPort
     consents: ConsentPort
@@ -431,7 +429,7 @@ class TurnPorts:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a turn starts, or goes on, with."""
+    """The state from which a turn starts or resumes."""
 
     id: str  # UUIDv7
     principal: Principal
@@ -443,4 +441,4 @@ class Turn:
     summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
     prefix: Prefix = field(default_factory=Prefix)  # of the session
     pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
-    history_tokens: int | None = None  # about; None: nobody has measured it
+    history_tokens: int | None = None  # about; None: not measured

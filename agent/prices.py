@@ -1,6 +1,6 @@
 """Counts cost in whole millionths of a dollar: a price in USD per million tokens is one in microdollars a token.
 
-Pure. What nobody knows the price of costs None, which is not 0.
+Pure. An unknown price gives a cost of None, which is not 0.
 """
 
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ class TokenPrices:
         return max(price for kind in kinds for price in (kind.usd_per_mtok, *(tier for _, tier in kind.tiers)))
 
     def without_tiers(self) -> "TokenPrices":
-        """For sums of many calls, of which nobody knows how large each was."""
+        """Return the prices for sums of many calls, whose single sizes are unknown."""
         four = (self.input, self.output, self.cache_read, self.cache_write)
         given, written, *cached = (None if each is None else replace(each, tiers=()) for each in four)
         return TokenPrices(given or self.input, written or self.output, *cached)
@@ -49,7 +49,7 @@ class TokenPrices:
         return cls(TokenPrice(usd_per_mtok), TokenPrice(usd_per_mtok))
 
     def cost_microusd(self, used: Usage) -> int | None:
-        """Return what a call cost, rounded up; None where the tokens of either side were not counted."""
+        """Return the cost of a call, rounded up; None if tokens of either side were not counted."""
         if used.input_tokens is None or used.output_tokens is None:
             return None
         whole = used.input_tokens

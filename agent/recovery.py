@@ -105,7 +105,7 @@ async def force_answer(run: TurnRun, reason: EndReason) -> None:
 
 
 def forced_end(run: TurnRun) -> EndReason | None:
-    """Return how the turn ends with its next response, when that is to be its last."""
+    """Return the reason that ends the turn with its next response, or None."""
     return next(
         (event.ends for event in reversed(run.scope.journal.events) if isinstance(event, Nudged) and event.ends), None
     )
@@ -150,7 +150,7 @@ class _Step:
     returned: list[ToolReturned] = field(default_factory=list)
 
     def calls(self) -> tuple[_Call, ...]:
-        """Return what it did, in a form to compare; () where it did nothing."""
+        """Return the step's calls in a form to compare; () if it made none."""
         asked = {} if self.response is None else {call.id: call.arguments for call in self.response.tool_calls}
         return tuple(
             _Call(
@@ -162,13 +162,13 @@ class _Step:
         )
 
     def monologue(self) -> str:
-        """Return what it said instead of doing anything."""
+        """Return the text of a step that made no call."""
         alone = self.response is not None and not self.response.tool_calls
         return _timeless(self.response.text.strip()) if alone and self.response is not None else ""
 
 
 def detect_loop(events: Sequence[JournalEvent]) -> str | None:
-    """Return how the turn goes in circles since the person last spoke or it was last told so; None when it does not."""
+    """Return how the turn repeats itself since the person's last message or the last nudge, or None."""
     if sum(isinstance(event, Recovered) and event.rung in _OF_LENGTH for event in events) >= TOO_LONG:
         return f"what you read was too long {TOO_LONG} times"
     steps = _steps(events)[-WINDOW:]
@@ -199,7 +199,7 @@ def _alternates(last: Sequence[tuple[_Call, ...]]) -> bool:
 
 
 def _steps(events: Sequence[JournalEvent]) -> list[_Step]:
-    """Return what was done since the person spoke or it was told, step by step; steps that were overtaken left out."""
+    """Return the steps since the person's last message or the last nudge, without overtaken ones."""
     steps: list[_Step] = []
     for event in events:
         match event:
@@ -217,9 +217,10 @@ def _steps(events: Sequence[JournalEvent]) -> list[_Step]:
 
 
 def _spell(arguments: str) -> str:
-    """JSON in one spelling: the same arguments in another order, or with other blanks, are the same.
+    """Return canonical JSON: arguments in another order or with other blanks are equal.
 
-    Of times ten minutes count as one: whoever writes down when it is goes in a circle, four reminders are four things.
+    Times within ten minutes count as one: a model that writes down the present time repeats itself, while four
+    reminders differ.
     """
     if len(arguments) <= MAX_COMPARED_CHARS:
         with suppress(ValueError, RecursionError):

@@ -9,14 +9,14 @@ from agent.transcript import ModelResponded, StopReason, ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ToolCalls:
-    """It wants tools to run."""
+    """A response that calls tools."""
 
     response: ModelResponded
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """It answers."""
+    """A response that answers."""
 
     response: ModelResponded
 

@@ -43,7 +43,7 @@ def _is_by_rules(after: Sequence[Item]) -> bool:
 
 
 def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
-    """Return what stands behind the last that the person said; None where they have said nothing."""
+    """Return the items behind the person's last message; None if they wrote none."""
     for place in range(len(history) - 1, -1, -1):
         item = history[place]
         if isinstance(item, UserItem) and item.own:

@@ -26,7 +26,7 @@ class UserItem:
     text: str  # their own words: the only part of it that can be a wish of theirs
     sender: str | None = None  # display name, where several people share the session
     at: str | None = None  # ISO 8601 instant, UTC
-    data: str = ""  # framed by the gateway: what they quote, forward or attach; nobody's wish
+    data: str = ""  # framed by the gateway: text that they quote, forward or attach; not their request
     own: bool = True  # of the person the turn acts for; False only in what is shown of others' turns
     pictures: tuple[Picture, ...] = ()  # that came with it, seen or not
 
@@ -42,7 +42,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class AssistantItem:
-    """What the model said and asked for in one response."""
+    """One response of the model: text and calls."""
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
@@ -95,7 +95,7 @@ class Usage:
 
 
 class EndReason(StrEnum):
-    """How a turn ended."""
+    """The reasons for which a turn ends."""
 
     COMPLETED = "completed"
     MAX_STEPS = "max_steps"
@@ -136,7 +136,7 @@ class ModelResponded:
     stop: StopReason = StopReason.END
     usage: Usage = Usage()
     model: str = ""  # provider:name that answered
-    took_s: float | None = field(default=None, compare=False)  # asked to whole, all tries; None: nobody looked
+    took_s: float | None = field(default=None, compare=False)  # asked to whole, all tries; None: not measured
     calls_left_out: int = 0  # behind `tool_calls`: more than one response may hold
     replies: tuple[SuggestedReply, ...] = ()  # what the person may say to it; no part of the transcript
     kind: Literal["model_responded"] = "model_responded"
@@ -154,7 +154,7 @@ class ToolIntended:
 
 
 class CallOutcome(StrEnum):
-    """What became of a call."""
+    """The outcomes of a call."""
 
     DONE = "done"
     FAILED = "failed"
@@ -175,13 +175,15 @@ class ToolReturned:
     content: str  # JSON object {"success", "data", "error"}
     outcome: CallOutcome = CallOutcome.DONE
     ran_with: str | None = None  # its input, where hooks have a word on the result: what they make of it is rewritten
-    took_s: float | None = field(default=None, compare=False)  # the tool itself; None: it did not run, or nobody looked
+    took_s: float | None = field(
+        default=None, compare=False
+    )  # the tool itself; None: it did not run, or it was not measured
     kind: Literal["tool_returned"] = "tool_returned"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultRewritten:
-    """What the model sees of a result, of which the raw one stays in the journal; hooks may have left it as it is."""
+    """A result as the model sees it, if hooks changed or bounds shortened it; the raw one stays in the journal."""
 
     step: int
     call_key: str
@@ -229,9 +231,9 @@ class TurnEnded:
 
     reason: EndReason
     text: str
-    note: str = ""  # the harness's words at the end of `text`, nobody's answer; of an old journal they are not known
-    busy_s: float | None = None  # seconds until the model may be asked again; None: it was not busy, or nobody noted it
-    why: str = ""  # for an operator: which model failed of what, which cap was reached; "": neither, or nobody noted it
+    note: str = ""  # the harness's words at the end of `text`; unknown in an old journal
+    busy_s: float | None = None  # seconds until the model may be asked again; None: not busy, or not recorded
+    why: str = ""  # for an operator: which model failed of what, which cap was reached; "": neither, or not recorded
     kind: Literal["turn_ended"] = "turn_ended"
 
 
@@ -270,7 +272,7 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
 
 
 def answer_text(events: Iterable[JournalEvent]) -> str:
-    """Return what these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
+    """Return the answer of one turn's events so far: responses without calls, joined."""
     text, between = "", ""
     for event in events:
         if _answers(event):
@@ -280,7 +282,7 @@ def answer_text(events: Iterable[JournalEvent]) -> str:
 
 
 def answer_separator(events: Sequence[JournalEvent]) -> str:
-    """Return what stands between `answer_text` of these events and an answer that follows."""
+    """Return the separator between `answer_text` of these events and a following answer."""
     before = next((event for event in reversed(events) if _answers(event)), None)
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
 
@@ -337,7 +339,7 @@ class _Folding:
                 pass  # an intent, a wait, a recovery, or a result that belongs to no open call
 
     def _note(self, event: Nudged | Recovered) -> None:
-        """What the harness tells the model, of a change of model once; and what it shows it no more."""
+        """Add the harness's note for the model, and of a change of model once; drop items it may not see any more."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
         elif event.rung is Fallback.NEXT_MODEL:

@@ -1,4 +1,4 @@
-"""What all parts of a running turn share."""
+"""The state that all parts of a running turn share."""
 
 import asyncio
 from collections.abc import Callable

@@ -11,7 +11,7 @@ from agent.ports import TextDelta, TextDiscarded, ThinkingDelta, TurnEvent
 from agent.turn_progress import ToolProgress
 
 MOST_WAITING = 256
-"""Events that one reader may be behind before whoever makes them waits for it."""
+"""Events that one reader may be behind before the publisher waits for it."""
 
 LONGEST_WAIT_S = 5.0
 """So long a turn waits for a reader; then it goes on, and the reader loses what it has not read but the text."""
@@ -22,16 +22,16 @@ Watcher = Callable[[TurnEvent], None]
 
 
 class EventReader:
-    """What one watcher has not read yet: bounded, text in one piece, of a call's progress the newest.
+    """The unread events of one watcher: bounded, text joined, of a call's progress only the newest.
 
-    Text is never lost: pieces of it that follow each other are one event.
+    Text is never lost: consecutive pieces become one event.
     """
 
     def __init__(self, most: int = MOST_WAITING) -> None:
         self._most = most
         self._waiting: deque[TurnEvent] = deque()
         self._text: list[str] = []  # of the last event, which is a delta; joined when it is taken
-        self._room: asyncio.Event | None = None  # set once there is some; None: nobody waits for it
+        self._room: asyncio.Event | None = None  # set once there is room; None: no publisher waits
         self._is_open = True
 
     def put(self, event: TurnEvent) -> None:
@@ -74,7 +74,7 @@ class EventReader:
                     self.put(event)
 
     def close(self) -> None:
-        """It reads no more."""
+        """Stop reading."""
         self._is_open = False
         self._text.clear()
         self._make_room()
@@ -100,7 +100,7 @@ class TurnEvents:
         self._readers: list[EventReader] = []
 
     def reader(self, most: int = MOST_WAITING) -> EventReader:
-        """Whoever reads when they can: all that is published from now on."""
+        """Return a reader of all events published from now on."""
         made = EventReader(most)
         self._readers.append(made)
         return made
@@ -113,7 +113,7 @@ class TurnEvents:
             reader.put(event)
 
     async def drain(self) -> None:
-        """Wait until no reader is too far behind: back-pressure for whoever publishes much."""
+        """Wait until no reader is too far behind: back-pressure for the publisher."""
         for reader in self._readers:
             if not reader.has_room:
                 await reader.wait_for_room()

@@ -1,4 +1,4 @@
-"""Types what happens in a turn beside the model's response; `agent.turn_events` streams it to whoever watches."""
+"""Types of events in a turn beside the model's response; `agent.turn_events` streams them to watchers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class QuestionPut:
 
 @dataclass(frozen=True, slots=True)
 class HistoryShortened:
-    """What the model is shown of the conversation was made shorter."""
+    """The conversation in the prompt was shortened."""
 
     how: str  # the fallback, or the layer
 

@@ -94,7 +94,7 @@ class TurnRun:
         return True
 
     def _misfit(self, response: ModelResponded) -> tuple[str, Mapping[str, object]]:
-        """Return what of an answer does not fit the operator's schema, and the schema; rules need not fit it."""
+        """Return the reason why an answer does not fit the operator's schema, and the schema; rules need not fit it."""
         gate = self.scope.limits.gate
         if gate is None or response.model.startswith(RULES_PREFIX):
             return "", {}
@@ -115,11 +115,11 @@ class TurnRun:
         return await self.tools.run(open_calls(self.scope.journal.events))
 
     def said_so_far(self) -> str:
-        """Return what this turn has answered so far, with what streamed of a response that was cut short."""
+        """Return the turn's answer so far, with the text of a response that was cut short."""
         return answer_text(self.scope.journal.events) + self.model.streamed_text()
 
     def answer(self, response: ModelResponded) -> str:
-        """Return what the turn has answered with this response, which need not be journaled yet."""
+        """Return the turn's answer with this response, which need not be journaled yet."""
         events = self.scope.journal.events
         if response is self.scope.journal.last:
             return answer_text(events)

@@ -64,7 +64,7 @@ def clean(text: str) -> str:
 
 
 def read_object(text: str) -> dict[str, object] | None:
-    """Return the JSON object that a text is, whoever wrote it; None where it is none, or nested too deep to be read."""
+    """Parse a text as a JSON object; None if it is none, or nested too deep."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):

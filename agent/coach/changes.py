@@ -1,4 +1,4 @@
-"""What to say of a change of practice data, from its result: the JSON object that the gateway's writer gives back."""
+"""Texts about changes of practice data, made from the JSON object that the gateway's writer returns."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta

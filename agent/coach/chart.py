@@ -52,7 +52,7 @@ class ChartWeek(_Report):
 
     @property
     def total(self) -> int:
-        """Of all skills."""
+        """Return the minutes of all skills."""
         return sum(self.minutes)
 
 
@@ -82,7 +82,7 @@ class DrawnChart:
 
 @dataclass(frozen=True, slots=True)
 class ChartWish:
-    """What chart is wanted."""
+    """The chart that a person asked for."""
 
     skill: Skill | None = None  # None: all
     weeks: int = USUAL_WEEKS
@@ -107,7 +107,7 @@ def read_chart_wish(text: str, skills: Sequence[Skill]) -> ChartWish:
 
 
 def weeks_in(text: str) -> int | None:
-    """Return how many weeks a sentence names, months as weeks; None where it names none."""
+    """Return the number of weeks that a sentence names, months as weeks; None if it names none."""
     span = _SPAN.search(clean(text[:MAX_CHARS]))
     return None if span is None else _count(span)
 
@@ -152,7 +152,7 @@ def chart_of(
 
 
 def title_text(language: str, chart: ChartReport) -> str:
-    """Return what the chart is of."""
+    """Return the title of the chart."""
     return say(language, "chart.title") if chart.only is None else say(language, "chart.title_of", skill=chart.only)
 
 

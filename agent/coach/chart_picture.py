@@ -88,7 +88,7 @@ png = resvg_py.svg_to_bytes(svg_string=svg, width=PIXELS, font_files=fonts, font
                             sans_serif_family="Inter", skip_system_fonts=plain == "plain")
 sys.stdout.buffer.write(bytes(png))
 """.replace("PIXELS", str(PIXELS_WIDE))
-"""Resvg holds the interpreter while it draws: in a process of its own it stops nobody, and can be stopped."""
+"""Resvg holds the interpreter while it draws: a process of its own blocks no one and can be ended."""
 
 
 async def plot(language: str, chart: ChartReport, *, is_dark: bool = False) -> DrawnChart:
@@ -133,7 +133,7 @@ def _is_in_font(char: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where the bars stand."""
+    """The area in which the bars stand, in pixels."""
 
     left: float
     right: float

@@ -39,7 +39,7 @@ class WantedEntries:
 
 @dataclass(frozen=True, slots=True)
 class NewValues:
-    """What is right instead; what is None stays."""
+    """The new values of a correction; None leaves a field as it is."""
 
     minutes: int | None = None
     skill: str | None = None
@@ -60,7 +60,7 @@ _ON = re.compile(r"(?:^|\s)(?:on|el)\s+(?P<day>[^\s].*)\Z", re.IGNORECASE)
 
 
 def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]) -> WantedEntries:
-    """Return what is wanted: an entry's id, else days or a skill, with "#2" for one of several; the rest stays."""
+    """Parse which entries are meant: an id, or days or a skill with "#2" for one of several. Return the rest unread."""
     wanted = WantedEntries(rest=clean(text[:MAX_CHARS]))
     if (by_id := _ID.match(wanted.rest)) is not None:
         return replace(wanted, id=by_id[0], rest=wanted.rest[by_id.end() :].strip())
@@ -78,9 +78,7 @@ def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]
 
 
 def read_values(text: str, today: date, skills: Sequence[Skill]) -> NewValues:
-    """Return what follows the entry: "40m", "to piano", "on tuesday", ": scales", in this order; what is not
-    there stays.
-    """
+    """Parse the values behind the entry: "40m", "to piano", "on tuesday", ": scales", in this order, each optional."""
     said, colon, notes = text.partition(":") if not re.search(r"\d:\d", text) else (text, "", "")
     values = NewValues(notes=notes.strip() if colon else None)
     duration = find_duration(said)

@@ -53,9 +53,7 @@ def plan_report(
 
 
 def kept_plan_text(language: str, report: PlanReport) -> str:
-    """Return how far the plan is, day by day, and then the plan as it was written; how to get one where there is
-    none.
-    """
+    """Return the progress of the plan day by day and the plan itself; how to get one if there is none."""
     if not report.found:
         return say(language, "plan.none_next" if report.is_next else "plan.none")
     blocks = [_title(language, report)]
@@ -69,7 +67,7 @@ def kept_plan_text(language: str, report: PlanReport) -> str:
 
 
 def insights_text(language: str, insights: Sequence[Insight]) -> str:
-    """Findings, a line each; "" where there are none."""
+    """Return the insights, a line each; "" if there are none."""
     if not insights:
         return ""
     lines = (f"- **{each.title}**" + (f": {each.description}" if each.description else "") for each in insights)
@@ -84,7 +82,7 @@ def _title(language: str, report: PlanReport) -> str:
 
 
 def _progress(language: str, report: PlanReport) -> str:
-    """Return what was done of the plan, and all that was practised in its week where that is more."""
+    """Return the practice that follows the plan, and the week's whole practice if that is more."""
     every, planned = spell_minutes(report.done_minutes), spell_minutes(report.planned_minutes)
     if not report.planned:
         return say(language, "plan.done_only", done=every)

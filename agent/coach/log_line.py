@@ -20,7 +20,7 @@ MAX_LINE_CHARS = 4_000
 
 
 class LogProblem(StrEnum):
-    """What a log line lacks; each has a text that says what to do."""
+    """A reason why a log line cannot be used; each has a text that says what to do."""
 
     EMPTY = "empty"
     NO_DURATION = "no_duration"
@@ -45,7 +45,7 @@ class LogLineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What a log line says."""
+    """A parsed log line."""
 
     minutes: int  # 1 ... 1440
     skill: str  # a known skill's own spelling, or a new name
@@ -112,10 +112,10 @@ def parse_logs(text: str, today: date, skills: Sequence[str] = ()) -> list[LogLi
 
 
 def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
-    """Return what the line says; `skills` are the names the person already has.
+    """Parse a log line; `skills` are the names that the person already uses.
 
     Raises:
-        LogLineError: it lacks something or says something impossible.
+        LogLineError: a part is missing or impossible.
     """
     text = text[:MAX_LINE_CHARS].strip()
     first, _, more = text.partition("\n")
@@ -228,7 +228,7 @@ def _words(text: str) -> str:
 
 
 def explain_log(language: str, error: LogLineError, skills: tuple[str, ...] = ()) -> str:
-    """Return what is wrong with a log line, and what to do."""
+    """Return the problem of a log line and how to mend it."""
     example = escape(skills[0]) if skills else say(language, "problem.example")
     key = f"problem.{error.problem.value}"
     if error.problem is LogProblem.NO_SKILL and skills:

@@ -88,7 +88,7 @@ class _PlanRun:
 
     @property
     def asked(self) -> str:
-        """Return what the person said."""
+        """Return the person's words."""
         return _words_asked(self.turn)
 
     @property
@@ -204,7 +204,7 @@ def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyP
 
 
 def _answer(run: _PlanRun, saved: ToolReturned) -> str:
-    """Return what is said of a plan that was just kept: for which week, the plan, what was noticed."""
+    """Return the answer about a new plan: its week, the plan, and insights."""
     kept, language = _data(saved), run.language
     today, week = today_of(run.turn.principal, run.agent.clock()), date.fromisoformat(str(kept["week"]))
     insights = _INSIGHTS.validate_python(kept["insights"])
@@ -247,7 +247,7 @@ def _find_saved(turn: Turn) -> ToolReturned | None:
 
 
 def _as_response(text: str) -> ModelResponded:
-    """Return what is said without a model's response: none was asked, or its tokens are not known any more."""
+    """Return the plan's answer as a model response that has no token counts."""
     return ModelResponded(step=0, text=text)
 
 
@@ -270,7 +270,7 @@ def _words_asked(turn: Turn) -> str:
 
 
 def _talk(turn: Turn) -> list[Item]:
-    """Return what was said lately, without the calls: a plan may have to mind it."""
+    """Return the latest talk without tool calls, as context for the plan."""
     talk: list[Item] = []
     for item in turn.history[-HISTORY_ITEMS:]:
         if isinstance(item, UserItem):

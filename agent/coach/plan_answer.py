@@ -102,7 +102,7 @@ class PlanStream:
         self._closed = False
 
     def feed(self, text: str) -> str:
-        """Return what may be shown by now."""
+        """Add streamed text and return the part that may be shown now."""
         if self._closed:
             return ""
         self._white.append(text)
@@ -120,7 +120,7 @@ class PlanStream:
         return shown
 
     def rest(self) -> str:
-        """Return what was held back and is no block after all."""
+        """Return text that was held back and turned out to be no block."""
         shown, self._held = ("" if self._closed else self._held + self._take_white()), ""
         return shown
 
@@ -129,7 +129,7 @@ class PlanStream:
         return taken
 
     def _tail(self) -> int:
-        """Return how much of what is held could be the beginning of a block: white space, and a part of the fence."""
+        """Return how many held characters could begin a block: white space and a part of the fence."""
         ends = next((n for n in range(len(FENCE) - 1, 0, -1) if self._held.endswith(FENCE[:n])), 0)
         before = self._held[: len(self._held) - ends]
         return ends + len(before) - len(before.rstrip())

@@ -1,7 +1,6 @@
-"""Reads what a weekly plan is written from: the person's data side by side, the week it is for, and what fits them.
+"""Reads the material of a weekly plan: the person's data, the week, and the sessions that suit them.
 
-The model and the rules get the same, and what somebody wants of a plan is read by `read_wish`. Nothing is written
-or said here.
+The model and the rules get the same material; `read_wish` parses the person's request.
 """
 
 import asyncio
@@ -45,7 +44,7 @@ class PlanWish:
 
 
 def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
-    """Return what `/plan ...`, or a wish in words, is about; alone `/plan` shows what is kept."""
+    """Parse a request for a plan from `/plan ...` or from words; `/plan` alone shows the kept plan."""
     called = _COMMAND.match(text)
     words = name_key(text[called.end() if called else 0 :][:MAX_CHARS])
     listed = words.split()
@@ -71,7 +70,7 @@ FROM_HOUR = 12
 WEEK = timedelta(days=7)
 
 FIRST_SESSION_MINUTES = 30
-"""The longest session planned of what somebody has logged none of."""
+"""The longest planned session of a skill without entries, in minutes."""
 
 
 class PlanFrame(BaseModel):
@@ -110,9 +109,7 @@ def plan_week(principal: Principal, now: datetime, *, is_next: bool = False) -> 
 
 
 def max_session(longest_minutes: int) -> int:
-    """Return the longest session that a plan may ask of somebody: the longest they ever did of that skill plus a
-    fifth.
-    """
+    """Return the longest session that a plan may ask for, in minutes: the person's longest so far plus a fifth."""
     return longest_minutes * 6 // 5 if longest_minutes else FIRST_SESSION_MINUTES
 
 

@@ -1,6 +1,6 @@
-"""What is practised, as plain data; the ports it is read and changed through; the rules of one entry; a skill's looks.
+"""Practice data as plain types, the ports that read and change it, the rules of one entry, and skill levels.
 
-How far a skill has come is a level by its minutes, computed and never stored.
+A level is computed from a skill's minutes and never stored.
 """
 
 import re
@@ -62,7 +62,7 @@ class DayTotal:
 
 
 class InsightType(StrEnum):
-    """What an insight says."""
+    """The kinds of insight."""
 
     PROGRESS = "progress"
     PLATEAU = "plateau"
@@ -103,7 +103,7 @@ class WeeklyPlan:
 
 @dataclass(frozen=True, slots=True)
 class SkillEdit:
-    """What of a skill to change; None stays."""
+    """The changes of a skill; None leaves a field as it is."""
 
     name: str | None = None
     archived: bool | None = None
@@ -134,7 +134,7 @@ class Refusal(StrEnum):
     BAD_COLOUR = "bad_colour"
     TIMER_RUNS = "timer_runs"
     NO_TIMER = "no_timer"
-    TIMER_LONG = "timer_long"  # nobody practises that long: it was forgotten
+    TIMER_LONG = "timer_long"  # too long to be real: it was forgotten
     NO_SUCH_TIME = "no_such_time"  # clocks go forward over it on that day
     REMINDER_PAST = "reminder_past"
     TOO_MANY_REMINDERS = "too_many_reminders"
@@ -184,17 +184,17 @@ def clean_name(name: str) -> str:
 
 
 def clean_notes(notes: str) -> str:
-    """Notes as they are kept: cleaned, cut at 1,000 characters with a sign that they were."""
+    """Normalise notes and cut them at 1,000 characters with an ellipsis."""
     return cut_text(clean(notes), MAX_NOTES_CHARS)
 
 
 def name_key(name: str) -> str:
-    """Return what a person's skills are unique by: the name without case, width or extra spaces."""
+    """Return the key by which a person's skills are unique: the name without case, width or extra spaces."""
     return " ".join(normalize("NFKC", name).casefold().split())
 
 
 class PracticeReader(Protocol):
-    """Reads the principal's own data, and nobody else's. Undone sessions are never shown."""
+    """Reads only the principal's own data. Undone sessions are left out."""
 
     async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
         """Return the skills, the most practised first, then by name."""
@@ -364,7 +364,7 @@ def emoji_for(name: str) -> str:
 
 
 def kind_of_practice(name: str) -> str:
-    """Return what kind of exercises suit a skill of this name: "instrument", "language", ...; else "general"."""
+    """Return the kind of exercise that suits a skill of this name: "instrument", "language", ...; else "general"."""
     emoji = emoji_for(name)
     return next((kind for kind, emojis in _KINDS.items() if emoji in emojis), "general")
 

@@ -66,7 +66,7 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class PracticeFile:
-    """What a file holds."""
+    """The entries and problems of an imported file."""
 
     rows: tuple[FileRow, ...]
     bad: tuple[BadLine, ...]

@@ -100,7 +100,7 @@ def history_text(language: str, reports: Sequence[SessionsReport], today: date) 
 
 
 def entries_text(language: str, report: EntriesReport, today: date, *, numbered: bool = False) -> str:
-    """Return what was done in these days: the total, and each entry; of many the newest."""
+    """Return the total of these days and their entries, only the newest if there are many."""
     title = _entries_title(language, report, today)
     if not report.found:
         return say(language, "entries.none", title=title)
@@ -147,7 +147,7 @@ def entry_line(language: str, day: date | None, minutes: int, skill: str, notes:
 
 
 def level_line(language: str, total_minutes: int) -> str:
-    """Return how far the next level is: "🌱 Seed, 45 min of 100 h to 📘 Apprentice"."""
+    """Return the progress to the next level: "🌱 Seed, 45 min of 100 h to 📘 Apprentice"."""
     level, following = say_level(language, level_of(total_minutes)), next_level(total_minutes)
     total = spell_minutes(total_minutes)
     if following is None:
@@ -163,7 +163,7 @@ def _skill_line(language: str, journey: SkillJourney) -> str:
 
 
 def _number_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str]:
-    """Return what there is to say by now: no average of one week, no best of one day, no week before the first."""
+    """Return the figures that already mean something: no average of one week, no best of one day."""
     total, first = spell_minutes(numbers.total_minutes), numbers.first_day or today
     if numbers.practice_days == 1 and first == today:
         return [say(language, "stats.first_day", total=total)]
@@ -236,7 +236,7 @@ def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
 
 
 def _active_line(language: str, patterns: PatternsReport) -> str:
-    """Return how many days were active, with praise where it is due."""
+    """Return the number of active days, with praise if it is high."""
     if patterns.consistency is Consistency.LOW:
         return say(language, "habits.active_days", active=patterns.active_days_of_30)
     word = say(language, f"consistency.{patterns.consistency}")
@@ -244,7 +244,7 @@ def _active_line(language: str, patterns: PatternsReport) -> str:
 
 
 def _goal_line(language: str, goal: GoalReport, journey: SkillJourney) -> str:
-    """Return how far the goal is; a date only where there is a pace to reckon with, and within fifty years."""
+    """Return the progress to the goal, with a date if the pace gives one within fifty years."""
     spelled, total = spell_minutes(goal.goal_minutes), spell_minutes(journey.skill.total_minutes)
     if not goal.minutes_left:
         return say(language, "stats.goal_done", goal=spelled)
@@ -279,7 +279,7 @@ _REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
 
 
 def tell_result(tool: str, data: object, locale: str | None, today: date) -> str | None:
-    """Return what this result says to the person; None where the rules have no words for it."""
+    """Return a tool's result as a sentence for the person; None if the rules have no words for it."""
     if not isinstance(data, Mapping):
         return None
     language = language_of(locale)

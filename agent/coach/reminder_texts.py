@@ -1,4 +1,4 @@
-"""What is said of reminders: a list of them, one that is due, one that was missed."""
+"""Texts about reminders: the list, a due one, a missed one."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta

@@ -78,7 +78,7 @@ def exists(day: date, at: time, zone: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReminderWords:
-    """What `/remind` says."""
+    """The parsed arguments of `/remind`."""
 
     at: time | None = None  # None: no time was found
     weekdays: tuple[int, ...] = ()

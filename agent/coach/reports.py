@@ -26,7 +26,7 @@ class Trend(StrEnum):
 
 
 class Consistency(StrEnum):
-    """How many of the last 30 days had practice."""
+    """The number of the last 30 days that had practice."""
 
     EXCELLENT = "excellent"
     GOOD = "good"
@@ -135,7 +135,7 @@ class BestReport(_Report):
 
 
 class GoalReport(_Report):
-    """How far the goal is, and when it is reached at the pace of the last eight weeks."""
+    """The progress to a goal, and its date at the pace of the last eight weeks."""
 
     goal_minutes: int
     minutes_left: int

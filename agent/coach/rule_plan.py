@@ -72,14 +72,12 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
 
 
 def weekly_minutes(patterns: PatternsReport) -> int:
-    """Return what to aim at in the week: a tenth more than in the last four, or the weeks there were; an hour at
-    least.
-    """
+    """Return the week's aim in minutes: a tenth more than the average of the last four weeks, at least an hour."""
     return max(round(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * GROWTH), LEAST_MINUTES)
 
 
 def most_minutes(patterns: PatternsReport) -> float:
-    """Return what a week may ask for at most: a fifth more than they do; an hour may always be asked for."""
+    """Return the most minutes a week that a plan may ask for: a fifth more than the average, at least an hour."""
     return max(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * MOST_GROWTH, LEAST_MINUTES)
 
 
@@ -123,7 +121,7 @@ def _in_turn(skills: Sequence[SkillJourney], count: int) -> list[SkillJourney]:
 
 
 def _session_minutes(wanted: float, max_minutes: int) -> int:
-    """Rounded to five minutes, and never over what fits the person."""
+    """Round to five minutes and cap at the longest session that suits the person."""
     rounded = max(round(wanted / STEP_MINUTES) * STEP_MINUTES, STEP_MINUTES)
     if rounded <= max_minutes:
         return rounded

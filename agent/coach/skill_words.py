@@ -26,7 +26,7 @@ _NONE = frozenset(["off", "none", "no", "ninguna", "ninguno", "nada", "0"])
 
 @dataclass(frozen=True, slots=True)
 class SkillWish:
-    """What `/skill` asks for."""
+    """The parsed arguments of `/skill`."""
 
     skill: Skill | None  # None: no skill of that name
     edit: SkillEdit | None = None

@@ -1,6 +1,6 @@
-"""The coach's words, in English and Spanish, and in which of them somebody writes. They stand in `agent/coach/locale`.
+"""The coach's texts in English and Spanish, and the language of a message; the texts stand in `agent/coach/locale`.
 
-What a model is told, its prompt and its tools' errors, is in English and stands where it is said.
+Text for a model (its prompt, its tools' errors) is English and stands in the code.
 """
 
 import re
@@ -48,12 +48,12 @@ say = COACH_TEXTS.text
 
 
 def in_any_language(key: str) -> list[str]:
-    """Return what stands in a text before its first field, for each language."""
+    """Return the words of a text before its first field, in each language."""
     return [say(language, key).split("{")[0] for language in NAMES]
 
 
 def file_name(language: str, day: date, suffix: str) -> str:
-    """Return what a file of somebody's practice is called in their language, of letters that every system takes."""
+    """Return the name of a practice file in the person's language, in letters that every system takes."""
     return f"{say(language, 'export.file_name', day=day.isoformat())}.{suffix}"
 
 

@@ -16,7 +16,7 @@ class _Arguments(BaseModel):
 
 
 class NoArguments(_Arguments):
-    """Nothing to say."""
+    """Arguments of a tool that takes none."""
 
 
 class WhichSkills(_Arguments):

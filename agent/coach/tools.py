@@ -60,7 +60,7 @@ from agent.tools.base import Effect, ToolContext, ToolError, tool
 
 
 class CoachTools:
-    """What the coach can do for the person of the turn."""
+    """The tools of the coach, for the person of the turn."""
 
     def __init__(self, reader: PracticeReader, writer: PracticeWriter) -> None:
         self._reader = reader
@@ -156,7 +156,7 @@ class CoachTools:
 
     @tool(WhichEntries, effect=Effect.NONE, concurrency_safe=True)
     async def get_entries(self, context: ToolContext, arguments: WhichEntries) -> JsonValue:
-        """Logged sessions of some days, a skill, or with words in their notes; with ids."""
+        """List logged sessions of some days, a skill, or with words in their notes; with ids."""
         principal = context.principal
         skills = await self._reader.skills(principal, include_archived=True)
         skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)

@@ -75,7 +75,7 @@ class NotCondensed(Exception):
 
 def summary_item(summary: Summary) -> UserItem:
     """Return the head of a history whose older part is summarised."""
-    lost = f"\n[{summary.left_out} messages are left out: nobody could condense them.]" if summary.left_out else ""
+    lost = f"\n[{summary.left_out} messages are left out: they could not be condensed.]" if summary.left_out else ""
     notes = f"\n{summary.notes}" if summary.notes else ""
     return UserItem("", data=f"{HEAD}{notes}{lost}\n[end of the notes]")
 
@@ -87,7 +87,7 @@ def since_step(events: Sequence[JournalEvent], step: int) -> list[JournalEvent]:
 
 
 def own_items(turn: Turn, journal: Journal, summary: Summary | None) -> Sequence[Item]:
-    """Return what a turn itself has come to, as far as no summary stands for it."""
+    """Return the items of the running turn that no summary replaces."""
     step = summary.step if summary is not None and summary.turn_id == turn.id else 0
     return fold(since_step(journal.events, step)) if step else journal.items
 
@@ -98,7 +98,7 @@ def spans_of(turn: Turn, events: Sequence[JournalEvent]) -> list[Stretch]:
     """
     bounds = [*(index for index, _ in turn.starts), len(turn.history)]
     before = turn.history[1 if turn.summary is not None else 0 :]
-    if before and not turn.starts:  # nobody can tell its turns apart: all of it or nothing
+    if before and not turn.starts:  # its turns cannot be told apart: all of it or nothing
         return [Stretch("", 0, before), *_own_spans(turn, events)]
     spans = [
         Stretch(id_, 0, turn.history[index:end]) for (index, id_), end in zip(turn.starts, bounds[1:], strict=True)
@@ -120,9 +120,7 @@ def _own_spans(turn: Turn, events: Sequence[JournalEvent]) -> list[Stretch]:
 
 
 def cut_at(spans: Sequence[Stretch], keep_tokens: float) -> int:
-    """Return where what is kept begins: the newest spans within these tokens, the last one always. 0: nothing is
-    condensed.
-    """
+    """Return the index of the first kept span: the newest spans within these tokens, at least the last. 0: keep all."""
     kept = len(spans) - 1
     room = keep_tokens - estimate_tokens(spans[kept].items) if spans else 0.0
     while kept > 0 and (room := room - estimate_tokens(spans[kept - 1].items)) >= 0:
@@ -204,7 +202,7 @@ def leave_out(summary: Summary | None, spans: Sequence[Stretch], kept: int) -> S
 
 
 def count_messages(items: Sequence[Item]) -> int:
-    """Return how many of them somebody said."""
+    """Return the number of messages that people wrote."""
     return sum(isinstance(item, UserItem) or (isinstance(item, AssistantItem) and bool(item.text)) for item in items)
 
 

@@ -29,11 +29,11 @@ class PastTurn:
     user_id: str  # whom it acted for
     events: tuple[JournalEvent, ...]
     id: str = ""
-    ended_at: datetime | None = None  # None: nobody knows
+    ended_at: datetime | None = None  # None: unknown
     elsewhere: bool = False  # it was said in another chat: only its own person has read it
 
     def events_for(self, user_id: str) -> Iterable[JournalEvent]:
-        """Return what of the turn may stand in a prompt of this person."""
+        """Return the turn's events that may stand in a prompt of this person."""
         return self.events if self.user_id == user_id else self._seen_by_all()
 
     def _seen_by_all(self) -> Iterable[JournalEvent]:
@@ -59,7 +59,7 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a turn brings to a prompt."""
+    """The part of a prompt that one turn contributes."""
 
     items: Transcript
     tokens: int  # about
@@ -82,10 +82,10 @@ def history_for(past: Sequence[PastTurn], user_id: str) -> Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a turn starts from, for one person."""
+    """The history from which a turn starts, for one person."""
 
     history: Transcript
-    starts: tuple[tuple[int, str], ...] = ()  # where in it a turn begins, and its id; empty: nobody can tell
+    starts: tuple[tuple[int, str], ...] = ()  # where in it a turn begins, and its id; empty: unknown
     summary: Summary | None = None
     tokens: int = 0  # about, of all of it
 

@@ -1,7 +1,6 @@
-"""About how many tokens something is, from how many on a window is full, and how much a turn asks of a model; pure.
+"""Estimates of tokens, the point at which a window is full, and a score of how hard a turn is; pure.
 
-What a provider counted corrects the estimate. A try that came to nothing is estimated too: nobody counted it.
-Who is asked by a turn's weight, and whether anything is made of it, is `agent.models`' matter.
+Counts of providers correct the estimates; tries without a count are estimated too. `agent.models` uses the score.
 """
 
 import re
@@ -42,7 +41,6 @@ class RequestSizes:
     """Estimates of whole requests; the tools, which stay the same, are measured once."""
 
     def __init__(self) -> None:
-        """Nothing was measured yet."""
         self._tools: Sequence[ToolSpec] = ()
         self._tools_tokens = 0
 
@@ -76,7 +74,7 @@ def item_bytes(item: Item) -> int:
 
 
 def chars_of(event: ModelEvent) -> int | None:
-    """Return how many characters of a response this event brings, 0 for a sign of life; None: it is no part of one."""
+    """Return the number of characters that this event adds to a response; 0 for a keep-alive, None if it adds none."""
     match event:
         case TextDelta() | ThinkingDelta():
             return len(event.text)
@@ -89,12 +87,12 @@ def chars_of(event: ModelEvent) -> int | None:
 
 
 def said_chars(response: ModelResponded) -> int:
-    """Return how many characters a whole response holds."""
+    """Return the number of characters of a whole response."""
     return len(response.text) + sum(len(call.name) + len(call.arguments) for call in response.tool_calls)
 
 
 def _bytes_of(text: str) -> int:
-    """Of plain ASCII, which most talk and all JSON of ours is, nothing has to be encoded to know."""
+    """Return the size in bytes; plain ASCII, which most text is, needs no encoding to know it."""
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
@@ -125,7 +123,7 @@ class WindowRoom:
 
     @property
     def notes_tokens(self) -> int:
-        """Return what a summary may put back: 50,000, or a fifth of the window."""
+        """Return the most tokens that a summary may add: 50,000 or a fifth of the window."""
         return min(50_000, self.window_tokens // 5)
 
     def output_tokens(self, cap: int, asked_tokens: int) -> int:
@@ -137,7 +135,7 @@ MOST_FACTOR = 4.0
 
 
 class Calibration:
-    """How each model's counts stand to our estimates, learnt from its responses. One for many turns at once."""
+    """The ratio of each model's counts to our estimates, learnt from its responses and shared by all turns."""
 
     def __init__(self) -> None:
         """Estimates hold until a provider says otherwise."""
@@ -145,17 +143,17 @@ class Calibration:
         self._factors: dict[str, float] = {}  # by model
 
     def factor(self, model: str) -> float:
-        """Of an estimate; never below 1: a provider that leaves out what it has cached counts too few."""
+        """Return the correction of an estimate, at least 1: a provider that leaves out cached tokens counts too few."""
         return self._factors.get(model, 1.0)
 
     def note(self, model: str, estimated_tokens: int, counted_tokens: int | None) -> None:
-        """A request that we held for `estimated_tokens` was counted; None: it was not."""
+        """Learn from a request that we estimated at `estimated_tokens`; None if the provider did not count it."""
         if counted_tokens and estimated_tokens > 0:
             ratio = counted_tokens / estimated_tokens
             self._factors[model] = min(MOST_FACTOR, max(1.0, (self.factor(model) + ratio) / 2))
 
     def note_overflow(self, model: str, estimated_tokens: int, room: WindowRoom) -> None:
-        """A request that we held for less was too long for this model: its next ones are held for larger."""
+        """Raise the estimate for this model: it refused a request as too long."""
         if estimated_tokens > 0:
             self._factors[model] = min(MOST_FACTOR, max(self.factor(model), room.window_tokens / estimated_tokens))
 
@@ -179,7 +177,7 @@ class Tries:
         self._chars: int | None = None  # streamed of the try under way; None: nothing was heard of a response
 
     def begin(self, request: ModelRequest) -> None:
-        """This is asked now."""
+        """Record the request that is sent now."""
         self._request, self._chars, self.asked = request, None, self._model.name
 
     def hear(self, event: ModelEvent) -> TryCost | None:
@@ -218,7 +216,7 @@ _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TurnFeatures:
-    """What the score is made of."""
+    """The features of the score."""
 
     attached: bool  # something comes with the words: a file, a picture, a quote, what others said
     code: bool  # the words look like a program

@@ -1,4 +1,4 @@
-"""What a turn shows the model is kept inside its window: layer by layer, and where those do not do, by a summary.
+"""Keeps a turn's prompt inside the model's window: layer by layer, and then by a summary.
 
 `compaction` makes notes, the gateway keeps them, and `model_caller` answers a provider's "too long".
 """
@@ -36,7 +36,7 @@ TOO_LONG = 1.2
 """So many times the window, by an estimate, is not even asked: what one person said is too much by itself."""
 
 PATIENCE = 10
-"""Between turns nobody waits for a summary: it may take so many times as long."""
+"""A summary between turns may take so many times as long: no person waits for it."""
 
 
 def room_of(facts: ModelFacts, limits: AgentConfig) -> WindowRoom:
@@ -75,11 +75,11 @@ class ContextWindow:
 
     @property
     def history(self) -> Sequence[Item]:
-        """Return what stands before the turn."""
+        """Return the items before the turn."""
         return self._turn.history
 
     def items(self, *, with_history: bool = True) -> list[Item]:
-        """Return what is sent: all of it, or as much as the layers leave; never more than the window takes."""
+        """Return the items to send, shortened by the layers if needed; never more than the window takes."""
         self._factor = self._calibration.factor(self._answers)
         key = (len(self._scope.journal.events), self._turn.summary, with_history, self._factor)
         if self._made is None or self._made[0] != key:
@@ -114,7 +114,7 @@ class ContextWindow:
         return self._room.output_tokens(most, self._tokens(self.asked_tokens))
 
     def note_overflow(self, model: str) -> None:
-        """What `items` gave last was too long for this model: we held it for too small; of another it says nothing."""
+        """Raise the estimate for this model: it refused the last `items` as too long."""
         self._answers = model
         self._calibration.note_overflow(model, self.asked_tokens, self._room)
 

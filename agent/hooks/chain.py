@@ -37,7 +37,7 @@ PARAGRAPH = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class HookVoices:
-    """What the hooks of one point came to."""
+    """The combined answers of the hooks of one point."""
 
     decision: str | None = None  # allow | ask | deny
     reason: str = ""
@@ -74,7 +74,7 @@ class HookChain:
         return bool(self._hooks[point])
 
     async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookVoices:
-        """Return what the hooks of a point say; `subject` is the key of what they may replace, `about` the tool's
+        """Return the answers of a point's hooks; `subject` is the key of what they may replace, `about` the tool's
         name.
         """
         heard, told = HookVoices(), dict(given) | {"point": point.value}
@@ -101,7 +101,7 @@ class HookChain:
             yield hook, await self._answer(hook, told)
 
     async def _answer(self, hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
-        """Return what one hook says; its failure is its own, and where it guards something a no."""
+        """Return one hook's answer; if it fails, only it is skipped, and a guarding hook counts as a no."""
         try:
             if hook in self._hung:
                 raise HookFailed(self._hung[hook])
@@ -143,7 +143,7 @@ class HookChain:
         return PostTool(None if heard.replace is None else success_result(heard.replace), heard.context)
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
-        """The call will not run; told, not asked."""
+        """Tell hooks that the call will not run; their answers do not count."""
         if self.listens(HookPoint.PERMISSION_DENIED):
             await self.ask(HookPoint.PERMISSION_DENIED, _told_of(use) | {"reason": denied.reason}, use.tool.name)
 
@@ -157,7 +157,7 @@ class HookChain:
         return f"Do not stop yet: {heard.reason}" if heard.decision == "deny" else ""
 
     async def pre_compact(self, principal: Principal) -> str:
-        """Return what is to be kept of what is condensed now."""
+        """Return the notes that hooks want kept in the summary."""
         if not self.listens(HookPoint.PRE_COMPACT):
             return ""
         return (await self.ask(HookPoint.PRE_COMPACT, _told_of_person(principal))).context
@@ -251,10 +251,10 @@ def program_hook(argv: Sequence[str]) -> CallHook:
 
 
 def read_said(said: object) -> HookSaid:
-    """Return what a hook gave back, in our own form; nothing at all is nothing to say.
+    """Convert a hook's return value; None counts as no opinion.
 
     Raises:
-        HookFailed: it is something else.
+        HookFailed: the value has another shape.
     """
     if said is None:
         return HookSaid()

@@ -1,6 +1,6 @@
-"""A hook is somebody else's word at one of eight points of a turn: what it is given, what it may say, how it is set.
+"""The eight points of a turn at which a hook of the operator or an extension runs: its input, output and settings.
 
-`chain` says how hooks are run, in which order and within which bounds.
+`chain` runs the hooks, with their order and limits.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,7 +30,7 @@ GUARDS = frozenset({HookPoint.PRE_TOOL, HookPoint.USER_PROMPT})
 
 
 class HookSaid(BaseModel):
-    """What a hook answers; as JSON `{}` where it has nothing to say."""
+    """A hook's answer; `{}` as JSON if it has no opinion."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -47,7 +47,7 @@ class AnthropicModel:
 
     @cached_property
     def facts(self) -> ModelFacts:
-        """Return what the model takes, by config and table."""
+        """Return the model's limits from the configuration and the table of known models."""
         return facts_of(self.name, self._config)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:

@@ -223,7 +223,7 @@ class MessageAssembly:
         )
 
     def _drop_cut_thought(self) -> None:
-        """A thought that the cap cut off at a response's end has no signature: the API would refuse it."""
+        """Drop a thought that the token cap cut off: it has no signature, and the API would refuse it."""
         last: Any = self._thinking[-1] if self._thinking else None
         ends = last is not None and (last["text_before"], last["calls_before"]) == (self._text_chars, len(self._calls))
         if ends and last["block"].get("signature") == "":

@@ -36,10 +36,10 @@ from agent.transcript import ModelResponded
 log = structlog.get_logger()
 
 QUICK_PAUSES_S = (0.3, 0.6)
-"""Between tries, where somebody else can answer."""
+"""Seconds between tries if a fallback model can answer."""
 
 HURRY_S = 2.4
-"""Where somebody else can answer no try begins later, over all models of a chain: the answer is there within 3 s."""
+"""Seconds after which no try begins if a fallback model can answer, so that it starts within 3 s."""
 
 QUICK_JITTER_S = 0.1
 

@@ -34,7 +34,7 @@ class BudgetedModel:
     def __init__(
         self, model: ChatModel, config: LinkConfig, budget: Budget, last_prices: TokenPrices | None = None
     ) -> None:
-        """`model` says what its responses cost; if nobody knows that any more, `last_prices` count."""
+        """Take a model that knows the price of its responses; `last_prices` count if it no longer does."""
         self.name = model.name
         self._model = model
         self._budget = budget
@@ -74,7 +74,7 @@ class BudgetedModel:
         except BaseException as problem:
             if isinstance(problem, ModelFailure) and _is_free(problem) and not heard.any:
                 spent = Spending()
-            elif request.stream:  # of one that does not stream nobody can tell how far it came
+            elif request.stream:  # without a stream the progress is unknown
                 spent = spent_of(prices, Usage(), Usage(asked_tokens, heard.tokens))
             raise
         finally:
@@ -106,7 +106,7 @@ class _Size:
 
 
 def _starts(items: Sequence[Item]) -> list[int]:
-    """Return where a conversation may begin: at its head, and at each thing said, up to what is not answered yet."""
+    """Return the indexes where a conversation may begin: its start, and each message up to the unanswered ones."""
     answers = (index for index in range(len(items) - 1, -1, -1) if _is_answer(items[index]))
     answered = next(answers, -1)
     said = [index for index, item in enumerate(items) if index and isinstance(item, UserItem)]
@@ -128,7 +128,7 @@ def _within(
 
 
 def _is_free(problem: ModelFailure) -> bool:
-    """Return whether nothing was read or written for it; of what broke, or fell silent, nobody knows."""
+    """Return whether the provider read and wrote no tokens; False after a broken or silent response."""
     broke = problem.kind is FailureKind.NETWORK and problem.status is None and not problem.unasked
     return not broke and problem.kind is not FailureKind.TIMEOUT
 

@@ -1,4 +1,4 @@
-"""The same request within a while gets the same answer without a call. Off unless config says for how long."""
+"""Answers a repeated request from a cache for a configured time. Off by default."""
 
 import asyncio
 from collections import OrderedDict
@@ -38,6 +38,6 @@ class AnswerCache:
 
 
 def _key(request: ModelRequest) -> bytes:
-    """Of all that a wire sends; whom it is for is in the instructions."""
+    """Return a key of everything that a wire sends; the instructions name the person."""
     sent = (request.system, tuple(request.items), tuple(request.tools), request.max_output_tokens)
     return blake2b(repr(sent).encode(errors="replace"), digest_size=16).digest()

@@ -55,10 +55,10 @@ class RoutedModel:
         return joint_facts([self._otherwise.facts, *(route.model.facts for route in self._routes)])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the chosen model's own.
+        """Stream the chosen model's response.
 
         Raises:
-            ModelFailure: as the chosen model's.
+            ModelFailure: the chosen model failed.
         """
         chosen = next((route.model for route in self._routes if route.wants(request)), self._otherwise)
         return await chosen.respond(request, on_event)
@@ -70,9 +70,9 @@ class RoutedModel:
 
 
 def joint_facts(facts: Sequence[ModelFacts]) -> ModelFacts:
-    """Of models of which any may be asked: the smallest window's; prices only where all have the same.
+    """Return the common limits of models of which any may answer: the smallest window, prices only if all agree.
 
-    Pictures are seen where one of them sees them.
+    Pictures are supported if one of the models supports them.
     """
     smallest = min(facts, key=lambda each: each.context_window_tokens)
     prices = smallest.prices if all(each.prices == smallest.prices for each in facts) else None
@@ -100,7 +100,7 @@ log = structlog.get_logger()
 
 MOST_TOLD = 10_000  # people remembered as told of a used-up cap; then the one told longest ago is told again
 NOT_FOR_RULES = frozenset({FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
-"""Kinds after which a person should wait, or say something else; at any other nobody can tell when a model is back."""
+"""Failures after which a person should wait or rephrase; after any other the time of recovery is unknown."""
 
 KEPT = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
 """Kinds that are the request's own fault."""
@@ -183,13 +183,10 @@ class Chain:
         return self._links[0].facts if self._light is None else joint_facts([self._links[0].facts, self._light.facts])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return the response of the first that gives one; a change is told as `Recovering`.
-
-        A used-up cap of a day hands over to the rules at once; what a model's tools have begun ends there.
+        """Stream the response of the first model of the chain that answers.
 
         Raises:
-            ModelFailure: none gave one: that of a busy provider, if there is one, else the first.
-            OverBudget: no call is paid for any more, and no rules answer.
+            ModelFailure: every model of the chain failed.
         """
         rules = self._rules
         if rules is not None and _asked_by_rules(request):
@@ -245,13 +242,13 @@ class Chain:
 
 
 def _to_tell(failures: Sequence[ModelFailure]) -> ModelFailure:
-    """Return what the person is told: when to come back, if anybody said so."""
+    """Return the failure to tell the person, preferably one that says when to come back."""
     busy = [problem for problem in failures if problem.kind is FailureKind.RATE_LIMIT]
     return min(busy, key=lambda problem: problem.retry_after_s or 0.0) if busy else failures[0]
 
 
 def _since_asked(request: ModelRequest) -> Sequence[object]:
-    """Return what stands behind the person's last words."""
+    """Return the items behind the person's last message."""
     start = len(request.items)
     while start and not isinstance(request.items[start - 1], UserItem):
         start -= 1
@@ -284,6 +281,6 @@ class _Listening:
         self._on_event(event)
 
     def discard(self) -> None:
-        """What was told is void."""
+        """Discard the streamed events."""
         if self._told:
             self._on_event(TextDiscarded())

@@ -1,7 +1,7 @@
-"""Where a model's credential comes from, and how a server is shown one.
+"""Sources of a model's credential, and how a server is shown one.
 
-Sources are the gateway's (`gateway.credentials`). A credential is shown to a server by the profile of its kind, or as
-the provider documents it.
+The gateway implements the sources (`gateway.credentials`). A credential goes to a server in the form of its profile,
+or as the provider documents it.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,9 +22,9 @@ class CredentialSource(Protocol):
     name: str  # for operators: "own", "configured", "keyring", "file"
 
     async def find(self, who: Principal | None) -> Credential | None:
-        """Return what a model is asked with for this person now, good for some minutes; None: there is none here.
+        """Return the credential for this person, valid for some minutes, or None.
 
-        Never fails: what cannot be read or renewed is logged, and is none.
+        Never fails: a credential that cannot be read or renewed is logged and counts as None.
         """
         ...
 
@@ -52,7 +52,7 @@ Shown = Callable[[Credential], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Access:
-    """What goes with one request."""
+    """The headers and the URL of one request."""
 
     headers: Mapping[str, str]
     query: Mapping[str, str]
@@ -61,7 +61,6 @@ class Access:
     place: str = ""  # as of the credential
 
     def __repr__(self) -> str:
-        """Nothing of the headers."""
         return "Access(...)"
 
 

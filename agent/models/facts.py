@@ -103,7 +103,7 @@ class KnownModel:
     """A wire whose requests and responses fit the facts of its model: pictures it can take, and what an answer cost."""
 
     def __init__(self, model: ChatModel, config: LinkConfig) -> None:
-        """The facts are read here, where a model is built: the first look into the table takes too long for a turn."""
+        """Read the facts now: the first look into the table is too slow for a turn."""
         self.name = model.name
         self._prices = configured_prices(config) or model.facts.prices
         self._model = model

@@ -74,7 +74,7 @@ def failure(kind: FailureKind, message: str, *, status: int | None = None, wait_
 
 
 def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetime, secret: str = "") -> ModelFailure:
-    """Return what an HTTP answer with an error status means."""
+    """Return the failure that an HTTP error status means."""
     said = error_text(body)
     words = clean(said or "no reason given", secret)
     if status in {400, 404} and _NO_MODEL.search(said):
@@ -96,7 +96,7 @@ def refused_field(problem: ModelFailure) -> str:
 
 
 def from_error(error: object, secret: str = "") -> ModelFailure:
-    """Return what an `{"error": ...}` inside a 200 means (F16, F25); an unknown one counts as the server's fault."""
+    """Return the failure that an `{"error": ...}` inside a 200 means; an unknown one counts as the server's fault."""
     said = error_text(json.dumps({"error": error}, default=str))
     code = error.get("code", error.get("status")) if isinstance(error, Mapping) else None
     named = _STATUS_OF_TYPE.get(str(error.get("type"))) if isinstance(error, Mapping) else None

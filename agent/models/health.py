@@ -17,7 +17,7 @@ from agent.ports import ModelFailure
 
 
 class Gate(StrEnum):
-    """What closed before a model."""
+    """The reasons why a model cools down."""
 
     COOLDOWN = "cooldown"  # its key or its credit is refused
     CIRCUIT = "circuit"  # it failed too often in a row
@@ -51,19 +51,19 @@ class HealthBoard:
         self._rests: dict[tuple[str, Gate], Rest] = {}
 
     def load(self, rests: Iterable[Rest]) -> None:
-        """What an earlier process left of models that are still here, with the same key; `keep` is told nothing."""
+        """Restore the cooldowns of models that are still configured with the same key, without reporting them."""
         here = (rest for rest in rests if self._marks.get(rest.model) == rest.mark)
         self._rests |= {(rest.model, rest.gate): rest for rest in here}
 
     def enlist(self, model: str, mark: str) -> None:
-        """A model there is, so that it is shown also while it is well; before `load`."""
+        """Register a model, so that status shows it while it is healthy; call this before `load`."""
         self._marks[model] = mark
 
     def check(self, model: str, gate: Gate) -> Rest | None:
-        """Return what is known at this gate; None: nothing.
+        """Return the cooldown known for this reason, or None.
 
         Raises:
-            ModelFailure: the model rests; nothing was asked. `retry_after_s` says how long still.
+            ModelFailure: the model cools down and was not asked; `retry_after_s` says for how long.
         """
         rest = self._rests.get((model, gate)) if self._rests else None
         if rest is None or (left_s := (rest.until - self._clock()) / timedelta(seconds=1)) <= 0:
@@ -73,7 +73,7 @@ class HealthBoard:
         raise replace(problem, message=words, retryable=False, retry_after_s=left_s)
 
     def close(self, model: str, gate: Gate, problem: ModelFailure, for_s: float) -> None:
-        """Let the model rest from now on, once more; whoever is refused meanwhile is told of the problem."""
+        """Start a longer cooldown; requests refused meanwhile are told of the problem."""
         before = self._rests.get((model, gate))
         strikes = before.strikes + 1 if before is not None else 1
         until = self._clock() + timedelta(seconds=for_s)
@@ -83,7 +83,7 @@ class HealthBoard:
             self._keep(model, gate, rest)
 
     def open(self, model: str, gate: Gate) -> None:
-        """The model is well as far as this gate is concerned."""
+        """End the cooldown for this reason."""
         if self._rests and self._rests.pop((model, gate), None) is not None and model in self._marks:
             self._keep(model, gate, None)
 
@@ -136,7 +136,7 @@ class Circuit:
         """
         rest = self._board.check(self._model, Gate.CIRCUIT)
         if rest is not None and self._has_trial:
-            raise ModelFailure(rest.why, "somebody tries whether it is back", retryable=False, retry_after_s=OPEN_S)
+            raise ModelFailure(rest.why, "another request is testing it", retryable=False, retry_after_s=OPEN_S)
         self._has_trial = rest is not None
         try:
             yield

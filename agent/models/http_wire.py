@@ -166,7 +166,7 @@ class HttpWire:
         raise replace(problem, message=self._with_key_name(problem, access)) from None
 
     def _with_key_name(self, problem: ModelFailure, access: Access) -> str:
-        """Of a key that is refused, and is no person's, where an operator finds it."""
+        """Add to a refused key where the operator finds it, unless it is a person's own."""
         is_ours = access.place or access.secret == self._own_secret
         if problem.kind is not FailureKind.AUTH or not is_ours:
             return problem.message
@@ -176,11 +176,11 @@ class HttpWire:
 
 
 def trouble_words(problem: Exception) -> str:
-    """Return what an operator can make of a connection that failed."""
+    """Return advice for the operator about a failed connection."""
     if isinstance(problem, aiohttp.ClientSSLError):
-        return "no encrypted connection: the server speaks no TLS, or nobody trusts its certificate"
+        return "no encrypted connection: the server speaks no TLS, or its certificate is not trusted"
     if isinstance(problem, aiohttp.ClientConnectorDNSError):
-        return "nobody knows the server's name"
+        return "the server's name is unknown"
     if isinstance(problem, aiohttp.ClientConnectorError):
         return "no connection: nothing listens there, or no way leads there"
     return f"no usable answer ({type(problem).__name__})"

@@ -64,5 +64,5 @@ def decode(data: bytes) -> Any:
 
 
 def _to_number(digits: str) -> int | float:
-    """Reading a number of thousands of digits exactly takes the square of their count; nobody counts that far."""
+    """Parse a number with a bound on its digits: exact parsing is quadratic in them."""
     return int(digits) if len(digits) < 20 else float(digits)

@@ -1,7 +1,6 @@
-"""Asks servers of chat completions what they are and serve, beside all requests, until there is nothing to learn.
+"""Asks servers of chat completions for their kind and models, in the background until all is known.
 
-No request waits for a look but the first to a model that nobody named, and none fails by one. What
-their answers say is read in `served`.
+Only the first request to an unnamed model waits for it, and no request fails by it. `served` parses the answers.
 """
 
 import asyncio
@@ -101,7 +100,7 @@ class _Looking:
         return ModelServerFacts(OLLAMA, models)
 
     async def _perhaps(self, method: str, path: str, body: object = None) -> object:
-        """Return what is answered; None: an error, or no JSON."""
+        """Return the JSON answer; None if it is an error or no JSON."""
         try:
             return await self.ask(method, self._root + path, body)
         except ModelFailure:
@@ -130,7 +129,6 @@ class KnownServers:
     """The servers of all links of one gateway."""
 
     def __init__(self, look: Look = look_at_server, now_s: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is known yet."""
         self._look = look
         self._now_s = now_s
         self._known: dict[tuple[str, str], _Known] = {}

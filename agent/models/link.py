@@ -34,9 +34,9 @@ class ModelLink:
     ) -> None:
         """Without `sources` the model has its credential from its configuration.
 
-        The configuration's key cools down under the model's name; any other under a name of its own, which is not
-        kept: so nobody's own key can take the model from others. `mark` stands for key and server: with another one
-        the model is not the one that was refused.
+        The configured key cools down under the model's name, any other under its own name, so that a person's bad key
+        does not take the model from others. `mark` identifies key and server: a cooldown of another mark does not
+        count.
         """
         self.name = model.name
         self._model = model
@@ -72,7 +72,7 @@ class ModelLink:
                     raise
                 log.warning("credential_refused", model=self.name, source=source.name, error=str(problem))
                 refused.append(problem)
-        words = f"nobody has a key for {self.name}: people may /connect, or see [model] in the configuration"
+        words = f"there is no key for {self.name}: people may /connect, or see [model] in the configuration"
         raise refused[0] if refused else ModelFailure(FailureKind.AUTH, words)
 
     async def _ask(self, name: str, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:

@@ -32,7 +32,7 @@ class RuleCall:
 
 @dataclass(frozen=True, slots=True)
 class RuleAnswer:
-    """What the rules make of a request: calls, or an answer."""
+    """The rules' response to a request: tool calls or an answer."""
 
     text: str = ""
     calls: tuple[RuleCall, ...] = ()
@@ -44,7 +44,7 @@ class OfflineRules(Protocol):
     """Reads a transcript and decides, without side effects and always alike."""
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
-        """Calls of tools the request offers, or the words of an answer that says who speaks."""
+        """Return calls of the tools that the request offers, or an answer that says it comes from rules."""
         ...
 
 
@@ -69,7 +69,7 @@ class OfflineModel:
         self._introduced = introduced
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return what the rules say, spoken at the model's pace."""
+        """Stream the rules' answer at the pace of a model."""
         answer = self._rules.answer(request)
         calls = tuple(
             ToolCall(f"{ID_PREFIX}{_mark(request)}-{index}", call.name, json.dumps(dict(call.arguments)))
@@ -101,7 +101,7 @@ class OfflineModel:
             await self._sleep(self._pause_s)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        pass
 
 
 def _mark(request: ModelRequest) -> str:

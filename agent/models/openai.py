@@ -63,7 +63,7 @@ class OpenAIModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Return what the model takes, by config, by what its server has said since, and by table."""
+        """Return the model's limits from the configuration, its server's answers and the table of known models."""
         server = self._servers.server(self._config, self._model)
         if self._facts is None or self._facts[0] is not server:
             served = None if server is None else server.find(self._model)
@@ -115,10 +115,10 @@ class OpenAIModel:
         await self._wire.aclose()
 
     async def _served_name(self) -> str:
-        """Return what the server calls the model that nobody named: it is asked which it has.
+        """Return the server's name of a model that the configuration does not name.
 
         Raises:
-            ModelFailure: it has several.
+            ModelFailure: the server has several.
         """
         server = await self._servers.learn(self._config, ONLY_MODEL)
         if server is None:
@@ -130,7 +130,7 @@ class OpenAIModel:
         return served.id if served is not None else USUAL_MODEL
 
     def _advice(self, problem: ModelFailure) -> str:
-        """Of a model that is not there, what may have been meant."""
+        """Return the model names that an unknown one may have meant."""
         server = self._servers.server(self._config, self._model)
         is_lacking = problem.status in {400, 404} and server is not None and server.lacks(self._model)
         return f"; {server.advice(self._model)}" if server is not None and is_lacking else ""

@@ -116,7 +116,7 @@ def _message(item: Item, content: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict[str, Any]]:
-    """Return what a person said: with pictures in parts, those first."""
+    """Convert a person's message; pictures become parts and stand first."""
     words = spoken_text(item)
     parts: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{as_base64(picture, content)}"}}
@@ -126,9 +126,7 @@ def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict
 
 
 def _thoughts(item: AssistantItem) -> dict[str, Any]:
-    """Return what the model thought before it called, under the name it came by: servers that send it want it
-    back there.
-    """
+    """Return the model's thoughts before a call, under the field name in which the server sent them."""
     kept = [block for block in item.thinking if isinstance(block, dict) and block.get("wire") == WIRE]
     names = dict.fromkeys(str(block["name"]) for block in kept)
     return {name: "".join(str(block["text"]) for block in kept if block["name"] == name) for name in names}
@@ -379,7 +377,7 @@ MAX_SENDER_CHARS = 64
 
 
 def note_text(item: NoteItem) -> str:
-    """Return the note for a model: nobody's words."""
+    """Return a note of the harness in the form that models get it."""
     return f"(A note from the system, not from the person: {item.text})"
 
 

@@ -1,11 +1,10 @@
-"""Tools for a model that takes none: they are described in its instructions, and its calls are read out of its text.
+"""Tools for a model without tool calls: the instructions describe them, and calls are parsed from its text.
 
-Wraps any `ChatModel`; the loop above sees calls and results as ever. The form that is asked for is the one most open
-models were trained on; others that they fall back to are read too. What cannot be read as a call of a tool that there
-is stays text.
+Wraps any `ChatModel`. The requested form is the one on which most open models were trained; other common forms are
+parsed too, and text that is no call of a known tool stays text.
 
-A model that takes tools may write a call as JSON nevertheless: nobody is shown that. It runs only if it is the whole
-response, no call was ever made as tools are called, and neither the person nor a tool has written the same.
+A model that takes tools may still write a call as JSON text, which no person sees. It runs only if it is the whole
+response, the model made no native call before, and neither the person nor a tool has written the same text.
 """
 
 import json
@@ -146,7 +145,7 @@ def _loads(piece: str) -> object:
 
 
 def _calls_in(value: object) -> Iterator[tuple[str, str]]:
-    """Calls in the shapes that models write: alone, in a list, under `function` or `tool_calls`."""
+    """Yield calls in the shapes that models write: alone, in a list, under `function` or `tool_calls`."""
     if isinstance(value, list):
         for inner in value[:MAX_CALLS]:
             if not isinstance(inner, list):
@@ -262,7 +261,7 @@ class PromptedTools:
 
 
 def _to_text(item: Item) -> Item:
-    """Calls as they were asked to be written, results as notes: this model knows no others."""
+    """Convert calls to the requested text form and results to notes: this model knows no others."""
     match item:
         case ToolItem():
             return NoteItem(f"the tool {item.name} gave: {item.content}")
@@ -304,7 +303,7 @@ class _Screen:
         self._on_event(TextDelta(text[:sure]) if sure else ALIVE)
 
     def _sure_chars(self, text: str) -> int:
-        """Return how much of the text is no call for certain."""
+        """Return the number of leading characters that are certainly no call."""
         start = len(text) - len(text.lstrip())
         if not self._begun and text[start:].startswith(("{", "[")):
             self._holds = True

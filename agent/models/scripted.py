@@ -78,7 +78,7 @@ class ScriptedModel:
             on_event(CallStreamed(index, call))
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        pass
 
 
 def _in_order(script: Iterable[Script | str]) -> Answerer:

@@ -30,7 +30,7 @@ def fit_pictures(request: ModelRequest, *, sees_images: bool) -> ModelRequest:
 
 
 def _places(items: Sequence[Item]) -> list[int]:
-    """Return where something with a picture was said."""
+    """Return the indexes of messages with a picture."""
     said = enumerate(items)
     return [at for at, item in said if type(item) is UserItem and item.pictures and visible(item.pictures)]
 
@@ -48,7 +48,7 @@ async def encode_shown(request: ModelRequest, wire: str, to_body: Callable[[Mode
 
 
 async def _load(request: ModelRequest, wire: str) -> ModelRequest:
-    """Return the request with the bytes of what is to be encoded; words for what nobody keeps any more."""
+    """Return the request with the bytes of its pictures; words stand for a picture that is no longer kept."""
     said = [request.items[at] for at in _places(request.items)]
     new = said if request.pieces is None else request.pieces.lacks(wire, said)
     ids = [picture.id for item in new if isinstance(item, UserItem) for picture in visible(item.pictures)]

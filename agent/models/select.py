@@ -36,11 +36,11 @@ GROUP = "tenk.models"
 """Entry points of other distributions' wires, each under the word before the colon of a model's name."""
 
 OWN_GROUP = "tenk.own_models"
-"""Those of our own wires: apart, so that nobody else's stands in their place."""
+"""Entry points of our own wires: kept apart, so that no extension can replace one."""
 
 
 class MakeModel(Protocol):
-    """What another distribution's entry point names; nothing is connected by calling it."""
+    """The signature of a model entry point of another distribution; calling it opens no connection."""
 
     def __call__(self, name: str, config: LinkConfig) -> ChatModel:
         """Return the model of this name: what stands behind the colon."""
@@ -60,7 +60,7 @@ class OwnModel(ChatModel, Protocol):
 
 
 class MakeOwnModel(Protocol):
-    """What our own entry points name."""
+    """The signature of our own model entry points."""
 
     def __call__(self, name: str, config: LinkConfig, *, servers: "KnownServers | None") -> OwnModel:
         """As `MakeModel`; with what servers behind base URLs say of themselves, for the wire that asks them."""
@@ -78,7 +78,7 @@ Charge = Callable[[ChatModel, LinkConfig], ChatModel]
 
 @dataclass(frozen=True, slots=True)
 class ModelDeps:
-    """What a chain of models is given from outside; the defaults do for a model alone."""
+    """The objects that a chain of models uses; the defaults serve a model alone."""
 
     offline_rules: OfflineRules | None = None
     """What the agent can do without a model; `offline` needs them."""
@@ -125,10 +125,10 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
 
 
 async def check_credential(config: LinkConfig, credential: Credential) -> None:
-    """One cheap call with this credential at a link's provider.
+    """Make one cheap call with this credential at a model's provider.
 
     Raises:
-        ModelFailure: it is refused, or nobody can be reached. Its message never holds the secret.
+        ModelFailure: it is refused, or the provider cannot be reached. Its message never holds the secret.
     """
     wire, _, name = config.name.partition(":")
     model = _own(wire, name, config, None)
@@ -167,16 +167,16 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
 
 
 def _mark(config: LinkConfig) -> str:
-    """Of the key and the server; tells nothing of either."""
+    """Return a digest of key and server that reveals neither."""
     key = config.api_key.get_secret_value() if config.api_key is not None else ""
     return blake2b(f"{key} {config.base_url}".encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def prices_in_force(config: LinkConfig) -> TokenPrices | None:
-    """Return what this link's tokens cost: as configured, else as its wire or the table has it; None: nobody knows.
+    """Return the token prices of this model: configured, else from its wire or the table; None if unknown.
 
     Raises:
-        UnknownModel: the name means nothing here, or its settings cannot work.
+        UnknownModel: the name is unknown, or its settings cannot work.
     """
     if config.name.partition(":")[0] in OWN_WIRES:
         return facts_of(config.name, config).prices

@@ -21,7 +21,7 @@ ONLY_MODEL = "*"
 """In place of a model's name: the one model that its server has."""
 
 USUAL_MODEL = "gpt-5-mini"
-"""Of several models nobody named one of."""
+"""The error if a server has several models and the configuration names none."""
 
 MOST_NAMED = 8
 """More models are not named in a sentence."""
@@ -49,7 +49,7 @@ class ModelServerFacts:
     models: tuple[ServedModel, ...] = ()  # empty: it lists none
 
     def find(self, name: str) -> ServedModel | None:
-        """Return the model that answers to this name; None: there is none, or nobody knows."""
+        """Return the model that answers to this name; None if there is none or it is not known yet."""
         if len(self.models) == 1 and (name == ONLY_MODEL or self.kind == LLAMA_CPP):  # which takes any name for its own
             return self.models[0]
         name = USUAL_MODEL if name == ONLY_MODEL else name
@@ -60,7 +60,7 @@ class ModelServerFacts:
         return bool(self.models) and self.find(name) is None
 
     def advice(self, name: str) -> str:
-        """Return what to call instead, for an operator: the nearest name, or those there are."""
+        """Return the nearest model name for the operator, or all names."""
         ids = [model.id for model in self.models]
         if near := get_close_matches(name, ids, 1, 0.5):
             return f"the nearest is {near[0]}"

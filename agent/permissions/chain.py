@@ -16,7 +16,7 @@ from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verd
 
 
 class Mode(StrEnum):
-    """What becomes of a call that no rule is about."""
+    """The decision about a call that no rule matches."""
 
     DEFAULT = "default"  # what changes the outside world is asked for
     PLAN = "plan"  # what changes anything is denied, whatever a rule allows
@@ -25,7 +25,7 @@ class Mode(StrEnum):
 
 
 class Confirm(StrEnum):
-    """Whether an allowed call is asked for all the same."""
+    """When an allowed call still asks for consent."""
 
     NEVER = "never"
     RISKY = "risky"  # where it cannot be undone, or the model scores it HIGH, or does not score an outside effect
@@ -33,7 +33,7 @@ class Confirm(StrEnum):
 
 
 class SecurityRisk(StrEnum):
-    """How dangerous the model itself says a call is; it can only tighten what the rules say."""
+    """The model's own estimate of a call's danger; it can only tighten the rules."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"
@@ -43,7 +43,7 @@ class SecurityRisk(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFacts:
-    """What is decided about."""
+    """The facts of a call on which the decision depends."""
 
     tool: str
     given: Mapping[str, object]  # its arguments, as they would run
@@ -57,7 +57,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What is decided, and why."""
+    """A decision and its reason."""
 
     verdict: Verdict  # allow | deny | ask
     why: str  # for the log, and for the model where it is denied
@@ -75,7 +75,7 @@ class PermissionChain:
     domains: Sequence[str] | None = None  # None: addresses in arguments are not looked at
 
     def decide(self, call: CallFacts) -> Ruling:
-        """Return what becomes of a call."""
+        """Decide whether a call is allowed, denied or needs consent."""
         if (host := self._foreign_host(call)) is not None:
             return Ruling(Verdict.DENY, f"{call.tool} may not reach {host}, which is in none of its domains")
         ruling = self._by_word(call)
@@ -90,7 +90,7 @@ class PermissionChain:
         return None if self.domains is None or keeps else host_outside(call.given, self.domains)
 
     def _by_word(self, call: CallFacts) -> Ruling:
-        """Return what was said of it: by a hook, a rule, the tool; else what the mode makes of it."""
+        """Return the decision of a hook, a rule or the tool, else that of the mode."""
         if call.hook is Verdict.DENY:
             return Ruling(Verdict.DENY, f"a hook forbids {call.tool}")
         rule = ruling_of(self.rules, call.tool, call.given)
@@ -163,7 +163,7 @@ class RulesConfig(BaseModel):
 
 
 class AutoConfig(BaseModel):
-    """What the small model of mode `auto` goes by."""
+    """Settings of the small model of mode `auto`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,7 +1,7 @@
-"""Rules say of a call allow, deny or ask; each has a source, and sources have a rank. Pure.
+"""Rules allow, deny or ask about a call; each has a source, and sources have a rank. Pure.
 
-A deny of any source holds. Else the highest source that says anything decides, and within it allow goes before ask:
-so nobody below can open what somebody above has closed, and nobody above is needed to close something.
+A deny of any source holds. Otherwise the highest source with a matching rule decides, and within it allow goes before
+ask. A lower source cannot open what a higher one closed, and can close something without a higher one.
 """
 
 import re
@@ -15,16 +15,16 @@ from agent.wellformed import JOINERS, clean, normalize
 
 
 class Verdict(StrEnum):
-    """What is said of a call."""
+    """The possible decisions about a call."""
 
     ALLOW = "allow"
     DENY = "deny"
     ASK = "ask"  # the person the turn acts for has to confirm
-    PASSTHROUGH = "passthrough"  # no opinion: whoever is asked next decides
+    PASSTHROUGH = "passthrough"  # no opinion: the next source decides
 
 
 class Source(StrEnum):
-    """Whose rule it is, the highest first."""
+    """The source of a rule, the highest first."""
 
     POLICY = "policy"  # the operator's last word
     PROJECT = "project"  # the agent's own description

@@ -1,4 +1,4 @@
-"""What the model wrote becomes the arguments a tool gets; pure. What is wrong with it is said in words."""
+"""Converts the model's text to a tool's arguments, and explains what is wrong with it; pure."""
 
 import json
 import math

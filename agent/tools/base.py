@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 
 class Effect(StrEnum):
-    """What running a tool does to the world, and so what a crash in between allows."""
+    """The effect of running a tool, and so what may happen after a crash in its middle."""
 
     NONE = "none"  # reads only: may be run again
     LOCAL = "local"  # returns a LocalEffect, which runs in the commit that journals its result
@@ -31,7 +31,7 @@ class Effect(StrEnum):
 
 
 class Report(Protocol):
-    """Says what a call is doing, while it does it, to whoever watches."""
+    """Tells watchers about the progress of a call."""
 
     def __call__(self, words: str, /, **values: object) -> None:
         """`words` is a key of the agent's catalogue, `values` are its fields."""
@@ -92,7 +92,7 @@ CanUseTool = Callable[[str, Mapping[str, object], ToolContext], Awaitable[Allow 
 
 
 async def _deny_nested(tool: str, _given: Mapping[str, object], _context: ToolContext) -> Allow | Deny | None:
-    return Deny(f"nobody is here who could let {tool} run.")
+    return Deny(f"no person is here who could allow {tool}.")
 
 
 class ToolError(Exception):
@@ -124,7 +124,7 @@ class Tool:
     destructive: Flag = False  # what it changes cannot be had back
     exclusive: bool = False  # nothing runs beside it
     cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
-    says: str = ""  # key of the agent's catalogue: what it does, for whoever waits; empty: its name is said
+    says: str = ""  # key of the agent's catalogue: its action, shown to the waiting person; empty: its name
     enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
     should_defer: bool = False  # its schema is sent once the model has looked for it
     timeout_s: float = 60.0
@@ -181,7 +181,7 @@ F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 
 class ToolFlags(TypedDict, total=False):
-    """What `@tool` takes beside the arguments; meanings and defaults are `Tool`'s own."""
+    """The flags of `@tool`; meanings and defaults are those of `Tool`."""
 
     effect: Effect
     concurrency_safe: Flag

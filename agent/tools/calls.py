@@ -44,11 +44,11 @@ class PendingCall:
         return same
 
     def note_start(self) -> None:
-        """It runs from now on."""
+        """Record that the call runs."""
         self.began_s = asyncio.get_running_loop().time()
 
     async def tell_over(self) -> None:
-        """It has run: whatever waits for it may start. Returns when its result may be journaled."""
+        """Announce the end of the call, so that waiting ones may start. Returns when its result may be journaled."""
         self.is_over = True
         self.took_s = None if self.began_s is None else asyncio.get_running_loop().time() - self.began_s
         if self.on_over is not None:
@@ -63,7 +63,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What became of a call, with what recovery counts."""
+    """The outcome of a call, with the figures that recovery counts."""
 
     returned: ToolReturned  # as the model sees it
     malformed: bool = False  # the model did not write a JSON object
@@ -72,7 +72,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class CallAdmission:
-    """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
+    """The properties of a call that decide when it may start; an unreadable call counts as unsafe."""
 
     reads: bool  # it may start before its response is over
     safe: bool  # it may run beside others that are

@@ -42,23 +42,23 @@ class Executor:
 
     @property
     def tools(self) -> ToolBox:
-        """Return what the model may call."""
+        """Return the tools that the model may call."""
         return self._pipeline.tools
 
     # ---------------------------------------------------------------- while the response streams
 
     def expect(self, step: int | None) -> None:
-        """Calls of this step may begin as they stream in, with None no call; what was begun before ends."""
+        """Accept streamed calls of this step, or of none if None; calls begun before end first."""
         self._drop(self._begun)
         self._begun = []
         self._step = step
 
     def expect_again(self) -> None:
-        """The response under way is asked anew: what was begun for it ends, its calls are counted from the first."""
+        """Cancel the calls of a response that is asked for anew, and count from its first call."""
         self.expect(self._step)
 
     def hear(self, index: int, call: ToolCall) -> None:
-        """A call has streamed in: it begins once it may, where it and all before it only read: nothing changes then."""
+        """Start a streamed call early if it and every call before it are read-only."""
         if self._step is None or index != len(self._begun) or index >= self._limits.max_calls:
             return  # the response may hold no call, or one before this is none that may begin
         pending = PendingCall(call, self._step, self._journal.call_key(self._step, index), on_over=self._begin_next)
@@ -108,10 +108,10 @@ class Executor:
             await self._pipeline.hear_hooks(raw)
 
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
-        """Return what became of these calls, in the order asked; steering or a stop overtakes those not yet started.
+        """Run these calls and return their outcomes in order; steering or a stop overtakes those not yet started.
 
         Raises:
-            TurnParked: a call waits for its person; those that ran beside it have ended.
+            TurnParked: a call waits for consent; those that ran beside it have ended.
         """
         if not open_:
             self.expect(None)
@@ -126,7 +126,7 @@ class Executor:
         refused = await self._refuse(open_[len(pending) :])
         results = {}
         for call in pending:
-            if call.intended:  # a dead process began it: settled, never skipped, asked nobody again
+            if call.intended:  # a crashed process began it: settled, never skipped or asked about again
                 result = await self._pipeline.run(call)
                 if isinstance(result, CallResult):
                     results[call.key] = result
@@ -266,4 +266,4 @@ def _skip_call(pending: PendingCall, why: str) -> ToolReturned:
 
 def _retrieve(task: "asyncio.Task[CallResult | AskedCall]") -> None:
     if not task.cancelled():
-        task.exception()  # read in run(), or wanted by nobody
+        task.exception()  # read in run(), or not needed

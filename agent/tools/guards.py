@@ -56,7 +56,7 @@ Verdict = Allow | Deny | Ask
 
 @dataclass(frozen=True, slots=True)
 class PreTool:
-    """What hooks say before a call."""
+    """The hooks' answer before a call."""
 
     verdict: Verdict | None = None  # None: nothing; the permission is asked as if there were no hook
     context: str = ""  # the model reads this behind the results of the response
@@ -65,7 +65,7 @@ class PreTool:
 
 @dataclass(frozen=True, slots=True)
 class PostTool:
-    """What hooks say after a call that ran."""
+    """The hooks' answer after a call that ran."""
 
     content: str | None = None  # the result as the model shall see it, a JSON object; None: as it is
     context: str = ""  # the model reads this behind the results of the response
@@ -87,7 +87,7 @@ class ToolHooks(Protocol):
         ...
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
-        """The call will not run; told, not asked."""
+        """Tell hooks that the call will not run; their answers do not count."""
         ...
 
 
@@ -112,29 +112,24 @@ class Permissions(Protocol):
 
 
 class NoHooks:
-    """Nobody has anything to say."""
+    """The port of an agent without hooks."""
 
     async def pre_tool(self, use: ToolUse) -> PreTool:
-        """Nothing."""
         return PreTool()
 
     def listens_after(self, tool: str) -> bool:
-        """Nobody."""
         return False
 
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
-        """Nothing."""
         return PostTool()
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
-        """Nobody listens."""
+        pass
 
     async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
-        """It may end."""
         return ""
 
     async def pre_compact(self, principal: Principal) -> str:
-        """Nothing."""
         return ""
 
 
@@ -150,7 +145,7 @@ class ChainPermissions:
     judge: Judge | None = None  # None: in mode auto a person is asked
 
     async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """Return what the product denies or the chain denies is denied; what either asks for, the product may allow."""
+        """Deny a call that the product or the rules deny; if either asks, the product may still allow it."""
         said = await self._ask_product(use)
         if isinstance(said, Deny):
             return said
@@ -221,7 +216,7 @@ def _as_word(said: Verdict | None) -> rules.Verdict:
 
 
 def _own_word(use: ToolUse) -> rules.Verdict:
-    """Return what the tool itself says of this call; a check that throws asks."""
+    """Return the tool's own decision about this call; a check that raises asks for consent."""
     if use.tool.permission is None:
         return rules.Verdict.PASSTHROUGH
     try:

@@ -65,7 +65,7 @@ class _CallEnded(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """What a turn's calls run through."""
+    """The steps that each call of a turn passes."""
 
     scope: TurnScope
     tools: ToolBox
@@ -152,7 +152,7 @@ class Pipeline:
         self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values))
 
     async def _validate(self, use: ToolUse) -> None:
-        """What no schema can say of the input, said by the tool itself."""
+        """Let the tool check what no schema can express."""
         if use.tool.validate is None:
             return
         with _own_check(use, "validate"):
@@ -187,7 +187,7 @@ class Pipeline:
                 return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
 
     async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
-        """Return what the person has said to exactly this; where they have said nothing, they are to be asked."""
+        """Return the person's answer about exactly this call, or raise to ask them."""
         call = AskedCall(
             call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
             question=asked.question, may_remember=asked.may_remember, destructive=use.is_destructive,
@@ -309,9 +309,9 @@ class Pipeline:
         return raw, replace(raw, content=shown[0].content) if shown else raw
 
     def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-        """Return what the model sees in place of a result that is too long for its tool, or for the conversation.
+        """Return the shortened results that replace those too long for their tool or the conversation.
 
-        Of one that hooks are still to be heard about it sees nothing yet.
+        A result about which hooks have not been asked yet is withheld.
         """
         if raw.ran_with is not None:
             return ()
@@ -325,7 +325,7 @@ class Pipeline:
         return returned
 
     async def hear_hooks(self, raw: ToolReturned) -> None:
-        """What hooks have to say of a result that a dead process left; of a tool that is gone it stays withheld."""
+        """Ask the hooks about a result that a crashed process left; the result of a removed tool stays withheld."""
         tool = self.tools.find(raw.name)
         if tool is not None and raw.ran_with is not None:
             try:
@@ -336,7 +336,7 @@ class Pipeline:
                 await self._post_hooks(ToolUse(tool, arguments, self._context(tool, raw.call_key)), raw)
 
     async def _post_hooks(self, ran: ToolUse, raw: ToolReturned) -> ToolReturned:
-        """Return what hooks make of the whole result of a call that ran; what they leave is what is read on."""
+        """Return the result as the hooks leave it; `read_result` pages read that."""
         post = await self.hooks.post_tool(ran, raw)
         content = raw.content if post.content is None else self.scope.ports.journal.scrub(post.content)
         whole = replace(raw, content=content, ran_with=None)
@@ -360,7 +360,7 @@ class Pipeline:
     # ---------------------------------------------------------------- before all of it
 
     def admit(self, pending: PendingCall) -> CallAdmission:
-        """Return what the executor must know of a call to let it start."""
+        """Return the properties of a call that decide when it may start."""
         tool = self.tools.find(pending.call.name)
         if tool is None:
             return CallAdmission(reads=False, safe=False)

@@ -1,6 +1,6 @@
-"""What a tool takes or gives: a pydantic model, or a JSON Schema of another origin, which is passed on unchanged.
+"""The input and output of a tool: a pydantic model, or a JSON Schema that is passed on unchanged.
 
-The schema of a model is as short as it can be said: a small model pays for every word before it speaks.
+A model's schema is kept short, because a small model pays for every word of it.
 """
 
 import json

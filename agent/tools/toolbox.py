@@ -37,18 +37,18 @@ CHARS_PER_TOKEN = 3.5
 
 @dataclass(slots=True)
 class ResultBudget:
-    """What is left for the results of one conversation."""
+    """The characters left for the results of one conversation."""
 
     left_chars: float = 400_000
 
     @classmethod
     def of(cls, items: Iterable[Item], max_chars: int, window_tokens: int) -> "ResultBudget":
-        """Return what these items leave of `max_chars`, or of half the window if that is less."""
+        """Return the rest that these items leave of `max_chars`, or of half the window if that is less."""
         used = sum([len(result.content) for result in _results_in(items)])
         return cls(min(max_chars, window_tokens * CHARS_PER_TOKEN / 2) - used)
 
     def room_chars(self, tool: Tool) -> int:
-        """Return what the next result of this tool may take."""
+        """Return the characters that the next result of this tool may take."""
         return min(tool.max_result_chars, max(LEAST_CHARS, int(self.left_chars)))
 
     def fit(self, tool: Tool, handle: str, content: str) -> str:
@@ -158,7 +158,7 @@ class ToolBox:
         return any((tool := self.find(name)) is None or tool.effect is not Effect.NONE for name in ran)
 
     def missing(self, name: str) -> str:
-        """Return what to tell a model that asked for a tool there is not."""
+        """Return the error for a model that called an unknown tool."""
         known = sorted({tool.name for tool in self._by_name.values()} - {READ_RESULT})
         near = difflib.get_close_matches(name.lower()[:100], known, n=1, cutoff=0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known tools: {', '.join(known)[:500]}."

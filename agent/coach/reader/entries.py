@@ -94,7 +94,7 @@ def _likeness(word: str, meant: frozenset[str], name: str) -> float:
 
 
 def read_practice(text: str, today: date, skills: Sequence[str]) -> PracticeDraft | None:
-    """Return what a message may mean as practice, or None if it tells of none."""
+    """Parse a message as practice; None if it tells of none."""
     tokens = to_tokens(text)
     amounts, days = find_amounts(tokens), find_days(tokens, today)
     taken = {place for span in _spans(amounts, days) for place in range(span.first, span.end)}

@@ -91,7 +91,7 @@ def named_skill(text: str, skills: Sequence[str]) -> str | None:
 
 
 def describe(language: str, choice: Choice, today: date) -> str:
-    """Return what would be written, as a person reads it: "45 min guitar, today"."""
+    """Return an entry as a person reads it: "45 min guitar, today"."""
     days = {entry.day for entry in choice}
     parts = []
     for entry in choice:
@@ -136,7 +136,7 @@ def meant_entries(text: str, rows: Sequence[EntryRow], skills: Sequence[str], to
 def edit_offers(
     language: str, text: str, rows: Sequence[EntryRow], skills: Sequence[str], today: date
 ) -> list[SuggestedReply]:
-    """Return what a correction may change, each with its entry and its new value."""
+    """Return a button for each entry that a correction may mean, with its new value."""
     tokens = to_tokens(text)
     meant = meant_entries(text, rows, skills, today)
     minutes = _new_minutes(tokens)
@@ -259,7 +259,7 @@ def _weekdays(tokens: Sequence[Token], used: set[int]) -> list[int]:
 
 
 def _about(text: str, tokens: Sequence[Token], used: set[int]) -> str:
-    """Return what is to be reminded of: the words that say nothing else."""
+    """Return the subject of a reminder: the words that are no date, time or verb."""
     at = 0
     while at < len(tokens):
         small = max(phrases(name).end(tokens, at) for name in ("reminder", "links", "fillers", "on", "polite"))

@@ -44,7 +44,7 @@ class Result:
 
 
 class Work:
-    """What has to be answered, and what the tools said about it so far. Nothing older is looked at."""
+    """The messages that wait for an answer, and the tool results about them so far."""
 
     def __init__(self, request: ModelRequest) -> None:
         items, context = request.items, request.context
@@ -95,11 +95,11 @@ class Work:
             raise NeedsTools(lacking)
 
     def change(self, tool: str, language: str, /, **arguments: JsonValue) -> str:
-        """Return what to say of a change; each result counts for one message.
+        """Return the sentence about a change; each result counts for one message.
 
         Raises:
-            NeedsTools: it was not made yet.
-            CannotAnswer: the request does not offer it, or it was refused.
+            NeedsTools: the change was not made yet.
+            CannotAnswer: the request offers no such tool, or the call was refused.
         """
         call = RuleCall(tool, arguments)
         result = next((each for each in self._results if each.call == call), None) or self._ask(call, language)
@@ -118,7 +118,7 @@ class Work:
 
 
 def _first_open(items: Sequence[Item]) -> int:
-    """Return where what is not answered begins: behind the last answer, or the end of a turn."""
+    """Return the index of the first unanswered item: behind the last answer, or behind the last turn."""
     last = max((at for at, item in enumerate(items) if isinstance(item, UserItem)), default=0)
     for at in range(last - 1, -1, -1):
         item = items[at]

@@ -1,4 +1,4 @@
-"""How long: "45m", "1h30", "hora y cuarto", "three quarters of an hour", "from 7 to 8:30". All languages at once."""
+"""Parses durations in all languages at once: "45m", "1h30", "hora y cuarto", "from 7 to 8:30"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -208,7 +208,7 @@ def _part(tokens: Sequence[Token], at: int) -> tuple[Fraction, int] | None:
 
 
 def _of_an_hour(tokens: Sequence[Token], at: int) -> int:
-    """Return where "of an hour" ends, which may lack its small words; 0 if no hour follows."""
+    """Return the end of "of an hour", whose small words are optional; 0 if no hour follows."""
     at += _text(tokens, at) == "-"
     at = phrases("one").end(tokens, phrases("of").end(tokens, at))
     end = phrases("hours").end(tokens, at)

@@ -56,7 +56,7 @@ class Phrases:
     """Phrases of one or more words, found at a place in a message; the longest wins."""
 
     def __init__(self, phrases: Iterable[str] | Mapping[str, int]) -> None:
-        """A mapping gives each phrase a number; a list numbers all of them 0."""
+        """Take phrases: a mapping gives each one a number, a list numbers all of them 0."""
         values = phrases if isinstance(phrases, Mapping) else dict.fromkeys(phrases, 0)
         self._by_first: dict[str, list[tuple[Phrase, int]]] = {}
         for phrase, value in values.items():
