@@ -21,6 +21,7 @@ from gateway.ops.doctor import check_models, check_public_url
 from gateway.ops.home_check import (
     check_clock,
     check_database,
+    check_database_clock,
     check_disk,
     check_files,
     check_port,
@@ -105,8 +106,13 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
     for finding in _here(settings, secrets):
         yield finding
     yield await check_database(settings.database_url, settings.home)
-    if (found := await check_secrets(settings.database_url, settings.home, settings.gateway.secret_keys)) is not None:
-        yield found
+    secret_keys = settings.gateway.secret_keys
+    for look in (
+        check_database_clock(settings.database_url),
+        check_secrets(settings.database_url, settings.home, secret_keys),
+    ):
+        if (found := await look) is not None:
+            yield found
     if not local:
         async for finding in _afar(settings, config_path):
             yield finding

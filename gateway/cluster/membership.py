@@ -28,9 +28,6 @@ log = structlog.get_logger()
 LEASE_S = 3.0
 """How long what a process owns stays its own without a word from it: a dead one's sessions wait for so long."""
 
-CLOCKS_DIFFER_S = 2.0
-"""Of this machine and of the database: what is stamped goes by the latter, days that people read by this one."""
-
 CLOCK_ASKED = 5
 
 PATIENT_S = 1.0
@@ -240,7 +237,7 @@ class ClusterMembership:
 
     def _note_clock(self, at: datetime, within_s: float) -> None:
         off_s = -self._go_by(at, timedelta(seconds=within_s)).total_seconds()
-        if abs(off_s - self._off_s) > CLOCKS_DIFFER_S:
+        if abs(off_s - self._off_s) > leases.CLOCKS_DIFFER_S:
             log.warning(
                 "clock_differs", seconds=round(off_s, 1), mend="have this machine's clock and the database's set"
             )

@@ -12,12 +12,14 @@ import socket
 import stat
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from pydantic import SecretStr
 
 from channels.chat.probing import Finding
+from channels.clocks import wall_now
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig
 from gateway.ops.control_client import short_name
@@ -29,6 +31,7 @@ from gateway.store.backup import copies_of_older
 from gateway.store.credentials import key_ids
 from gateway.store.engine import reading, upgrade
 from gateway.store.inspection import OURS_WAIT, RISKS, inspect
+from gateway.store.leases import CLOCKS_DIFFER_S, server_now
 from gateway.store.revisions import HEAD
 
 SCARCE_BYTES = 200 * 1024 * 1024
@@ -181,6 +184,24 @@ async def check_database(url: str, home: Path) -> Finding:
     to_do = "; ".join(f"{name}: {RISKS[name]}" for name in seen.risks if name != OURS_WAIT)
     off = f"; its server has {', '.join(seen.risks)} off" if seen.risks else ""
     return Finding("database", f"{seen.where} is whole, at revision {HEAD}{off}", to_do)
+
+
+async def check_database_clock(url: str, clock: Callable[[], datetime] = wall_now) -> Finding | None:
+    """Compare this machine's clock with the database server's; None if there is no server, or it does not answer."""
+    if file_of(url) is not None:
+        return None
+    try:
+        async with reading(url) as store:
+            await store.read(server_now)  # the first question connects
+            before = clock()
+            off_s = ((await store.read(server_now)) - before).total_seconds()
+            took_s = (clock() - before).total_seconds()
+    except GatewayError:
+        return None  # `check_database` says why
+    if -CLOCKS_DIFFER_S <= off_s <= took_s + CLOCKS_DIFFER_S:
+        return Finding("database clock", f"within {CLOCKS_DIFFER_S:g} s of this machine's")
+    words = f"{abs(off_s):,.0f} s {'ahead of' if off_s > 0 else 'behind'} this machine's"
+    return Finding("database clock", words, "let both be set: timedatectl set-ntp true")
 
 
 async def check_secrets(url: str, home: Path, given: SecretStr | None) -> Finding | None:

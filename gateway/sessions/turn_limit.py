@@ -5,6 +5,7 @@ each start after a crash one more before anything of it runs.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 
@@ -26,12 +27,51 @@ LINE_S = 60.0
 """How long the first in line keeps the next one waiting if it does not end."""
 
 
+class FairSlots:
+    """So many slots; tenants that wait get the next free one in turn, each for what waits longest of it."""
+
+    def __init__(self, slots: int) -> None:
+        self._free = slots
+        self._lines: dict[str, deque[asyncio.Future[None]]] = {}  # by tenant, the one whose turn is next first
+
+    @asynccontextmanager
+    async def slot(self, tenant: str) -> AsyncIterator[None]:
+        """Hold one."""
+        if self._free:
+            self._free -= 1
+        else:
+            given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._lines.setdefault(tenant, deque()).append(given)
+            try:
+                await given
+            except asyncio.CancelledError:
+                if not given.cancelled():  # it was given just before
+                    self._give()
+                raise
+        try:
+            yield
+        finally:
+            self._give()
+
+    def _give(self) -> None:
+        """Give a slot to the tenant whose turn it is, which then waits behind the others; else keep it free."""
+        for tenant, line in list(self._lines.items()):
+            del self._lines[tenant]
+            while line:
+                given = line.popleft()
+                if not given.done():
+                    self._lines.update({tenant: line} if line else {})
+                    given.set_result(None)
+                    return
+        self._free += 1
+
+
 class TurnLimit:
     """How many turns run at once, and what begins in line because the process may have crashed with it."""
 
     def __init__(self, store: Store, most_turns: int) -> None:
         self._store = store
-        self._slots = asyncio.Semaphore(most_turns)
+        self._slots = FairSlots(most_turns)
         self._slots_of: dict[str, asyncio.Semaphore] = {}  # by tenant
         self._newest_row = 0  # the process before this one may have crashed with rows up to this one
         self._has_line = False
@@ -51,12 +91,9 @@ class TurnLimit:
     async def slot(self, tenant: str, attempts: int = 0) -> AsyncIterator[None]:
         """Hold one of the tenant's slots and one of all; after crashes with it also the place in line."""
         async with self._in_line(attempts), AsyncExitStack() as slots:
-            for limit in (
-                self._slots_of.get(tenant),
-                self._slots,
-            ):  # waiting for its own limit a tenant blocks no other
-                if limit is not None:
-                    await slots.enter_async_context(limit)
+            if (own := self._slots_of.get(tenant)) is not None:  # waiting for its own limit a tenant blocks no other
+                await slots.enter_async_context(own)
+            await slots.enter_async_context(self._slots.slot(tenant))
             yield
 
     @asynccontextmanager

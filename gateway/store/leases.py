@@ -24,6 +24,9 @@ from gateway.store.tables.turns import SHARDS, leases, members, shards
 SOLE = 0
 """The epoch of a lease where one process has all: nobody asks the store for it."""
 
+CLOCKS_DIFFER_S = 2.0
+"""How far a machine's clock may be from the database's, by which the gateway stamps what it commits."""
+
 FORGET_S = 600
 """Members that were gone for so long are forgotten."""
 

@@ -5,13 +5,16 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from agent.errors import Fenced
+from channels.clocks import wall_now
 from channels.messages import Address, Rendered
+from gateway.ops.home_check import check_database_clock
 from gateway.store import inbox, journal, leases, outbox, people
 from gateway.store.engine import Connection, Store, link_to
 from gateway.store.inbox import NewRow
@@ -196,6 +199,23 @@ async def test_accounts_are_spread_and_one_that_nobody_else_takes_is_not_left_al
     assert (set(names) - set(first.names), False) == (set(second.names), second.ownerless)
     await cluster.run_out(B)
     assert set(names) == set((await cluster.look(A, shared=names)).names)
+
+
+def _later(off: timedelta) -> datetime:
+    return wall_now() + off
+
+
+async def test_the_doctor_names_a_clock_that_is_two_seconds_off(cluster: Cluster) -> None:
+    """Within that it says so; of a file there is no other clock."""
+    found = []
+    for off_s in (0.0, 30.0, -30.0, 3.0):
+        off = timedelta(seconds=off_s)
+        found.append(await check_database_clock(cluster.url, partial(_later, off)))
+    said = [(each.words.replace("29", "30"), bool(each.to_do)) for each in found if each is not None]
+    assert ("within 2 s of this machine's", False) == said[0]
+    assert [("30 s behind this machine's", True), ("30 s ahead of this machine's", True)] == said[1:3]
+    assert said[3][1]
+    assert await check_database_clock("sqlite:////tmp/none.db") is None
 
 
 async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Cluster) -> None:

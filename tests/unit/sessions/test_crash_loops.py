@@ -252,6 +252,38 @@ def test_a_turn_that_asks_after_crashes_asks_once_and_hears_what_its_person_says
     scene(tmp_path, play)
 
 
+def test_a_tenant_with_a_backlog_slows_its_neighbour_by_one_turn(tmp_path: Path) -> None:
+    """Three hundred chats of one wait for four slots; the other's next turn begins with the next slot."""
+
+    async def play(_loop: VirtualTimeLoop) -> None:
+        store = await quick_store(tmp_path / "tenk.db")
+        begun: list[str] = []
+
+        async def work(limit: TurnLimit, tenant: str) -> None:
+            async with limit.slot(tenant):
+                begun.append(tenant)
+                await passes(10)
+
+        async with asyncio.TaskGroup() as tasks:
+            limit = TurnLimit(store, 4)
+            noisy = [tasks.create_task(work(limit, "noisy")) for _ in range(300)]
+            await passes(1)
+            noisy[4].cancel()  # it waits first, and is given nothing
+            for _ in range(3):
+                tasks.create_task(work(limit, "bell"))
+            await passes(40)
+            for task in noisy:
+                task.cancel()
+        assert ["noisy"] * 4 + ["noisy", "bell"] * 3 == begun[:10]
+        async with asyncio.timeout(15), asyncio.TaskGroup() as tasks:
+            for _ in range(4):
+                tasks.create_task(work(limit, "late"))  # every slot is free again
+        assert ["late"] * 4 == begun[-4:]
+        await store.aclose()
+
+    run_virtually(play)
+
+
 def test_a_tenants_turns_are_bounded_within_those_of_all(tmp_path: Path) -> None:
     """A turn that waits for its tenant's limit keeps no other tenant waiting."""
 
