@@ -25,7 +25,7 @@ $(VENV)/.python:
 
 $(VENV)/.locked: requirements.lock $(VENV)/.python
 	@echo "Installing the pinned packages into $(VENV), once: a minute or two, most of it the network ..."
-	@$(PIP) install --require-hashes -r requirements.lock
+	@$(PIP) install --require-hashes --no-deps -r requirements.lock  # the lock is complete: pip resolves nothing
 	@touch $@
 
 $(VENV)/.installed: pyproject.toml README.md $(VENV)/.locked
