@@ -63,7 +63,7 @@ class TestGateway:
         """Create it.
 
         Args:
-            config: TOML as in `config/gateway.toml`; a reload reads `gateway.toml` in the directory again.
+            config: TOML as in `config/gateway.toml`; a reload reads the copy in the directory again.
             platforms: names of platforms, or simulators that do not listen yet.
             directory: configuration and data are there, and stay; None is a temporary one.
             environ: environment variables, which win over the configuration; a reload reads them again.

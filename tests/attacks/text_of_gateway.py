@@ -171,6 +171,7 @@ EXCUSED: dict[str, str] = {
     "gateway.safety.vault": "loops over the operator's few keys, read once at the start",
     "gateway.cli.": "the operator's own terminal and their own words",
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",
+    "gateway.testing.": "a test kit: its texts are those of the test that uses it",
     "gateway.config.listing": "the operator's own configuration, when somebody looks at it",
     "gateway.console.": "loops over rows that the store bounds, fields of one event, and code in our own words",
     "gateway.config.sources": "the operator's own configuration, read once at the start",
