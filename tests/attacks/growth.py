@@ -35,6 +35,16 @@ LONG_S = 0.03
 """A call that takes so long is measured once: nothing that happens beside it makes a difference."""
 
 Call = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A call that reads foreign text; the functions it calls on its way are measured with it."""
+
+    call: Call  # swallows only the errors that the function says it raises
+    most_chars: int | None = None  # how much of the text it looks at; None: all of it
+
+
 Times = tuple[float, float, float]
 """Seconds at n, 2n and 4n characters; only their ratios count."""
 

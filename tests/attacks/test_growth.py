@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.attacks.entries import Entry
-from tests.attacks.growth import growing
+from tests.attacks.growth import Entry, growing
 from tests.attacks.shapes import SHAPES, Shape
 from tests.attacks.text_of_agent import ENTRIES as OF_AGENT
 from tests.attacks.text_of_channels import ENTRIES as OF_CHANNELS

@@ -1,4 +1,4 @@
-"""What of `agent` reads a person's or a model's words. How to register: see `tests.attacks.entries`."""
+"""What of `agent` reads a person's or a model's words."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import orjson
 
 from agent import answers, recovery, responses
-from agent.coach import log_line, practice, texts
+from agent.coach import log_line, practice
 from agent.coach.log_line import LogLineError
 from agent.coach.prose import tell_result
 from agent.coach.reader.reader import OfflineReader
@@ -15,7 +15,7 @@ from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
 from agent.encoded_pieces import EncodedPieces
 from agent.journal import open_calls
-from agent.language import escape, language_of
+from agent.language import language_of
 from agent.models import (
     anthropic_answer,
     anthropic_format,
@@ -27,10 +27,8 @@ from agent.models import (
     served,
 )
 from agent.models.sse import EventParser
-from agent.permissions.judge import read_judgement
-from agent.permissions.rules import Source, Verdict, host_outside, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
-from agent.tools import arguments, results, schema, toolbox
+from agent.tools import arguments, schema, toolbox
 from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -47,11 +45,10 @@ from agent.transcript import (
     UserItem,
     fold,
 )
-from agent.wellformed import clean, well_formed
+from agent.wellformed import well_formed
 from gateway.texts import HARNESS
-from tests.attacks.entries import Entry
+from tests.attacks.growth import Entry
 from tests.attacks.text_of_coach import ENTRIES as OF_COACH
-from tests.attacks.text_of_coach import EXCUSED as COACH_EXCUSED
 from tests.fakes.agents import Number
 
 TODAY = date(2026, 3, 4)
@@ -240,13 +237,6 @@ def many_calls(text: str) -> None:
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
-def said_in_results(text: str) -> None:
-    """What a tool gave and what it said when it failed."""
-    results.success_result({"a": text, "b": pieces(text), text: 1})
-    results.failure_result(text)
-    results.fit_result(text, len(text) // 2)
-
-
 def prompted(text: str) -> None:
     """A request of it, as it goes over the wire."""
     items = (*conversation(text), UserItem(text, sender=text))
@@ -290,17 +280,6 @@ def prompted_calls(text: str) -> None:
     screen.release()
 
 
-RULES = [
-    parse_rule(text, Verdict.ASK, Source.LOCAL) for text in ("pay(to=*a*b*)", "pay(to=acme*)", "*_*", "pay(to=*.*)")
-]
-
-
-def ruled(text: str) -> None:
-    """A call whose argument says this, perhaps as an address, and one of a tool that is called so."""
-    host_outside({"url": [text, f"//{text}", f"https://a.example {text} //b.example/{text}"]}, ["example"])
-    ruling_of(RULES, "pay" if len(text) % 2 else text, {"to": text})
-
-
 def told_results(given: str) -> None:
     """Results that hold a text in every place, as they are told to a person whose model has failed."""
     text = well_formed(given)  # nothing else is journaled
@@ -311,35 +290,20 @@ def told_results(given: str) -> None:
     answers.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
-def judged(text: str) -> None:
-    """What a small model may answer."""
-    with suppress(ValueError):
-        read_judgement(text)
-
-
 ENTRIES: dict[str, Entry] = {
     **OF_COACH,
-    "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.reader.reader:OfflineReader.answer": Entry(offline),
-    "agent.coach.texts:detect": Entry(texts.detect),
     "agent.language:language_of": Entry(language_of),
-    "agent.language:escape": Entry(escape),
-    "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
-    "agent.wellformed:clean": Entry(clean),
-    "agent.coach.practice:clean_name": Entry(clean_name),
     "agent.models.openai_format:CompletionAssembly": Entry(streamed),
     "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
     "agent.models.http_wire:read_whole": Entry(answered),
     "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
-    "agent.models.prompted_tools:_is_quoted": Entry(prompted_calls),
-    "agent.models.prompted_tools:_may_begin_with": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.models.served:read_show": Entry(served_list),
     "agent.responses:classify": Entry(classified),
-    "agent.responses:with_own_ids": Entry(with_own_ids),
     "agent.answers:with_note": Entry(
         lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
@@ -347,43 +311,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.schema:fit": Entry(arguments_of_others),
-    "agent.tools.results:success_result": Entry(said_in_results),
     "agent.tools.toolbox:page_of": Entry(lambda text: toolbox.page_of(text, 0, 10_000)),
     "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
     "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
-    "agent.permissions.rules:ruling_of": Entry(ruled),
-    "agent.permissions.judge:read_judgement": Entry(judged),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
-    "agent.wellformed:well_formed": Entry(well_formed),
-}
-
-EXCUSED: dict[str, str] = {
-    "agent.retry:_as_asked_before": "loops over the items of a history, and reads no text of them",
-    "agent.coach.vocabulary.words:phrases": "reads our own words, once a language",
-    "agent.hooks.": "the operator's own hooks: their names, their patterns, and what they print",
-    "agent.answers:pictures_text": "loops over what was said in one turn, and before it, and never looks at a word",
-    "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
-    "agent.models.health:HealthBoard.end_cooldowns": "compares names of the models that rest",
-    "agent.models.seeing": "loops over the items of a request that have pictures, 20 of them at most",
-    "agent.models.known_servers": "loops over the models of a list that `served` has read",
-    "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
-    "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
-    **COACH_EXCUSED,
-    "agent.models.credentials": "loops over the headers and prefixes of the operator's configuration",
-    "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
-    "agent.permissions.chain": "the operator's own rules, read once at the start",
-    "agent.permissions.rules": "the operator's own rules, read once at the start",
-    "agent.tools.schema:_check_json_schema": "the schemas of tools, looked at once at the start",
-    "agent.tools.schema:_short": "the schemas of our own tools, built once at the start",
-    "agent.models.health:HealthBoard._words": "loops over the operator's few models",
-    "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
-    "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
-    "agent.context.history:_remember": "loops over the turns that are kept",
-    "agent.context.history:remember": "loops over the turns that are kept, by their ids",
-    "agent.context.history:kept_whole": "as `remember`, and by their times",
-    "agent.journal:Journal.as_discarded": "counts the events of one turn",
-    "agent.model_caller:Recoveries._discard": "counts what one model call gathered",
-    "agent.plain_errors:words_of_problem": "fills one of our sentences with the bounds of a declared field",
-    "agent.tools.guards:name_rules": "the operator's own patterns, read once at the start",
-    "agent.permissions.judge:Judge.judge": "looks at the length of one call, and waits for a model",
 }

@@ -1,4 +1,4 @@
-"""What of `channels` reads a stranger's, a person's or a model's words; see `tests.attacks.entries`."""
+"""What of `channels` reads a stranger's, a person's or a model's words."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -46,7 +46,7 @@ from channels.viewers.plain_renderer import PlainRenderer
 from channels.viewers.viewer_frames import BadFrame, SayFrame, read_frame, to_event
 from channels.web import open_pages as web
 from channels.web.render import WebRenderer
-from tests.attacks.entries import Entry
+from tests.attacks.growth import Entry
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 A_LINK = "https://example.org/page"
@@ -234,7 +234,6 @@ RENDERED: dict[str, tuple[Renderer, Callable[[Rendered], object]]] = {
 }
 
 ENTRIES: dict[str, Entry] = {
-    "channels.markdown.parse:parse": Entry(parse),
     "channels.markdown.parse: how many blocks": Entry(markdown_parse.blocks_in),  # looked at in long texts alone
     "channels.markdown.inline:hides": Entry(links),
     "channels.markdown.parse:tables": Entry(table_cells),
@@ -254,49 +253,4 @@ ENTRIES: dict[str, Entry] = {
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
     "channels.discord.render:inline_code": Entry(inline_code),
-}
-
-EXCUSED: dict[str, str] = {
-    "channels.chat.reactions:OneReaction.replace": "loops over the four signs there are",
-    "channels.api.adapter:ApiChannel.follow": "loops over who reads along, and hands the text on",
-    "channels.web.page_files:PageFiles._in_words": "our own page and its own texts, once a language",
-    "channels.simulators.serve": "what somebody types to a simulated platform at a terminal of their own",
-    "channels.simulators.shared.": "the simulated platforms run beside tests and the demo, not in a gateway",
-    "channels.simulators.telegram.": "a simulated platform runs beside tests and the demo, not in a gateway",
-    "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",
-    "channels.simulators.slack.": "a simulated platform runs beside tests and the demo, not in a gateway",
-    "channels.console.client": "the terminal's own process, which shows one person their own words",
-    "channels.chat.backfill": "loops over places, and over so many pages of each; it reads no message",
-    "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
-    "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
-    "channels.discord.consumer": "loops over attempts of a call or a commit of ours",
-    "channels.discord.sharding:lay_out": "loops over the resume points of an account, which are ours",
-    "channels.discord.sent_lookup": "loops over a page of a history and compares ids and keys",
-    "channels.slack.sent_lookup": "loops over pages of a history and compares ids and keys",
-    "channels.telegram.files:_path": "a file's path as Telegram names it, and bounded by it",
-    "channels.discord.payloads:_command": "our own commands and their own texts",
-    "channels.discord.payloads:_option": "our own commands and their own texts",
-    "channels.discord.payloads:_to_description": "our own commands and their own texts",
-    "channels.slack.manifest": "our own commands, in a process of the operator's",
-    "channels.discord.config": "the operator's own configuration, read once at the start",
-    "channels.telegram.config": "the operator's own configuration, read once at the start",
-    "channels.discord.channel_cache": "loops over the channels of a server, by their ids",
-    "channels.discord.wire": "loops over attempts and options of a call of ours",
-    "channels.telegram.identity": "loops over attempts of a call of ours",
-    "channels.telegram.error_mapping": "a platform's error in one short line",
-    "channels.slack.names:NameDirectory._learn": "loops over people, of whom ten of a text are looked up",
-    "channels.slack.cursor": "loops over threads by their ids, of which a bounded number is kept",
-    "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
-    "channels.viewers.viewer_hub": "loops over the views of one chat, eight at most",
-    "channels.web.open_pages:Seats._free_one": "loops over the pages that are open, of which there is a bounded number",
-    "channels.web.open_pages:OpenPages.show_reaction": "loops over the answers that grow in one chat",
-    "channels.web.open_pages:OpenPages.welcome": "loops over the answers that grow in one chat",
-    "channels.web.open_pages:Seats.touch": "loops over the pages that are open, of which there is a bounded number",
-    "channels.slack.raw:ts_of": "one match of twenty characters at most",
-    "channels.web.attached": "loops over files that are kept, by their sizes",
-    "channels.web.device_door": "loops over the links there are, a thousand at most, and compares their fixed lengths",
-    "channels.web.file_door": "a query, which the server bounds",
-    "channels.web.recollection": "loops over messages that are kept of one chat, a bounded number",
-    "channels.web.routes": "headers and a query, which the server bounds",
-    "channels.web.visitor": "a cookie and a header, which the server bounds",
 }

@@ -1,4 +1,4 @@
-"""What of the coach reads words: practice, plans, entries, skills. How to register: see `tests.attacks.entries`."""
+"""What of the coach reads words: practice, plans, entries, skills."""
 
 import json
 from datetime import UTC, date, datetime
@@ -18,8 +18,7 @@ from agent.coach import (
 )
 from agent.coach.plan_data import PlanFrame
 from agent.coach.reader import entries, reader, requests
-from agent.coach.vocabulary import amounts
-from tests.attacks.entries import Entry
+from tests.attacks.growth import Entry
 
 TODAY = date(2026, 3, 4)
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -52,12 +51,6 @@ def asked(text: str) -> None:
         requests.zone_offers("en", short)
         requests.named_language(short)
         requests.edit_offers("en", short, ROWS, SKILLS, TODAY)
-
-
-def timed(text: str) -> None:
-    """How long a text says."""
-    amounts.find_duration(text)
-    amounts.find_duration(f"from 7 to {text}")
 
 
 def chart_words(text: str) -> None:
@@ -135,7 +128,6 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:guard_cell": Entry(exported, practice.MAX_NOTES_CHARS),
     "agent.coach.reader.entries:read_practice": Entry(heard, reader.MAX_CHARS),
     "agent.coach.reader.requests:find_request": Entry(asked, reader.MAX_CHARS),
-    "agent.coach.vocabulary.amounts:find_duration": Entry(timed, amounts.MAX_CHARS),
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
@@ -145,24 +137,4 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),
     "agent.coach.plan_answer:read_plan": Entry(written_plan),
     "agent.coach.practice:kind_of_practice": Entry(practice.kind_of_practice),
-}
-
-EXCUSED: dict[str, str] = {
-    "agent.answer_gate:_find": "loops over the names in one `$ref` of a schema, which is bounded where it is read",
-    "agent.coach.log_line:parse_logs": "cuts a line of bounded length at each semicolon; `parse_log` reads the pieces",
-    "agent.coach.reader.requests:describe": "writes about eight entries at most",
-    "agent.coach.reader.requests:log_command": "writes eight entries at most, twice, and reads them back",
-    "agent.coach.reader.work:Work.ask_all": "compares a few names of tools",
-    "agent.coach.reader.work:Work.change": "looks through the results of one turn",
-    "agent.coach.texts:in_any_language": "cuts our own texts",
-    "agent.coach.chart_picture:draw_chart": "looks once at each character of a document of ours",
-    "agent.coach.reminder_texts": "writes about reminders, at most 50 of 100 characters each",
-    "agent.coach.reminders:last_slot": "walks over the dates of eight days at most",
-    "agent.coach.reminders:next_slot": "walks over the dates of ten days at most",
-    "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
-    "agent.coach.changes:_skill_edited_text": "a sentence for each of six things that can be changed",
-    "agent.coach.changes:_spell": "loops over the fields of one result, a dozen at most",
-    "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
-    "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
-    "agent.coach.kept_plan": "writes about a plan's sessions and findings, at most 60 of bounded length",
 }
