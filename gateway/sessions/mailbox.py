@@ -58,8 +58,10 @@ class Mailbox(QueueHead[InboxRow]):
         return self._kinds.kind_of(row) is not None and row.id not in self._begun  # claimed since they were read
 
     def steering(self, turn: TurnRow) -> list[InboxRow]:
-        """Return the rows that may join the running turn; another member's message waits for a turn of its own."""
-        if not self:
+        """Return the rows that may join the running turn; another member's message waits for a turn of its own, and so
+        does what may write while a turn only reads.
+        """
+        if not self or turn.kind == READING:
             return []
         return rows_to_steer(
             self,

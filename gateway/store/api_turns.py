@@ -83,6 +83,12 @@ def load_turns(connection: sa.Connection, address: Address, prefix: str, limit: 
     return [_with_turn(connection, _to_asked_row(row)) for row in rows]
 
 
+def last_texts(connection: sa.Connection, address: Address, limit: int) -> list[str]:
+    """Return what a person said last, in all their sessions, newest first."""
+    rows = connection.execute(sa.select(*_columns).where(_of(address)).order_by(inbox.c.id.desc()).limit(limit))
+    return [text for row in rows if (text := _to_asked_row(row).text)]
+
+
 def _to_asked_row(row: Any) -> AskedRow:
     text = None
     if row.payload and row.payload != REDACTED:

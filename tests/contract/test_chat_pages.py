@@ -1,15 +1,16 @@
 """Chat front ends send more than what a person says; of all that only a new message of the person's may write."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 
-from gateway.testing.model import Call, Reply
+from gateway.testing.model import Call, Fault, Reply
 from tests.contract.test_api_openai import client_of
 from tests.fakes.api import ApiHouse, ApiProgram, api_house
 
@@ -42,6 +43,28 @@ Only return the title itself.
 Conversation:
 User: I practised guitar for 45 minutes
 AI: Logged."""
+
+OPEN_WEBUI_EMOJI = f"""\
+Your task is to reflect the speaker's likely facial expression through a fitting emoji. Interpret emotions from the \
+message and reflect their facial expression.
+
+Message: ```{SAID}```"""
+OPEN_WEBUI_TOOLS = f"Query: {SAID}"
+OPEN_WEBUI = [OPEN_WEBUI_TITLE, OPEN_WEBUI_QUERIES, OPEN_WEBUI_EMOJI, OPEN_WEBUI_TOOLS]
+CHAT_UI_TITLE = f'User message: "{SAID}"'
+CHATBOX_TITLE = f"""\
+Based on the chat history, give this conversation a name.
+Keep it short - 10 characters max, no quotes.
+
+Here's the conversation:
+
+```
+{SAID}
+
+---------
+
+Logged.
+```"""
 
 
 @dataclass
@@ -89,7 +112,7 @@ async def front_end(directory: Path, *, offline: bool = False) -> AsyncIterator[
             yield FrontEnd(here, client, program)
 
 
-@pytest.mark.parametrize("prompt", [OPEN_WEBUI_TITLE, OPEN_WEBUI_QUERIES, LIBRECHAT_TITLE])
+@pytest.mark.parametrize("prompt", [*OPEN_WEBUI, LIBRECHAT_TITLE, CHAT_UI_TITLE, CHATBOX_TITLE])
 async def test_a_pages_own_prompts_write_nothing(tmp_path: Path, prompt: str) -> None:
     """Each is a single user message that begins a conversation; it holds another one."""
     async with front_end(tmp_path) as page:
@@ -111,6 +134,33 @@ async def test_a_regenerated_answer_writes_nothing(tmp_path: Path) -> None:
         assert 91 == await page.minutes()
         await page.say("again")
         assert 136 == await page.minutes(), "behind a regenerated answer a new message is one"
+
+
+async def test_a_message_waits_while_an_answer_is_regenerated(tmp_path: Path) -> None:
+    """It would be answered there by tools that only read, and never be logged."""
+    async with front_end(tmp_path) as page:
+        await page.say(SAID)
+        page.here.model.brain = lambda body: replace(eager(body), delay_s=0.5)
+        asked = len(page.here.model.requests)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(page.ask(page.talk[:-1]))
+            await page.here.until_asked(asked + 1)
+            await page.say("and once more")
+        assert 91 == await page.minutes()
+
+
+async def test_an_earlier_turn_that_failed_behind_a_tool_is_asked_again_without_writing(tmp_path: Path) -> None:
+    """What it logged stands; since then more was said, and its words would be new ones to the model."""
+    async with front_end(tmp_path) as page:
+        page.client = page.client.with_options(max_retries=0)
+        page.here.model.answers(LOGS, Fault(status=400, body={"error": {"message": "no"}}))
+        first = [*page.talk, {"role": "user", "content": SAID}]
+        with pytest.raises(openai.InternalServerError):
+            await page.ask(first)
+        page.here.model.answers("Hello.")
+        await page.ask([*first, {"role": "assistant", "content": ""}, {"role": "user", "content": "hello?"}])
+        await page.ask(first)
+        assert 46 == await page.minutes()
 
 
 async def test_the_same_words_later_are_a_new_message(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ The turn is nobody's to stop by going away: a client that is gone leaves a row t
 
 import asyncio
 import hashlib
+import re
 import secrets
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,6 +29,12 @@ LOOK_EVERY_S = 2.0
 
 OVER = "over the "
 """How the detail of a row begins that was over its person's bound."""
+
+QUOTED_CHARS = 80
+"""Of the first line of a message, as front ends shorten what they quote; a single word is no quotation."""
+
+MIN_AROUND_CHARS = 60
+"""A program's prompt is at least this much longer than what it quotes."""
 
 Tell = Callable[[str], Awaitable[None]]
 """Told of an answer that grows, all of it each time; now and then also where it is the same."""
@@ -119,6 +126,11 @@ class Conversations:
         query = partial(api_turns.load_turns, address=address, prefix=f"{session}/{begins}", limit=limit)
         return [to_turn_answer(found, user) for found in await self._store.read(query)]
 
+    async def is_quoting(self, asked: Asked, text: str) -> bool:
+        """Return True if a text holds what its person said lately in any session, and much more."""
+        heard = await self._store.read(partial(api_turns.last_texts, address=asked.address, limit=20))
+        return any(_is_quoted(said, text) for said in heard)
+
     async def wait(self, asked: Asked, seconds: float, tell: Tell | None = None) -> TurnAnswer:
         """How it stands once it is settled, or after so long; `tell` hears of the answer while it grows.
 
@@ -196,6 +208,12 @@ class _Waiting:
 
 def _is_over(row: AskedRow) -> bool:
     return row.outcome == Outcome.REFUSED and (row.detail or "").startswith(OVER)
+
+
+def _is_quoted(said: str, text: str) -> bool:
+    begin = said.strip().partition("\n")[0][:QUOTED_CHARS]
+    is_short = " " not in begin or len(text) < len(begin) + MIN_AROUND_CHARS
+    return not is_short and re.search(rf"(?<!\w){re.escape(begin)}", text) is not None
 
 
 def _as_kept(text: str) -> str:

@@ -28,11 +28,17 @@ CHAT_NAMED = "X-OpenWebUI-Chat-Id"
 READS = "-r"
 """Stands behind the id of a message that may change nothing."""
 
-_TASK = re.compile(r"\s*### Task:")
-"""Begins each of Open WebUI's own prompts."""
+_TASK = re.compile(
+    r"\s*(### Task:|Your task is to reflect|You have been provided with a set of responses"
+    r"|(History|Query|User message):)"
+)
+"""Begins the prompts of Open WebUI (`config.py`, `utils/middleware.py`) and chat-ui (`title.ts`), read 2026-11."""
 
 _PERSON_SAYS = re.compile(r"^[^\w\n]*(user|human|you)[^\w\n]*:", re.IGNORECASE | re.MULTILINE)
 _AGENT_SAYS = re.compile(r"^[^\w\n]*(assistant|ai|bot|agent|response)[^\w\n]*:", re.IGNORECASE | re.MULTILINE)
+
+RAN = frozenset({"done", "unknown"})
+"""Outcomes of calls that may have changed something."""
 
 START = "0" * 16
 """The digest of a conversation in which nothing was said."""
@@ -97,7 +103,8 @@ async def say(conversations: Conversations, call: ApiRequest, said: NewMessage, 
         is_newest = newest is not None and newest.turn == earlier.turn and earlier.reason is not None
         reads = earlier.turn.startswith(own + READS)
         text = "/retry" if is_newest and not reads else said.text
-        await conversations.say(asked, text, call.locale, again=True, only_reads=reads)
+        ran = any(tool.outcome in RAN for tool in earlier.tools)
+        await conversations.say(asked, text, call.locale, again=True, only_reads=reads or (ran and not is_newest))
     elif earlier is not None and (key is not None or call.headers.get(RETRIED, "0") != "0"):
         asked = Asked(key_id=call.key.id, user=user, session=session, handle=earlier.turn)
     elif await _may_write(conversations, asked, said):
@@ -114,7 +121,8 @@ async def _may_write(conversations: Conversations, asked: Asked, said: NewMessag
     if not said.is_one or said.is_prompt:
         return False
     if said.previous is None:
-        return await _newest(conversations, asked, said.id) is None
+        is_new = await _newest(conversations, asked, said.id) is None
+        return is_new and not await conversations.is_quoting(asked, said.text)
     if await _newest(conversations, asked, said.previous) is None:
         return False
     return await _newest(conversations, asked, f"c-{said.before}-") is None
