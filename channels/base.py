@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 
+OWN_VIEWS = frozenset({"web", "console", "api"})
+"""Channels of pages, terminals and programs connected to the gateway itself: a message is delivered when it is stored.
+
+The process that holds a connection shows what the store has, whichever process wrote it.
+"""
+
+
 class TextUnit(StrEnum):
     """What a platform counts when it limits a text."""
 
@@ -225,6 +232,15 @@ class StreamsDrafts(Protocol):
 
         `draft_id` is not 0 and the same for one answer: a change under the same id is animated.
         """
+        ...
+
+
+@runtime_checkable
+class ShowsStored(Protocol):
+    """Shows stored messages over connections of its own, see `OWN_VIEWS`."""
+
+    def is_looked_at(self, address: Address) -> bool:
+        """Return True if a view of this chat is open in this process."""
         ...
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from channels.api.adapter import ApiChannel
 from channels.base import Channel, NamesCommands
 from channels.clocks import steady_now
+from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig, load_channel
 from channels.web.config import Guests, WebAccount
 from gateway.access.config import Policy
@@ -17,7 +18,7 @@ from gateway.command_set import describe_slack_app
 from gateway.commands.table import CommandTable
 from gateway.config.settings import ChannelsConfig, whose_account
 from gateway.inbound.connections import ChannelAccount
-from gateway.inbound.web_records import StoredRecords
+from gateway.inbound.web_records import StoredRecords, unread
 from gateway.product import AgentProduct
 from gateway.store.engine import Store
 
@@ -65,11 +66,11 @@ class ConfiguredAccounts:
         ]
         if channels.web.enabled:
             make_web = partial(self._make_web, channels.web)
-            accounts.append(ChannelAccount("web", "main", make_web, tenant=channels.web.tenant, attached=True))
+            accounts.append(ChannelAccount("web", "main", make_web, tenant=channels.web.tenant))
         if channels.api.enabled:
-            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel, tenant=None, attached=True))
+            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel, tenant=None))
         if channels.console.enabled:
-            accounts.append(ChannelAccount("console", "main", _make_console, attached=True))
+            accounts.append(ChannelAccount("console", "main", self._make_console))
         return accounts
 
     def _make_platform(self, name: str, config: AccountConfig) -> Channel:
@@ -105,7 +106,7 @@ class ConfiguredAccounts:
         )
         return channel
 
-
-def _make_console() -> Channel:
-    channel: Channel = load_channel("console")()
-    return channel
+    def _make_console(self) -> Channel:
+        tenant = self._tenants[DEFAULT_TENANT]
+        channel: Channel = load_channel("console")(partial(unread, tenant.store, tenant.name))
+        return channel

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 
 from agent.errors import Fenced
+from channels.base import OWN_VIEWS
 from channels.messages import Address
 from gateway.store.journal import Fence, shard_of
 from gateway.store.leases import SOLE, Lease, Round
@@ -69,8 +70,10 @@ class Ownership:
         return EVERYTHING
 
     def sends(self, where: Address) -> Lease | None:
-        """What entitles to send there; None: another process does."""
-        return self.lease(out_name(f"{where.channel}:{where.account}")) if self.is_shared else EVERYTHING
+        """Return what entitles to send there; None: another process does. To connected people each process shows."""
+        if not self.is_shared or where.channel in OWN_VIEWS:
+            return EVERYTHING
+        return self.lease(out_name(f"{where.channel}:{where.account}"))
 
     def tell(self, topic: str, name: object) -> None:
         """Wake whoever has something to do: see `gateway.cluster.wakeups`; there is nobody else."""

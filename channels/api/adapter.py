@@ -97,7 +97,11 @@ class ApiChannel:
     async def send(self, part: OutboundPart) -> Receipt:
         """Wake whoever waits in that conversation: what is said stands in the store."""
         self._wake(part.address)
-        return Receipt(f"a-{part.idem_key}")
+        return Receipt(f"b-{part.idem_key}")
+
+    def is_looked_at(self, address: Address) -> bool:
+        """Return True if a program waits in this conversation."""
+        return address in self._watches
 
     # ------------------------------------------------------------ the answer while it is written
 

@@ -4,28 +4,31 @@ Whoever can open the socket is the user that the gateway runs as: they are `cons
 however many terminals are open. What a terminal draws is in `client` and `drawing`.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
 from aiohttp import web
 
-from channels.base import HttpRoute, Renderer
+from channels.base import HttpRoute, NotPersisted, Renderer
 from channels.clocks import steady_now
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, PATH
 from channels.console.text import width_of
 from channels.markdown.tree import Block, Heading, Paragraph, Span, text_of
 from channels.messages import Address, OutboundPart, Receipt, Rendered, Sender
 from channels.viewers.plain_renderer import PlainRenderer
-from channels.viewers.viewer_frames import Visitor
-from channels.viewers.viewer_hub import Frame, Patience, ViewerChannel, ViewerHub, ViewerInbox
-from channels.viewers.viewer_socket import ViewerSocket
+from channels.viewers.viewer_frames import HelloFrame, PersonFrame, Visitor
+from channels.viewers.viewer_hub import Frame, Viewer, ViewerChannel, ViewerHub, ViewerInbox
+from channels.viewers.viewer_socket import Take, ViewerSocket
 
 CHANNEL = "console"
 ACCOUNT = "main"
 CHAT = "local"
 MOST_UNDERLINED = 70  # columns
+
+Unread = Callable[[Address], Awaitable[Sequence[OutboundPart]]]
+"""Asks the store what was said in a chat since its person said something last; raises NotPersisted."""
 
 VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", ""))
 
@@ -50,16 +53,11 @@ class ConsoleChannel(ViewerChannel):
     account = ACCOUNT
     limits = CONSOLE_LIMITS
 
-    def __init__(
-        self,
-        *,
-        patience: Patience | None = None,
-        now_s: Callable[[], float] = time.monotonic,
-        clock: Callable[[], datetime] = steady_now,
-    ) -> None:
-        """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
+    def __init__(self, unread: Unread, *, clock: Callable[[], datetime] = steady_now) -> None:
+        """Create it closed; `run` opens it. `unread` asks the store, `clock` is for tests."""
         self.renderer: Renderer = TerminalRenderer()
-        self._hub = ViewerHub(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
+        self._unread = unread
+        self._hub = ViewerHub(most_of_chat=MAX_TERMINALS)
         super().__init__(ViewerInbox(self._hub, clock))
 
     def http_routes(self) -> Sequence[HttpRoute]:
@@ -67,19 +65,37 @@ class ConsoleChannel(ViewerChannel):
         return (HttpRoute("GET", PATH, self._serve, private=True),)
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Show our message as it is now; errors are those of `ViewerChannel.edit`."""
-        text = part.rendered.text
-        frame: Frame = {
-            "type": "message",
-            "id": platform_id,
-            "text": text,
-            "live": part.idem_key == "",  # it grows still
-            "waiting": text.strip() == "…",
-        }
-        await self._hub.show(part.address.chat, frame)
+        self._hub.tell(part.address.chat, _frame(part, platform_id))
         return Receipt(platform_id)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if self._inbox.sink is None:
             raise web.HTTPServiceUnavailable(text="terminals are not heard yet\n")
-        return await ViewerSocket(self._hub, CHAT, partial(self._inbox.receive, VISITOR)).serve(request)
+        socket = TerminalSocket(self._hub, CHAT, partial(self._inbox.receive, VISITOR), self._unread)
+        return await socket.serve(request)
+
+
+class TerminalSocket(ViewerSocket):
+    """A terminal's WebSocket: its hello is answered with what was said since its person spoke last."""
+
+    def __init__(self, hub: ViewerHub, chat: str, take: Take, unread: Unread) -> None:
+        super().__init__(hub, chat, take)
+        self._unread = unread
+
+    async def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
+        if isinstance(frame, HelloFrame) and frame.recall:
+            with suppress(NotPersisted):  # a later terminal is told
+                for part in await self._unread(VISITOR.address):
+                    viewer.push(_frame(part, f"b-{part.idem_key}"))
+        return True
+
+
+def _frame(part: OutboundPart, message_id: str) -> Frame:
+    text = part.rendered.text
+    return {
+        "type": "message",
+        "id": message_id,
+        "text": text,
+        "live": part.idem_key == "",  # it grows still
+        "waiting": text.strip() == "…",
+    }

@@ -1,4 +1,4 @@
-"""The terminal's side of its WebSocket says lines, confirms what was shown, knows when an answer is complete.
+"""The terminal's side of its WebSocket says lines, shows messages, knows when an answer is complete.
 
 The caller decides what is drawn, and where lines come from.
 """
@@ -17,14 +17,16 @@ from channels.viewers.viewer_hub import Frame
 QUIET_S = 0.7  # after a complete message, until no more is expected
 
 Show = Callable[[str, str, bool], None]
-"""Show a message: its id, its text, whether it goes on growing. It counts as shown when this returns."""
+"""Show a message: its id, its text, whether it goes on growing."""
 
 
 class ConsoleClient:
     """One terminal on an open WebSocket; `run` hears until the gateway goes away."""
 
-    def __init__(self, peer: aiohttp.ClientWebSocketResponse, show: Show, locale: str = "") -> None:
-        """`locale` is the terminal's, BCP 47; "" is none."""
+    def __init__(
+        self, peer: aiohttp.ClientWebSocketResponse, show: Show, locale: str = "", *, recall: bool = False
+    ) -> None:
+        """`locale` is the terminal's, BCP 47; "" is none. With `recall` it is told what was said while it was away."""
         self._peer = peer
         self._locale = locale
         self._show = show
@@ -34,7 +36,7 @@ class ConsoleClient:
         self._heard_s = 0.0
         self._growing = False
         self._busy_until_s = 0.0
-        self._send({"type": "hello"})
+        self._send({"type": "hello", "recall": recall})
 
     async def run(self) -> None:
         """Hear until the gateway closes the connection."""
@@ -84,7 +86,6 @@ class ConsoleClient:
         if not self._growing:
             self._unanswered = 0
             self._busy_until_s = 0.0
-        self._send({"type": "shown", "n": frame["n"]})
 
     def _offer(self, ids: list[str]) -> None:
         for id_ in ids:

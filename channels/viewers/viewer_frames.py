@@ -1,10 +1,9 @@
 """Reads the frames that our own views, the chat page and the terminal, say to their channel. Pure.
 
-Frames are JSON objects: `hello`, `say`, `edit`, `do`, `press` and `shown`. What a channel tells its views is its own.
+Frames are JSON objects: `hello`, `say`, `edit`, `do` and `press`. What a channel tells its views is its own.
 """
 
 import re
-import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -21,8 +20,6 @@ from channels.messages import (
     CommandInvoked,
     InboundEvent,
     InboundMessage,
-    Membership,
-    MembershipChanged,
     Sender,
 )
 
@@ -51,9 +48,10 @@ class _FromView(BaseModel):
 
 
 class HelloFrame(_FromView):
-    """The view is there, and wants to know what was said before."""
+    """The view is there."""
 
     type: Literal["hello"]
+    recall: bool = True  # tell it what was said before
 
 
 class SaidFile(_FromView):
@@ -104,17 +102,10 @@ class PressFrame(_FromView):
     data: str = Field(pattern=r"^[\x20-\x7e]{1,64}$")
 
 
-class ShownFrame(_FromView):
-    """The view has shown the frame with this number."""
-
-    type: Literal["shown"]
-    n: int
-
-
 PersonFrame = SayFrame | EditFrame | DoFrame | PressFrame
 """What a person does; each has an id, is committed, and is then told to be taken."""
 
-AnyFrame = HelloFrame | PersonFrame | ShownFrame
+AnyFrame = HelloFrame | PersonFrame
 
 FromView = Annotated[AnyFrame, Field(discriminator="type")]
 
@@ -211,14 +202,3 @@ def _to_attachment(file: SaidFile, message: str) -> Attachment:
     kind = AttachmentKind.PHOTO if file.mime in PICTURES else AttachmentKind.DOCUMENT
     name = clean(file.name).strip() or None
     return Attachment(kind, f"{message}:{file.number}", name, file.mime, file.size)
-
-
-def to_unblocked(visitor: Visitor, now: datetime) -> MembershipChanged:
-    """The person looks again: what waits for them can go."""
-    return MembershipChanged(
-        event_id=f"back:{visitor.address.chat}:{secrets.token_hex(8)}",
-        address=visitor.address,
-        sender=visitor.sender,
-        received_at=now,
-        change=Membership.UNBLOCKED,
-    )

@@ -16,7 +16,6 @@ from channels.viewers.viewer_frames import (
     BadFrame,
     HelloFrame,
     PersonFrame,
-    ShownFrame,
     read_frame,
 )
 from channels.viewers.viewer_hub import Viewer, ViewerHub
@@ -107,9 +106,7 @@ class ViewerSocket:
             except BadFrame as error:
                 viewer.push({"type": "refused", "reason": str(error)})
                 continue
-            if isinstance(frame, ShownFrame):
-                self._hub.confirm(self._chat, frame.n)
-            elif await self.lets_through(viewer, frame):
+            if await self.lets_through(viewer, frame):
                 await waiting.put(frame)
             if viewer.displaced:
                 break

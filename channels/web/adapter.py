@@ -1,19 +1,21 @@
 """`WebChannel`: the gateway's own chat page as a channel. Pages are reached in `routes`, what they see: `open_pages`.
 
-A message is sent when an open page confirmed it; repeated, it is the same message. Nobody's page being open is
-Retryable for a minute and then parks the lane, until the person has the page open again.
+A message is delivered when it is stored: open pages are shown it, and a page that comes later reads it from the store.
 """
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from typing import NoReturn
 
 from channels.base import HttpRoute, Limits, Menus, NotPersisted, Reaction, Renderer, Sink, TextUnit
 from channels.clocks import steady_now
 from channels.errors import Permanent, PermanentKind, Retryable
 from channels.messages import Address, Attachment, OutboundPart, Receipt
-from channels.viewers.viewer_hub import Patience, ViewerChannel, ViewerHub
+from channels.viewers.viewer_hub import ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
@@ -37,6 +39,9 @@ WEB_LIMITS = Limits(
 )
 
 
+SIGNED_OUT_EVERY_S = 5.0
+"""A browser that was signed out at one process is refused by the others within this."""
+
 KEY_OF_PROCESS = secrets.token_bytes(32)
 """For cookies that need not outlive the process."""
 
@@ -58,48 +63,56 @@ class WebChannel(ViewerChannel):
         records: Records,
         guests: Guests | None = None,
         key: bytes = KEY_OF_PROCESS,
-        patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
         clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
 
-        `texts` are the page's own words. `guests` None means that nobody is let in by name. `patience`, `now_s`
-        and `clock` are for tests.
+        `texts` are the page's own words. `guests` None means that nobody is let in by name. `now_s` and `clock` are
+        for tests.
         """
         guests = guests or Guests()
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
-        hub = ViewerHub(patience or Patience(most=config.views), now_s)
+        hub = ViewerHub(most=config.views)
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
         self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and number
         identities = Identities(key, guests.is_known, lambda chat, device: (chat, device) in self._out)
         self._records = records
-        recollection = Recollection(self, self._records, self._pages.attached)
+        recollection = Recollection(self, self._records)
         devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, texts, self._out)
         door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
         self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
 
     async def run(self, sink: Sink) -> None:
-        """As `ViewerChannel.run`; whoever was signed out is known before anybody is heard.
+        """Hear pages until cancelled; a browser that was signed out is known before any page is heard.
 
         Raises:
             NotPersisted: that cannot be known just now.
         """
         self._out.update(await self._records.signed_out())
-        await super().run(sink)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keep_signed_out())
+            await super().run(sink)
+
+    async def _keep_signed_out(self) -> NoReturn:
+        """Read again and again which browsers were signed out by another process."""
+        while True:
+            await asyncio.sleep(SIGNED_OUT_EVERY_S)
+            with suppress(NotPersisted):
+                new = {*await self._records.signed_out()} - self._out
+                self._out |= new
+                for viewer in [viewer for chat, _ in new for viewer in self._pages.hub.of(chat)]:
+                    viewer.close()  # the others of this chat come back by themselves
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""
         return self._routes.table()
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Show our message as it is now; errors are those of `ViewerChannel.edit`."""
-        chat = part.address.chat
-        files = self._pages.attached.keep(chat, platform_id, part.media)
-        await self._pages.show(chat, message_frame(part, platform_id, files, self._clock()))
+        self._pages.show(part.address.chat, message_frame(part, platform_id, self._clock()))
         return Receipt(platform_id)
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:

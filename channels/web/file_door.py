@@ -58,16 +58,16 @@ class FileDoor:
 
     async def give(self, chat: str, request: web.Request, locale: str | None) -> web.Response:
         """Answer with a file of ours, or one of the person's own."""
-        if file := self._pages.attached.get(chat, request.query.get("id", "")):
-            return to_response(file)
+        message_id, _, number = request.query.get("id", "").rpartition(".")
         handle = _handle(chat, request)
         try:
-            content = None if handle is None else await self._records.find_file(handle)
+            if _NUMBER.match(number) and (file := await self._records.find_sent_file(chat, message_id, int(number))):
+                return to_response(file)
+            if handle is not None and (content := await self._records.find_file(handle)) is not None:
+                return to_own_response(content)
         except NotPersisted:
             raise web.HTTPServiceUnavailable(headers={"Retry-After": str(OFFER_AGAIN_S)}) from None
-        if content is None:
-            raise web.HTTPNotFound(text=f"{self._texts.text(locale, 'page.file_gone')}\n")
-        return to_own_response(content)
+        raise web.HTTPNotFound(text=f"{self._texts.text(locale, 'page.file_gone')}\n")
 
 
 def _handle(chat: str, request: web.Request) -> str | None:

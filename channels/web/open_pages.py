@@ -16,7 +16,7 @@ from channels.bounded_dict import BoundedDict
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import PersonFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
-from channels.web.attached import AttachedFiles
+from channels.web.attached import names_of
 from channels.web.bounds import Bounds
 from channels.web.page_files import PageTexts
 from channels.web.render import to_html
@@ -121,7 +121,6 @@ class OpenPages:
         self._busy_until: BoundedDict[str, datetime] = BoundedDict(MOST_WAITS)  # by chat
         self._under: BoundedDict[tuple[str, str], Sequence[str]] = BoundedDict(MOST_WAITS)  # what grew, by who was said
         self._growing: BoundedDict[str, dict[str, Frame]] = BoundedDict(MOST_WAITS)  # answers by chat and message
-        self.attached = AttachedFiles()
         self.menus: Menus = {}
 
     def welcome(self, viewer: Viewer, locale: str | None, messages: list[JsonValue]) -> None:
@@ -183,17 +182,13 @@ class OpenPages:
                     growing[id_] = {**growing[id_], "below": message_id}
                     self.hub.tell(chat, growing[id_])
 
-    async def show(self, chat: str, frame: Frame) -> None:
-        """Show a message on every page of a chat.
-
-        Raises:
-            Retryable, Permanent, Unknown: see `ViewerHub.show`.
-        """
+    def show(self, chat: str, frame: Frame) -> None:
+        """Show a message on every page of a chat."""
         id_ = str(frame["id"])
         before = self._growing.get(chat, {}).get(id_, {})
         if "below" in before:
             frame = {**frame, "below": before["below"]}
-        await self.hub.show(chat, frame)
+        self.hub.tell(chat, frame)
         self._end_growth(chat, id_)
         if frame["live"] or frame["waiting"]:
             self._growing[chat] = {**self._growing.get(chat, {}), id_: frame}
@@ -215,8 +210,8 @@ def visitor_of(chat: str, locale: str | None) -> Visitor:
     return Visitor(Address(CHANNEL, ACCOUNT, chat), Sender(chat, f"web visitor {chat[:6]}"), locale)
 
 
-def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue], now: datetime) -> Frame:
-    """Our message as it stands now; `files` as `AttachedFiles.keep` names them."""
+def message_frame(part: OutboundPart, message_id: str, now: datetime) -> Frame:
+    """Return our message as it stands now."""
     return {
         "type": "message",
         "id": message_id,
@@ -227,7 +222,7 @@ def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue
         "buttons": [
             {"label": button.label, "data": button.data, "style": button.style.value} for button in part.buttons
         ],
-        "files": list(files),
+        "files": names_of(message_id, part.media),
         "reply_to": part.reply_to,
         "at": now.isoformat(timespec="milliseconds"),
     }

@@ -11,9 +11,8 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from channels.base import Channel
-from channels.messages import InboundMessage, OutboundPart
+from channels.messages import InboundMessage, OutboundMedia, OutboundPart
 from channels.viewers.viewer_hub import Frame
-from channels.web.attached import AttachedFiles
 from channels.web.open_pages import message_frame, said_frame
 
 MOST_MESSAGES = 200
@@ -96,6 +95,14 @@ class Records(Protocol):
         """
         ...
 
+    async def find_sent_file(self, chat: str, message_id: str, number: int) -> OutboundMedia | None:
+        """Return a file of a message of ours in this chat; None if it is not kept any more, or was never there.
+
+        Raises:
+            NotPersisted: the store cannot be asked just now.
+        """
+        ...
+
     async def note_device(self, chat: str, browser: str) -> None:
         """Keep for the audit that a person goes on in another browser, too, which calls itself so.
 
@@ -140,11 +147,9 @@ class Records(Protocol):
 class Recollection:
     """The messages of a chat as its pages are told them."""
 
-    def __init__(self, channel: Channel, records: Records, attached: AttachedFiles) -> None:
-        """`attached` names the files of our messages."""
+    def __init__(self, channel: Channel, records: Records) -> None:
         self._channel = channel
         self._records = records
-        self._attached = attached
 
     async def recent(self, chat: str) -> list[JsonValue]:
         """Return the last messages of a chat as frames, within what one page is told at most.
@@ -192,5 +197,4 @@ class Recollection:
     def _frame(self, message: InboundMessage | OutboundPart, at: datetime) -> Frame:
         if isinstance(message, InboundMessage):
             return said_frame(message)
-        id_ = f"b-{message.idem_key}"
-        return message_frame(message, id_, self._attached.names(id_, message.media), at)
+        return message_frame(message, f"b-{message.idem_key}", at)

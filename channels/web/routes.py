@@ -20,7 +20,6 @@ from channels.viewers.viewer_frames import (
     BadFrame,
     HelloFrame,
     PersonFrame,
-    ShownFrame,
     read_frames,
 )
 from channels.viewers.viewer_hub import Frame, Viewer
@@ -88,7 +87,6 @@ class PageRoutes:
             if self._identities.was_somebody(request):
                 body = {**body, "signed_out": True}
             identity = self._identities.make()
-            self._pages.hub.mark_unparked(identity.chat)  # nothing waits for who was just made up
         elif not identity.device and self._identities.is_known(identity.chat):
             self._count(address_of(request.remote))
             identity = self._identities.add_device(identity.secret)
@@ -175,8 +173,6 @@ class PageRoutes:
             )
             await answer.prepare(request)
             await self._welcome(viewer, caller.visitor.locale)
-            with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
-                await pages.receive(caller, [])
             await _write_events(answer, viewer)
         finally:
             self._pages.seats.leave(viewer)
@@ -187,9 +183,6 @@ class PageRoutes:
         size_bytes = MAX_BODY_BYTES if request.content_length is None else request.content_length
         self._count(caller.address, BODY_COST * frames_in(size_bytes))
         frames = await _frames_of(request)
-        for frame in frames:
-            if isinstance(frame, ShownFrame):
-                self._pages.hub.confirm(caller.chat, frame.n)
         said = [frame for frame in frames if isinstance(frame, PersonFrame)]
         taken, wait_s = self._pages.let_through(caller, said)
         if said and not taken:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import aiohttp
 import click
-from pydantic import JsonValue
 
 from channels.api.config import ApiAccount
 from channels.console.client import ConsoleClient
@@ -36,8 +35,6 @@ ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
 TAKEN_S = 2.0  # for what was said last to be taken, before the terminal ends
 START_S = 30.0  # for a gateway started here to listen
 DRAIN_S = 3.0  # for one started here to end
-ASK_S = 2.0  # for it to say who hears terminals
-ASK_EVERY_S = 2.0
 LOOK_S = 0.02  # between two looks whether one that starts listens by now
 CLOSE_S = 1.0  # for the gateway to take leave
 NOBODY_LISTENS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED})
@@ -122,7 +119,7 @@ async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWe
     Raises:
         GatewayError: it cannot be used, or does not answer terminals.
     """
-    path, asked_at, now_s = settings.control_path, float("-inf"), asyncio.get_running_loop().time
+    path = settings.control_path
     try:
         async with asyncio.timeout(START_S):
             while True:
@@ -134,9 +131,6 @@ async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWe
                             f"the gateway on {settings.home} does not answer terminals: set channels.console.enabled = "
                             "true there and start it again"
                         ) from refusal
-                if now_s() - asked_at > ASK_EVERY_S:
-                    asked_at = now_s()
-                    await _refuse_elsewhere(path)
                 await asyncio.sleep(LOOK_S)  # it starts, or ends
     except TimeoutError:
         raise GatewayError(f"the gateway has not answered within {START_S:g} s; see `tenk status`") from None
@@ -144,35 +138,6 @@ async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWe
         if isinstance(error, OSError) and error.errno in NOBODY_LISTENS:
             return None
         raise GatewayError(f"the control socket {path} cannot be used: {error}") from error
-
-
-async def _refuse_elsewhere(path: Path) -> None:
-    """Say so where it is not this process of a cluster that hears terminals; one that starts says nothing yet."""
-    try:
-        status = await control_client.call(path, "status", {}, ASK_S)
-    except GatewayError:
-        return
-    if why := heard_elsewhere(status):
-        raise GatewayError(why)
-
-
-def heard_elsewhere(status: JsonValue) -> str:
-    """Why the process of this status hears no terminal, and what to do; "" where it will, or nobody does yet. Pure."""
-    cluster = status.get("cluster") if isinstance(status, dict) else None
-    members = cluster.get("members") if isinstance(cluster, dict) else None
-    accounts = cluster.get("accounts") if isinstance(cluster, dict) else None
-    if not isinstance(members, dict) or not isinstance(accounts, dict):
-        return ""
-    console = accounts.get("console:main")
-    reads = str(console.get("read_by")) if isinstance(console, dict) else ""
-    known = {name: member for name, member in members.items() if isinstance(member, dict)}
-    mine = next((member for member in known.values() if "this one" in str(member.get("state"))), {})
-    if reads in known and known[reads] is not mine and str(known[reads].get("state")) == "lives":
-        return (
-            f"terminals are heard by another process of this cluster, {printable(reads)}: run `tenk chat` on that "
-            "machine, with its TENK_HOME; `tenk status` shows who does what"
-        )
-    return ""
 
 
 async def _connect_to_own(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWebSocketResponse:
@@ -232,7 +197,7 @@ async def _talk(
             if watched:
                 face.notice(GREETING)
             while True:
-                client = ConsoleClient(peer, face.show, terminal_locale(os.environ))
+                client = ConsoleClient(peer, face.show, terminal_locale(os.environ), recall=watched)
                 stayed = await _carry(client, _say(client, face, untaken, before, watched=watched))
                 untaken, before = client.untaken, None
                 if stayed or own:  # its own gateway ends when it is told to: so does this

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import structlog
 
+from channels.base import OWN_VIEWS
 from channels.clocks import since_boot_s, steady_now
 from gateway.cluster.wakeups import Wakeups
 from gateway.errors import GatewayError, StoreUnavailable
@@ -212,7 +213,7 @@ class ClusterMembership:
 
     def _part_accounts(self, done: Round) -> None:
         """Let others have the accounts beyond a fair share, once whenever there are more processes."""
-        shared = [each.name for each in self._accounts() if not each.attached]
+        shared = self._list_shared()
         held = [name for name in shared if in_name(name) in done.names and name not in self._parting_accounts]
         surplus = len(held) - leases.fair_share(len(shared), done.living)
         grown, self._living = done.living > self._living, done.living
@@ -245,14 +246,17 @@ class ClusterMembership:
 
     def _names(self, now_s: float) -> tuple[list[str], list[str]]:
         """Return the leases that this process asks for, and those of accounts, of which it takes a share."""
-        wanted, shared = [CHORES], list[str]()
-        for each in self._accounts():
-            (wanted if each.attached else shared).append(in_name(each.name))
-            if in_name(each.name) in self.ownership.names and each.name not in self._parting_accounts:
-                wanted.append(out_name(each.name))
+        accounts, held = self._list_shared(), self.ownership.names
+        shared = [in_name(account) for account in accounts]
+        kept = [name for name in accounts if in_name(name) in held and name not in self._parting_accounts]
+        wanted = [CHORES, *map(out_name, kept)]
         if now_s - self._owned_s > LEASE_S:  # others had time to take their share
             wanted += shared
         return wanted, shared
+
+    def _list_shared(self) -> list[str]:
+        """Return the accounts that one process reads and sends for."""
+        return [each.name for each in self._accounts() if each.channel not in OWN_VIEWS]
 
     def _names_to_give(self) -> list[str]:
         """Return the leases that others are to have and under which nothing goes on here any more."""

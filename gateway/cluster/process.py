@@ -213,6 +213,7 @@ class ClusterProcess(LoneProcess):
     async def _look_once(self, shared: Shared) -> None:
         await self._learn(shared)
         await shared.delivery.recover()
+        await shared.delivery.views.look()
         await shared.sessions.parking.look()
 
     async def _learn(self, shared: Shared) -> None:

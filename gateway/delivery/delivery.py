@@ -5,7 +5,7 @@ What happens to a row is decided by `lane`, what a failure leads to by `retry_po
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -14,19 +14,21 @@ from typing import TypeVar
 import structlog
 
 from agent.errors import Fenced
-from channels.base import Channel, Reaction
+from channels.base import OWN_VIEWS, Channel, Reaction
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneReader, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
+from gateway.delivery.views import StoredViews
 from gateway.ownership import OUT, Ownership
 from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.telemetry import OUTBOUND, series
 
 AT_ONCE_CHARS = 3_000
 """Text up to this long is worked on where it is: 10 µs a character at worst, and a thread costs 100 (November 2026)."""
@@ -60,6 +62,7 @@ class Delivery:
         sender = PartSender(store, config, fill_secret, clock, vault)
         self.ownership = ownership or Ownership()
         reader = LaneReader(store)
+        self.views = StoredViews(store, channels, sender, tasks)
         self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership, reader)
         self._shared = SharedLaneState()
         self._looked: frozenset[Lease] = (
@@ -119,11 +122,27 @@ class Delivery:
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
         """Look at the lanes of rows that were committed: a hint, each lane reads its rows from the store, in order."""
+        rows = [*rows]
+        if own := [row for row in rows if row.part.address.channel in OWN_VIEWS]:
+            self._show_stored(own)
+            rows = [row for row in rows if row.part.address.channel not in OWN_VIEWS]
         for address in {row.part.address.lane: row.part.address for row in rows}.values():
             if self._sends(address) is None:
                 self._leave(address)
             elif address.lane not in self.parked:
                 self._worker(address.lane).reread()
+
+    def _show_stored(self, rows: Sequence[OutboxRow]) -> None:
+        """Show delivered rows here, and let the other processes look."""
+        self.views.show(rows)
+        for row in rows:
+            series(OUTBOUND, row.part.address.channel, "sent").inc()
+            self.ownership.tell(OUT, row.part.address.channel)
+            self._note_end(row.idem_key, row.part.target)
+
+    def _note_end(self, key: str, platform_id: str | None) -> None:
+        if (waiting := self._waiting.get(key)) is not None and not waiting.done():
+            waiting.set_result(platform_id)
 
     def _leave(self, address: Address) -> None:
         """Another process sends there; or this one, as soon as it knows what waits there."""
@@ -134,6 +153,8 @@ class Delivery:
     def reserve(self, part: OutboxPart) -> bool:
         """Return whether this part, which the next commit adds, goes at once: then its attempt is recorded with it."""
         lane = part.address.lane
+        if part.address.channel in OWN_VIEWS:
+            return False
         worker = self._workers.get(lane)
         if self.ownership.is_shared and self._sends(Address.of_lane(lane)) is None:
             return False
@@ -236,8 +257,7 @@ class Delivery:
                     step = worker.lane.on_moved_away()
                 else:
                     step = await worker.carry_out(step)
-            if (waiting := self._waiting.get(step.row.idem_key)) is not None and not waiting.done():
-                waiting.set_result(step.platform_id)
+            self._note_end(step.row.idem_key, step.platform_id)
         except Fenced as fenced:
             log.warning("lane_fenced", lane=worker.lane.name, outbox_id=row.id, error=str(fenced))
             self._let_lane_go(worker, row)

@@ -61,6 +61,10 @@ class ChannelDirectory(Protocol):
         """The channel of a configured address, as soon as it is loaded."""
         ...
 
+    def now_loaded(self, address: Address) -> Channel | None:
+        """Return the channel of an address if it is loaded now."""
+        ...
+
     def hints(self, address: Address) -> str:
         """How text is formatted there, for the model."""
         ...

@@ -68,11 +68,6 @@ class HealthSource(Protocol):
         """By name ("store", "telegram:main"); never blocks."""
         ...
 
-    @property
-    def serves_chat(self) -> bool:
-        """Whether this process, and no other one, serves the web chat and `/v1/chat`."""
-        ...
-
     async def measure(self) -> None:
         """Bring those figures up to date that are read from the store; called before they are shown."""
         ...
@@ -268,11 +263,10 @@ class HttpServer:
         return web.json_response({"status": "alive"} | self._details(request, parts))
 
     async def _readyz(self, request: web.Request) -> web.Response:
-        """Answer 200 if every part is usable, else 503; `chat` is false if another process serves chat."""
+        """Answer 200 if every part is usable, else 503."""
         parts = self._health.health()
         ready = bool(parts) and all(part.usable for part in parts.values())
-        status = {"status": "ready" if ready else "not ready", "chat": self._health.serves_chat}
-        body = status | self._details(request, parts)
+        body = {"status": "ready" if ready else "not ready"} | self._details(request, parts)
         return web.json_response(body, status=200 if ready else 503)
 
     async def _play(self, request: web.Request) -> web.Response:

@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from channels.base import Channel, ChannelConnection, ChannelState, LaysOutCursors
+from channels.base import OWN_VIEWS, Channel, ChannelConnection, ChannelState, LaysOutCursors
 from channels.messages import DEFAULT_TENANT
 from gateway.delivery.pacing import Pacer
 from gateway.inbound.intake import ChannelSink, TakesIn
@@ -40,7 +40,6 @@ class ChannelAccount:
     tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
     config: object = None  # as the operator wrote it: what differs is started anew
     everywhere: bool = False  # it is read for by every process of a cluster: the platform posts to any of them
-    attached: bool = False  # what is said goes over connections of who reads: a page's, a program's, a terminal's
 
     @property
     def name(self) -> str:
@@ -139,7 +138,7 @@ class AccountReading:
     async def run(self) -> None:
         """Run the connections until one ends; among several processes, only while this one holds the lease."""
         name = self._account.spec.name
-        if not self._deps.ownership.is_shared:
+        if not self._deps.ownership.is_shared or self._account.spec.channel in OWN_VIEWS:
             await self._run_all(EVERYTHING)
         elif self._account.spec.everywhere:
             first, *others = await self._channel.connections()

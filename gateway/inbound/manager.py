@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from channels.base import Channel, ChannelState, HasCommands, Menus, Reaction, Reacts
+from channels.base import OWN_VIEWS, Channel, ChannelState, HasCommands, Menus, Reaction, Reacts
 from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
@@ -180,11 +180,6 @@ class ChannelManager:
             for held in self._held.values()
         )
 
-    @property
-    def serves_chat(self) -> bool:
-        """Whether this process reads for every account whose people are connected to the process that reads."""
-        return all(self._reads(held) for held in self._held.values() if held.spec.attached)
-
     def pacer(self, channel: Channel) -> Pacer:
         """The pacer of a channel account."""
         held = self._held[channel.name, channel.account]
@@ -296,7 +291,7 @@ class ChannelManager:
         if not self._ownership.is_shared:
             return True
         spec = held.spec
-        return spec.everywhere or self._ownership.lease(in_name(spec.name)) is not None
+        return spec.everywhere or spec.channel in OWN_VIEWS or self._ownership.lease(in_name(spec.name)) is not None
 
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""

@@ -1,4 +1,4 @@
-"""Reads the web chat's conversations from the journal, as pages show them, and keeps the files of its people."""
+"""What pages and terminals are told from the store: conversations, messages, files, browsers."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.outbox import file_of, handed_id, idem_key, put_file
 from gateway.store.people import AuditRow
 from gateway.store.reach import list_reachable, read_reachable, sender_of
-from gateway.store.web_chats import ShownPart, said_in, sent_to
+from gateway.store.web_chats import ShownPart, said_in, sent_file, sent_to
 
 MOST_CONVERSATIONS = 50
 MOST_BROWSER_CHARS = 200  # of what a browser calls itself
@@ -78,6 +78,18 @@ class StoredRecords:
     async def find_file(self, handle: str) -> bytes | None:
         """As the port says."""
         return await self._read(partial(file_of, id_=handed_id(handle)))
+
+    async def find_sent_file(self, chat: str, message_id: str, number: int) -> OutboundMedia | None:
+        """As the port says."""
+
+        def find(connection: Connection) -> OutboundMedia | None:
+            ref = sent_file(connection, self._tenant, Address("web", "main", chat), message_id, number)
+            content = None if ref is None else file_of(connection, ref.blob)
+            if ref is None or content is None:
+                return None
+            return OutboundMedia(ref.kind, ref.name, ref.mime, content, ref.description)
+
+        return await self._read(find)
 
     async def note_device(self, chat: str, browser: str) -> None:
         """As the port says."""
@@ -137,6 +149,24 @@ class StoredRecords:
             return await self._store.read(query, lasting=True)
         except StoreUnavailable:
             raise NotPersisted("the store cannot be asked just now") from None
+
+
+async def unread(store: Store, tenant: str, address: Address) -> list[OutboundPart]:
+    """Return what was said in a chat since its person said something last, in order.
+
+    Raises:
+        NotPersisted: the store cannot be asked just now.
+    """
+
+    def read(connection: Connection) -> list[ShownPart]:
+        newest = said_in(connection, tenant, address, 1)
+        sent = sent_to(connection, tenant, address, MOST_RECENT)
+        return [shown for shown in sent if not newest or shown.sent_at > newest[0].received_at]
+
+    try:
+        return [_as_part(shown) for shown in await store.read(read, lasting=True)]
+    except StoreUnavailable:
+        raise NotPersisted("the store cannot be asked just now") from None
 
 
 def messages_of(turn: KeptTurn, channel: Channel, address: Address) -> Iterator[KeptMessage]:

@@ -197,11 +197,6 @@ class GatewayStatus:
         channels = {name: PartHealth(*how) for name, how in self._manager.states(self._store.tenant).items()}
         return {"store": PartHealth(state, detail), **channels, **self._broken_parts()}
 
-    @property
-    def serves_chat(self) -> bool:
-        """Whether this process, and no other one, serves the web chat and `/v1/chat`."""
-        return self._manager.serves_chat
-
     def _broken_parts(self) -> Mapping[str, PartHealth]:
         """Models that fail, and what rests after an unexpected error; nothing as long as all goes well."""
         fail = [f"{trouble.name} {self._model.watch.failing[trouble.name]}" for trouble in self._model.troubles()]

@@ -37,4 +37,5 @@ class Unannounced:
         if is_new or not self._is_settled:
             self._bus.reread()
             await self._delivery.recover()
+            await self._delivery.views.look()
         self._newest, self._is_settled = newest, not is_new

@@ -13,11 +13,12 @@ from enum import StrEnum
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
+from channels.base import OWN_VIEWS
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from channels.viewers.viewer_frames import MOST_NUMBERS
 from gateway.store.dialect import HotStatement, insert_new, insert_new_in
 from gateway.store.people import tag_of
-from gateway.store.tables.traffic import outbox
+from gateway.store.tables.traffic import IN_OWN_VIEWS, outbox
 from gateway.store.tables.traffic import parked_lanes as parked
 from gateway.store.tables.turns import blobs
 
@@ -123,16 +124,33 @@ def put(
 ) -> list[OutboxRow]:
     """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered.
 
-    With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit.
+    With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit. What goes to a
+    page, a terminal or a program is delivered with it.
     """
     rows: list[OutboxRow] = []
     for index, part in enumerate(parts):
         claimed = first_claimed and index == 0
         state = PartState.SENDING if claimed else PartState.READY
         row = OutboxRow(0, tenant, part, idem_key(part), state, attempts=1 if claimed else 0, created_at=now)
+        if part.address.channel in OWN_VIEWS:
+            row = replace(row, part=replace(part, target=shown_id(part)), state=PartState.SENT)
         added = _put.rows(connection, _to_values(row))
         rows += [replace(row, id=int(added[0][0]))] if added else _find_open(connection, part)
     return rows
+
+
+def shown_id(part: OutboxPart) -> str:
+    """Return the id by which pages and terminals know the message of a part, whatever is done with it."""
+    return part.target or f"b-{idem_key(replace(part, revision=0))}"
+
+
+def shown_after(connection: sa.Connection, after_id: int | None) -> tuple[int, list[OutboxRow]]:
+    """Return the newest id, and what was stored behind `after_id` for pages, terminals and programs; None: nothing."""
+    newest = connection.execute(sa.select(sa.func.max(outbox.c.id))).scalar() or 0
+    if after_id is None:
+        return newest, []
+    query = sa.select(outbox).where(outbox.c.id > after_id, IN_OWN_VIEWS).order_by(outbox.c.id)
+    return newest, [to_row(found) for found in connection.execute(query).all()]
 
 
 def _find_open(connection: sa.Connection, part: OutboxPart) -> list[OutboxRow]:
@@ -169,6 +187,8 @@ def _to_values(row: OutboxRow) -> dict[str, object]:
         "attempts": row.attempts,
         "marked": row.maybe_duplicate,
         "created_at": row.created_at,
+        "platform_id": part.target if row.state is PartState.SENT else None,
+        "done_at": row.created_at if row.state is PartState.SENT else None,
     }
 
 

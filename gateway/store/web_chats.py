@@ -1,4 +1,4 @@
-"""What was said in a chat of the web page, by the person and to them, as its pages are told it.
+"""What was said in a chat of the web page or a terminal, by the person and to them.
 
 Plain functions over a connection.
 """
@@ -9,8 +9,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
-from gateway.store.outbox import Action, OutboxPart, PartState, to_row
-from gateway.store.tables.traffic import ON_THE_WEB, REDACTED, inbox, outbox
+from gateway.store.outbox import Action, MediaRef, OutboxPart, PartState, to_row
+from gateway.store.tables.traffic import IN_OWN_VIEWS, REDACTED, inbox, outbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,27 @@ def said_in(connection: sa.Connection, tenant: str, address: Address, most: int)
     return list(found.values())
 
 
+def sent_file(
+    connection: sa.Connection, tenant: str, address: Address, message_id: str, number: int
+) -> MediaRef | None:
+    """Return a file of a message that was sent to a chat, by its place; None if there is none."""
+    query = sa.select(outbox).where(
+        IN_OWN_VIEWS, outbox.c.tenant_id == tenant, outbox.c.channel == address.channel,
+        outbox.c.account == address.account, outbox.c.chat == address.chat, outbox.c.platform_id == message_id,
+    )  # fmt: skip
+    rows = connection.execute(query.order_by(outbox.c.id.desc())).all()
+    media = next((part.media for row in rows if (part := to_row(row).part).media), ())
+    return media[number] if number < len(media) else None
+
+
 def sent_to(connection: sa.Connection, tenant: str, address: Address, most: int) -> list[ShownPart]:
     """Return the newest parts that were sent, oldest first, each once and as it was edited last.
 
     Not an answer that still grows. Only the newest message has its buttons, until the person answers.
     """
     query = sa.select(outbox).where(
-        ON_THE_WEB, outbox.c.tenant_id == tenant, outbox.c.account == address.account, outbox.c.chat == address.chat,
+        IN_OWN_VIEWS, outbox.c.tenant_id == tenant, outbox.c.channel == address.channel,
+        outbox.c.account == address.account, outbox.c.chat == address.chat,
         outbox.c.state == PartState.SENT, outbox.c.platform_id.is_not(None),
     )  # fmt: skip
     rows = connection.execute(query.order_by(outbox.c.id.desc()).limit(most)).all()

@@ -26,6 +26,7 @@ class Rig(ABC):
 
     name: str
     account = "main"
+    delivers_by_commit = False  # what is said is delivered when it is stored: no send fails
 
     def __init__(self, store: Store, directory: Path) -> None:
         """`directory` is the rig's own."""
@@ -61,6 +62,10 @@ class Rig(ABC):
     @abstractmethod
     async def fail_next(self, trouble: Trouble) -> None:
         """Make the next send fail so."""
+
+    async def sent(self) -> list[str]:
+        """Return what the person sees of ours, in order, once all that was sent has arrived."""
+        return self.sent_texts()
 
     async def mend(self) -> None:
         """Let sends succeed again."""

@@ -12,27 +12,25 @@ import pytest
 
 from channels.console.adapter import ConsoleChannel
 from channels.console.limits import MAX_TERMINALS, PATH
-from channels.errors import Unknown
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
 from channels.viewers.viewer_frames import MAX_FRAME_BYTES, MAX_SAID_CHARS
-from channels.viewers.viewer_hub import KEPT_FRAMES, Patience
+from channels.viewers.viewer_hub import KEPT_FRAMES
 from channels.viewers.viewer_socket import COME_AGAIN, COME_LATER
 from gateway.errors import AlreadyRunning
 from gateway.http.mounts import Mounts
 from gateway.ops.control import ControlServer
 from tests.fakes.http import Loaded, served, served_privately
 from tests.fakes.sink import RecordingSink
-from tests.fakes.views import FakeTerminal
+from tests.fakes.views import FakeTerminal, nothing_unread
 
 HOME = Address("console", "main", "local")
 URL = f"http://localhost{PATH}"
-QUICK = Patience(arrive_s=0.05, confirm_s=2.0)
 
 
 @asynccontextmanager
 async def console(path: Path) -> AsyncIterator[tuple[ConsoleChannel, RecordingSink, FakeTerminal]]:
     """A running channel with one terminal on it."""
-    channel = ConsoleChannel(patience=QUICK)
+    channel = ConsoleChannel(nothing_unread)
     sink, terminal = RecordingSink(), FakeTerminal(str(path))
     async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(channel.run(sink)), tasks.create_task(terminal.run())]
@@ -85,28 +83,27 @@ async def test_live_and_complete_messages_are_told_apart(tmp_path: Path):
         receipt = await channel.send(part("…"))
         await channel.edit(part("You pract …", ""), receipt.platform_id)
         await channel.edit(part("You practised.", "key-2"), receipt.platform_id)
+        await terminal.until(lambda: len(terminal.told("message")) == 3)
         told = [(frame["text"], frame["live"] or frame["waiting"]) for frame in terminal.told("message")]
         assert [("…", True), ("You pract …", True), ("You practised.", False)] == told
         assert 1 == len(terminal.shown)
 
 
-async def test_terminal_that_goes_leaves_doubt(tmp_path: Path):
-    """A message on its way to a closed terminal may have been read."""
-    async with console(tmp_path / "c.sock") as (channel, _, terminal):
-        terminal.confirms = False
-        async with asyncio.TaskGroup() as tasks:
-            sending = tasks.create_task(_failure(channel))
-            await terminal.until(lambda: bool(terminal.told("message")))
-            await terminal.leave()
-        assert isinstance(sending.result(), Unknown)
+async def test_a_terminal_is_told_what_was_said_while_it_was_away(tmp_path: Path):
+    async def one_unread(address: Address) -> list[OutboundPart]:
+        return [OutboundPart(address=address, rendered=Rendered("time to practise"), idem_key="reminder")]
 
-
-async def _failure(channel: ConsoleChannel) -> Exception | None:
-    try:
-        await channel.send(part("hello"))
-    except Unknown as error:
-        return error
-    return None
+    channel, sink, path = ConsoleChannel(one_unread), RecordingSink(), tmp_path / "c.sock"
+    async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks, session(path) as http:
+        running = tasks.create_task(channel.run(sink))
+        await sink.until(lambda: bool(sink.states))
+        told = []
+        for recall in (True, False):
+            async with http.ws_connect(URL) as terminal:
+                await terminal.send_json({"type": "hello", "recall": recall})
+                told.append(await terminal.receive_json())
+        assert ["time to practise", []] == [told[0]["text"], told[1]["ids"]]
+        running.cancel()
 
 
 async def test_nonsense_is_refused_and_harms_nobody(tmp_path: Path):
@@ -152,7 +149,7 @@ async def test_half_a_frame_is_nothing(tmp_path: Path):
 async def test_every_terminal_sees_every_answer_and_one_too_many_is_told(tmp_path: Path):
     """Eight may be open; the ninth learns why it is not, and that it should not hurry back."""
     path = tmp_path / "c.sock"
-    channel, sink = ConsoleChannel(), RecordingSink()
+    channel, sink = ConsoleChannel(nothing_unread), RecordingSink()
     async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks, session(path) as http:
         running = tasks.create_task(channel.run(sink))
         await sink.until(lambda: bool(sink.states))
@@ -160,11 +157,9 @@ async def test_every_terminal_sees_every_answer_and_one_too_many_is_told(tmp_pat
         async with http.ws_connect(URL) as ninth:
             await ninth.receive(5)
             assert COME_LATER == ninth.close_code
-        sending = tasks.create_task(channel.send(part("hello")))
+        assert "b-key-1" == (await channel.send(part("hello"))).platform_id
         frames = [await terminal.receive_json() for terminal in open_]
         assert ["hello"] * MAX_TERMINALS == [frame["text"] for frame in frames]
-        await open_[-1].send_json({"type": "shown", "n": frames[-1]["n"]})
-        assert "b-key-1" == (await sending).platform_id
         running.cancel()
 
 
@@ -184,7 +179,7 @@ async def test_terminal_that_does_not_keep_up_is_closed(tmp_path: Path):
 
 async def test_terminals_are_heard_on_the_private_socket_alone(tmp_path: Path):
     """The gateway's own server, which others reach, knows no such path; the socket knows none of that server's."""
-    channel = ConsoleChannel()
+    channel = ConsoleChannel(nothing_unread)
     async with served(Loaded([channel])) as url, aiohttp.ClientSession() as http:
         assert 404 == (await http.get(f"{url.rstrip('/')}{PATH}")).status
     async with console(tmp_path / "c.sock"), session(tmp_path / "c.sock") as http:
@@ -194,7 +189,7 @@ async def test_terminals_are_heard_on_the_private_socket_alone(tmp_path: Path):
 async def test_channel_that_does_not_run_yet_asks_to_come_again(tmp_path: Path):
     """503, which a terminal takes as: soon."""
     path = tmp_path / "c.sock"
-    async with served_privately(Loaded([ConsoleChannel()]), path), session(path) as http:
+    async with served_privately(Loaded([ConsoleChannel(nothing_unread)]), path), session(path) as http:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await http.ws_connect(URL)
         assert 503 == refused.value.status

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
+import pytest
 import sqlalchemy as sa
 
 from channels.base import Channel
@@ -35,6 +36,9 @@ class One:
 
     async def when_loaded(self, address: Address) -> Channel:
         """As the port says."""
+        return self._channel
+
+    def now_loaded(self, address: Address) -> Channel:
         return self._channel
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -95,6 +99,12 @@ async def until_rows(rig: Rig, *states: str) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.fixture(autouse=True)
+def only_where_sends_fail(rig: Rig) -> None:
+    if rig.delivers_by_commit:
+        pytest.skip("a message is delivered when it is stored")
+
+
 class TestLanes:
     """Retry, 429, doubt and dead letters."""
 
@@ -141,7 +151,6 @@ class TestLanes:
             async with asyncio.timeout(30):
                 while not (await rows(rig))[0].attempts:
                     await asyncio.sleep(0.02)
-                await asyncio.sleep(0.8)  # a confirmation may be waited for
         await rig.mend()
         async with delivering(rig, timedelta(hours=1)):
             await until_rows(rig, "sent")

@@ -23,7 +23,6 @@ from channels.base import (
     ShowsTyping,
     ShowsWaits,
 )
-from channels.errors import Permanent
 from channels.messages import (
     Address,
     AttachmentKind,
@@ -31,17 +30,17 @@ from channels.messages import (
     ButtonPressed,
     ButtonStyle,
     InboundMessage,
-    MembershipChanged,
     OutboundMedia,
 )
 from channels.viewers.viewer_frames import MAX_FRAME_BYTES
+from channels.viewers.viewer_hub import VIEWS_OF_CHAT
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from channels.web.page_files import SCRIPT_TEXTS
 from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
 from tests.fakes.views import FakePage
-from tests.fakes.web import QUICK, FakeRecords, house, part
+from tests.fakes.web import FakeRecords, house, part
 
 
 def test_abilities():
@@ -219,28 +218,12 @@ async def test_page_that_comes_is_told_what_is_stored_and_what_grows() -> None:
             assert ["commands", "history"] == [(await _event(stream))["type"] for _ in range(2)]
 
 
-async def test_lane_of_a_person_who_comes_back_is_told_to_go_on():
-    """After a send that found nobody, the next visit says so to the gateway, once, before anything that is said."""
-    async with house() as rig, rig.page() as page:
-        assert [] == [event for event in rig.sink.events if isinstance(event, MembershipChanged)]
-        await page.leave()
-        with pytest.raises(Permanent):
-            await rig.channel.send(part(page.chat, "lost?"))
-        page.wanted.set()
-        await rig.sink.until(lambda: any(isinstance(event, MembershipChanged) for event in rig.sink.events))
-        await page.leave()
-        page.wanted.set()
-        await page.until(lambda: not page.away.is_set())
-        await page.say("hello")
-        await rig.sink.until(lambda: bool(rig.texts()))
-        assert ["membership", "message"] == [event.type for event in rig.sink.events]
-
-
 async def test_buttons_are_shown_pressed_and_taken_away():
     """A press comes back with what the button holds."""
     async with house() as rig, rig.page() as page:
         buttons = (Button("Approve", "approve:7", ButtonStyle.PRIMARY), Button("Deny", "deny:7"))
         receipt = await rig.channel.send(part(page.chat, "let them in?", buttons=buttons))
+        await page.until(lambda: bool(page.shown))
         shown = page.shown[receipt.platform_id]["buttons"]
         assert [("Approve", "primary"), ("Deny", "secondary")] == [(one["label"], one["style"]) for one in shown]
         await page.send({"type": "press", "id": "press-0001", "message": receipt.platform_id, "data": shown[0]["data"]})
@@ -271,7 +254,9 @@ async def test_file_is_fetched_by_its_own_person_alone():
         OutboundMedia(AttachmentKind.PHOTO, "chart.png", "image/png", b"\x89PNG"),
     )
     async with house() as rig, rig.page() as page, rig.page() as stranger:
+        rig.records.keep(part(page.chat, "", media=media))
         receipt = await rig.channel.send(part(page.chat, "", media=media))
+        await page.until(lambda: bool(page.shown))
         document, photo = page.shown[receipt.platform_id]["files"]
         url = rig.url.rstrip("/")
         async with page.http.get(url + document["url"]) as answer:
@@ -323,13 +308,8 @@ async def test_events_and_post_do_all_that_a_socket_does():
             async with page.http.post(f"{rig.url}web/messages", json=say) as answer:
                 assert {"taken": ["12345678"]} == await answer.json()
             assert "said" == (await _event(stream))["type"]
-            async with asyncio.TaskGroup() as tasks:
-                sending = tasks.create_task(rig.channel.send(part(page.chat, "answer")))
-                frame = await _event(stream)
-                assert "<p>answer</p>" == frame["html"]
-                async with page.http.post(f"{rig.url}web/messages", json=[{"type": "shown", "n": frame["n"]}]):
-                    pass
-            assert "b-key-1" == sending.result().platform_id
+            assert "b-key-1" == (await rig.channel.send(part(page.chat, "answer"))).platform_id
+            assert "<p>answer</p>" == (await _event(stream))["html"]
         assert ["by post"] == rig.texts()
 
 
@@ -359,7 +339,7 @@ async def test_nonsense_on_the_socket_is_refused_and_harms_nobody():
 async def test_too_many_tabs_are_told_so():
     """A bound on views of one chat; the first ones go on."""
     async with house() as rig, rig.page() as page:
-        sockets = [await page.http.ws_connect(f"{rig.url}web/ws") for _ in range(QUICK.most_of_chat)]
+        sockets = [await page.http.ws_connect(f"{rig.url}web/ws") for _ in range(VIEWS_OF_CHAT)]
         last = sockets[-1]
         assert aiohttp.WSMsgType.CLOSE is (await last.receive(timeout=30)).type
         assert 1013 == last.close_code

@@ -14,6 +14,11 @@ from tests.contract.channel_rig import Rig, Trouble
 ERRORS = {Trouble.RETRYABLE: Retryable, Trouble.PERMANENT: Permanent, Trouble.UNKNOWN: Unknown}
 
 
+def skip_if_no_send_fails(rig: Rig) -> None:
+    if rig.delivers_by_commit:
+        pytest.skip("a message is delivered when it is stored")
+
+
 class TestIn:
     """From people to the inbox."""
 
@@ -93,14 +98,14 @@ class TestOut:
         await rig.met()
         receipt = await rig.channel.send(rig.part("hello"))
         assert receipt.platform_id
-        assert ["hello"] == rig.sent_texts()
+        assert ["hello"] == await rig.sent()
 
     async def test_parts_are_seen_in_their_order(self, rig: Rig):
         """Each send ends before the next begins; so do they stand."""
         await rig.met()
         for number in range(5):
             await rig.channel.send(rig.part(f"part {number}", f"key-{number}"))
-        assert [f"part {number}" for number in range(5)] == rig.sent_texts()
+        assert [f"part {number}" for number in range(5)] == await rig.sent()
 
     async def test_answer_too_long_for_one_message_is_seen_whole(self, rig: Rig):
         """Split by the channel's own limits: every part is taken, and together they say all of it in order."""
@@ -110,20 +115,21 @@ class TestOut:
         assert 2 <= len(parts) <= 4
         for number, one in enumerate(parts):
             await rig.channel.send(OutboundPart(address=rig.address, rendered=one.rendered, idem_key=f"key-{number}"))
-        assert len(parts) == len(rig.sent_texts())
-        assert words == re.findall(r"word\d+", " ".join(rig.sent_texts()))
+        assert len(parts) == len(await rig.sent())
+        assert words == re.findall(r"word\d+", " ".join(await rig.sent()))
 
     async def test_retryable_failure_says_when_to_come_again_and_is_said_once(self, rig: Rig):
         """A 429 and the like: nothing was said, the time to wait is the platform's own, and then the same part goes."""
+        skip_if_no_send_fails(rig)
         await rig.met()
         await rig.fail_next(Trouble.RETRYABLE)
         with pytest.raises(Retryable) as failed:
             await rig.channel.send(rig.part("once"))
         assert 0 < (failed.value.retry_after_s or 0)
-        assert [] == rig.sent_texts()
+        assert [] == await rig.sent()
         await rig.mend()
         await rig.channel.send(rig.part("once"))
-        assert ["once"] == rig.sent_texts()
+        assert ["once"] == await rig.sent()
 
     async def test_repeated_key_is_said_once_where_that_is_promised(self, rig: Rig):
         """`idempotent_sends` is a promise: the same key gives the same message."""
@@ -132,11 +138,12 @@ class TestOut:
             pytest.skip("the platform does not know repeated sends")
         first = await rig.channel.send(rig.part("said"))
         assert first == await rig.channel.send(rig.part("said"))
-        assert ["said"] == rig.sent_texts()
+        assert ["said"] == await rig.sent()
 
     @pytest.mark.parametrize("trouble", list(Trouble))
     async def test_each_kind_of_failure_is_told_apart(self, rig: Rig, trouble: Trouble):
         """Retryable, permanent, unknown; and afterwards the channel sends as before."""
+        skip_if_no_send_fails(rig)
         await rig.met()
         await rig.fail_next(trouble)
         with pytest.raises(ChannelError) as failed:
@@ -144,7 +151,7 @@ class TestOut:
         assert ERRORS[trouble] is type(failed.value)
         await rig.mend()
         await rig.channel.send(rig.part("found", "another-key"))
-        assert "found" == rig.sent_texts()[-1]
+        assert "found" == (await rig.sent())[-1]
 
     async def test_edit_replaces_and_bears_repetition(self, rig: Rig):
         """Twice the same edit is one message with the new words."""
@@ -154,7 +161,7 @@ class TestOut:
         receipt = await rig.channel.send(rig.part("…"))
         for _ in range(2):
             assert receipt == await rig.channel.edit(rig.part("the answer", "key-2"), receipt.platform_id)
-        assert ["the answer"] == rig.sent_texts()
+        assert ["the answer"] == await rig.sent()
 
     async def test_signs_do_no_harm(self, rig: Rig):
         """Typing, reactions and closed buttons change nothing of what was said."""
@@ -167,7 +174,7 @@ class TestOut:
             await rig.channel.react(rig.address, await rig.sink.last_message_id(), None)
         if isinstance(rig.channel, HasButtons):
             await rig.channel.close_buttons(rig.address, receipt.platform_id)
-        assert ["answer"] == rig.sent_texts()
+        assert ["answer"] == await rig.sent()
 
     async def test_send_after_a_restart_is_seen(self, rig: Rig):
         """The next process reaches the same person."""
@@ -175,7 +182,7 @@ class TestOut:
         await rig.restart()
         await rig.met(2)
         await rig.channel.send(rig.part("still here"))
-        assert "still here" == rig.sent_texts()[-1]
+        assert "still here" == (await rig.sent())[-1]
 
 
 class TestEnd:

@@ -1,33 +1,31 @@
 """The chat page and the terminal, each with a view at the other end that does what the real one does."""
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 from channels.base import Channel
 from channels.console.adapter import ConsoleChannel
 from channels.messages import Address
-from channels.viewers.viewer_hub import Patience
+from channels.viewers.viewer_hub import ViewerChannel
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from gateway.store.engine import Store
 from gateway.texts import HARNESS
 from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes.http import Loaded, served, served_privately
-from tests.fakes.views import FakePage, FakeTerminal, FakeView
+from tests.fakes.views import FakePage, FakeTerminal, FakeView, nothing_unread
 from tests.fakes.web import FakeRecords
-
-PATIENCE = Patience(arrive_s=0.05, confirm_s=0.6, gone_after_s=60.0)
 
 
 class _ViewRig(Rig):
     """What the page and the terminal have in common."""
 
     view: FakeView
+    channel: ViewerChannel
+    delivers_by_commit = True
 
     def __init__(self, store: Store, directory: Path) -> None:
         super().__init__(store, directory)
-        self.now_s = 1000.0
         self._last = ("", "")
 
     async def people_say(self, texts: Sequence[str]) -> None:
@@ -43,19 +41,13 @@ class _ViewRig(Rig):
         return len(self.view.unsent)
 
     async def fail_next(self, trouble: Trouble) -> None:
-        await self.view.until(lambda: not self.view.away.is_set())
-        if trouble is Trouble.UNKNOWN:
-            self.view.confirms = False
-            return
-        await self.view.leave()
-        await asyncio.sleep(0.05)  # the channel sees it
-        if trouble is Trouble.PERMANENT:
-            self.now_s += PATIENCE.gone_after_s
+        raise AssertionError("no send of a page or a terminal fails")
 
-    async def mend(self) -> None:
-        self.view.confirms = True
-        self.view.wanted.set()
-        await self.view.until(lambda: not self.view.away.is_set())
+    async def sent(self) -> list[str]:
+        typed = len(self.view.told("typing"))
+        await self.channel.show_typing(self.address)
+        await self.view.until(lambda: len(self.view.told("typing")) > typed)
+        return self.sent_texts()
 
 
 class WebRig(_ViewRig):
@@ -72,9 +64,7 @@ class WebRig(_ViewRig):
         self._people.append(self._tasks.create_task(self.view.run()))
 
     async def make(self) -> Channel:
-        channel = WebChannel(
-            WebAccount(), texts=HARNESS, records=FakeRecords(), patience=PATIENCE, now_s=lambda: self.now_s
-        )
+        channel = WebChannel(WebAccount(), texts=HARNESS, records=FakeRecords())
         self.loaded.channels[:] = [channel]
         return channel
 
@@ -98,7 +88,7 @@ class ConsoleRig(_ViewRig):
         self._people.append(self._tasks.create_task(self.view.run()))
 
     async def make(self) -> Channel:
-        channel = ConsoleChannel(patience=PATIENCE, now_s=lambda: self.now_s)
+        channel = ConsoleChannel(nothing_unread)
         self.loaded.channels[:] = [channel]
         return channel
 

@@ -166,6 +166,9 @@ class FakeChannels:
         where = (address.channel, address.account)
         return self._channels[where] if where in self._channels else await asyncio.shield(self._missing[where])
 
+    def now_loaded(self, address: Address) -> FakeChannel | None:
+        return self._channels.get((address.channel, address.account))
+
     def pacer(self, channel: Any) -> Pacer:
         """As the port says; on the channel's own clock."""
         return self._pacers.setdefault(channel.name, Pacer(channel.limits, channel.now))

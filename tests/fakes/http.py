@@ -14,8 +14,6 @@ from gateway.ops.control import ControlServer
 class Loaded:
     """The channels that are loaded: may be changed at any time. Its health is empty."""
 
-    serves_chat = True
-
     def __init__(self, channels: Sequence[object] = (), *, loading: bool = False) -> None:
         self.channels = list(channels)
         self.loading = loading

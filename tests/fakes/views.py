@@ -1,4 +1,4 @@
-"""A browser page and a terminal as their channels meet them: they come back, offer again, confirm what they show."""
+"""A browser page and a terminal as their channels meet them: they come back, offer again, keep what they are shown."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,14 @@ from typing import Any
 
 import aiohttp
 
+from channels.messages import Address, OutboundPart
+
 AGAIN_S = 0.03
+
+
+async def nothing_unread(_address: Address) -> list[OutboundPart]:
+    """Say that nothing was said while no terminal was open."""
+    return []
 
 
 class FakeView(ABC):
@@ -19,7 +26,6 @@ class FakeView(ABC):
         self.unsent: dict[str, dict[str, Any]] = {}  # said and not taken, in order
         self.shown: dict[str, dict[str, Any]] = {}  # our messages by id, as they stand
         self.frames: list[dict[str, Any]] = []  # everything that was told
-        self.confirms = True
         self.wanted = asyncio.Event()  # cleared: it stays away
         self.wanted.set()
         self.away = asyncio.Event()  # set while there is no connection
@@ -107,8 +113,6 @@ class FakeView(ABC):
                     self._keep(one)
             case "message":
                 self._keep(frame)
-                if self.confirms:
-                    await self.send({"type": "shown", "n": frame["n"]})
             case "buttons":
                 self._keep(self.shown.get(frame["message"], {"type": "unknown"}) | {"buttons": frame["buttons"]})
 
@@ -136,7 +140,8 @@ class FakePage(FakeView):
         super().__init__()
         self.url = url
         self.http = aiohttp.ClientSession(
-            cookie_jar=cookies or aiohttp.CookieJar(unsafe=True), headers={"Accept-Language": language}
+            cookie_jar=aiohttp.CookieJar(unsafe=True) if cookies is None else cookies,
+            headers={"Accept-Language": language},
         )
         self.chat = ""
 

@@ -10,8 +10,7 @@ import aiohttp
 
 from channels.base import Channel, NotPersisted
 from channels.clocks import steady_now
-from channels.messages import Address, InboundMessage, OutboundPart, Rendered
-from channels.viewers.viewer_hub import Patience
+from channels.messages import Address, InboundMessage, OutboundMedia, OutboundPart, Rendered
 from channels.web.adapter import WebChannel
 from channels.web.config import Guests, WebAccount
 from channels.web.recollection import KeptMessage, PastConversation, Records, SeenDevice
@@ -23,8 +22,6 @@ from tests.fakes.views import FakePage
 
 KEY = b"of a gateway that lived before  "
 """What the cookies of `known_before` were made with, and the chat in `house` knows."""
-
-QUICK = Patience(arrive_s=0.05, confirm_s=2.0, gone_after_s=0.0)
 
 
 class FakeRecords:
@@ -64,6 +61,13 @@ class FakeRecords:
 
     async def find_file(self, _handle: str) -> bytes | None:
         """None."""
+        return None
+
+    async def find_sent_file(self, chat: str, message_id: str, number: int) -> OutboundMedia | None:
+        for one in self.kept:
+            said = one.message
+            if isinstance(said, OutboundPart) and (said.address.chat, f"b-{said.idem_key}") == (chat, message_id):
+                return said.media[number] if number < len(said.media) else None
         return None
 
     async def note_device(self, _chat: str, _browser: str) -> None:
@@ -132,9 +136,7 @@ async def house(
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
     watch, records = Clock(), records or FakeRecords()
     config = WebAccount.model_validate({"title": "Coach"} | more)
-    channel = WebChannel(
-        config, texts=HARNESS, guests=guests, records=records, key=KEY, patience=QUICK, now_s=watch, clock=clock
-    )
+    channel = WebChannel(config, texts=HARNESS, guests=guests, records=records, key=KEY, now_s=watch, clock=clock)
     sink = RecordingSink()
     async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))

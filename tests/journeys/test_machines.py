@@ -16,6 +16,7 @@ from gateway.store.journal import shard_of
 from gateway.store.leases import Member
 from gateway.testing.model import Call, Fault, Reply
 from tests.fakes.postgres import PostgresServer
+from tests.fakes.views import FakePage
 from tests.journeys.house import House, slow
 from tests.journeys.machines import Machines, machines
 from tests.journeys.test_console import visiting
@@ -148,29 +149,38 @@ async def reads(all_: Machines, number: int) -> str:
     return str((await all_.cluster(number))["accounts"]["telegram:main"]["read_by"])
 
 
-async def test_readiness_says_which_process_serves_chat(tmp_path: Path, server: PostgresServer) -> None:
-    """Every process is ready, one of them serves `/v1/chat`, the others say that they do not."""
+async def test_every_process_serves_programs_and_pages(tmp_path: Path, server: PostgresServer) -> None:
+    """A program is answered at either process, and a person's pages at both show the same, also after one dies."""
     async with machines(tmp_path, server, 2) as all_:
         all_.here.model.brain = lambda _body: Reply("Here.")
+        await all_.until(0, lambda said: [128, 128] == [one["shards"] for one in said["members"].values()])
         made = await all_.ask(0, "keys.create", {"name": "a test", "scopes": "chat", "who": ""})
-        roots = [(await all_.ask(number, "console.link"))["link"].partition("/console")[0] for number in range(2)]
+        roots = [(await all_.ask(number, "console.link"))["link"].partition("console")[0] for number in range(2)]
         async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {made['key']}"}) as program:
-            said = [await readiness(program, root) for root in roots]
-            assert [(200, False), (200, True)] == sorted(said)
-            serving = said.index((200, True))
-            answers = [await program.post(f"{root}/v1/chat", json={"message": "hello"}) for root in roots]
-            assert (200, 503) == (answers[serving].status, answers[1 - serving].status)
-            refusal = (await answers[1 - serving].json())["error"]
-            assert "another process of the gateway" in refusal["what_to_do"], refusal
-            await all_.die(serving)
-            async with asyncio.timeout(30):
-                while await readiness(program, roots[1 - serving]) != (200, True):
-                    await asyncio.sleep(0.1)
-            answer = await program.post(f"{roots[1 - serving]}/v1/chat", json={"message": "hello again"})
-            assert 200 == answer.status
+            for user in ("ana", "bo", "cy"):
+                for root in roots:
+                    say = {"message": "hello", "user": user}
+                    async with program.post(f"{root}v1/chat", json=say) as answer:
+                        assert (200, "Here.") == (answer.status, (await answer.json())["answer"])
+        one = FakePage(roots[0])
+        other = FakePage(roots[1], cookies=one.http.cookie_jar)
+        async with one.http, other.http, asyncio.TaskGroup() as tasks:
+            visits = [tasks.create_task(one.run())]
+            await one.until(lambda: bool(one.told("history")))
+            visits.append(tasks.create_task(other.run()))
+            await other.until(lambda: bool(other.told("history")))
+            assert one.chat == other.chat
+            for number, page in enumerate((one, other, one, other), 1):
+                await page.say(f"message {number}")
+                for each in (one, other):
+                    await each.until(lambda count=number, each=each: count == len(answers_of(each)))
+            await all_.die(1)
+            await one.say("and now?")
+            await one.until(lambda: 5 == len(answers_of(one)))
+            for visit in visits:
+                visit.cancel()
 
 
-async def readiness(program: aiohttp.ClientSession, root: str) -> tuple[int, bool]:
-    """The status of `/readyz` at a process, and whether it serves chat."""
-    async with program.get(f"{root}/readyz") as answer:
-        return answer.status, (await answer.json()).get("chat")
+def answers_of(page: FakePage) -> list[dict[str, Any]]:
+    """Return the complete answers that a page shows."""
+    return [frame for frame in page.shown.values() if "Here." in frame["html"] and not frame["live"]]

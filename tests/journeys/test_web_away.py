@@ -26,7 +26,6 @@ def started(home: Path, port: int) -> Forked:
 
 
 async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
-    """Nothing is given up, nothing is asked for again: the lane is parked, and goes on when the page is open again."""
     (tmp_path / "mine.toml").write_text(CONFIG)
     port = free_port()
     process = started(tmp_path, port)
@@ -46,7 +45,7 @@ async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
         (tmp_path / "mine.toml").write_text(CONFIG.replace("30.0", "300.0"))  # nobody watches it grow
         process = started(tmp_path, port)
         async with asyncio.timeout(40):
-            while not _parked(tmp_path / "var" / "tenk.db"):
+            while not _is_stored(tmp_path / "var" / "tenk.db"):
                 await asyncio.sleep(0.1)
         page.wanted.set()
         await page.until(lambda: any("Goal" in frame["html"] for frame in page.shown.values()))
@@ -56,7 +55,8 @@ async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
     assert 0 == await process.wait()
 
 
-def _parked(database: Path) -> bool:
-    """Whether a lane waits for its person."""
+def _is_stored(database: Path) -> bool:
+    """Return True if the plan is in the outbox."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        return bool(connection.execute("SELECT count(*) FROM parked_lanes").fetchone()[0])
+        query = "SELECT count(*) FROM outbox WHERE plain LIKE '%Goal%' AND state = 'sent'"
+        return bool(connection.execute(query).fetchone()[0])

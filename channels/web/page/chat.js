@@ -181,7 +181,6 @@ const HANDLERS = {
 function onFrame(frame) {
   HANDLERS[frame.type]?.(frame);
   store.save();
-  if (frame.n !== undefined) link.send([{ type: "shown", n: frame.n }]);
   settled();
 }
 

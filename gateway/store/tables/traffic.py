@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from channels.base import OWN_VIEWS
 from gateway.store.tables.base import Id, Instant, Sequence64, metadata, partial_index, tenant_column
 
 REDACTED = '{"type":"redacted"}'
@@ -133,9 +134,9 @@ _is_discarded = outbox.c.state == "discarded"  # few among the many that were se
 partial_index("ix_outbox_discarded", outbox.c.id, where=_is_discarded)
 _is_over = outbox.c.done_at.is_not(None)
 partial_index("ix_outbox_over", outbox.c.done_at, where=_is_over)
-ON_THE_WEB = outbox.c.channel == sa.literal_column("'web'")
+IN_OWN_VIEWS = outbox.c.channel.in_([sa.literal_column(f"'{channel}'") for channel in sorted(OWN_VIEWS)])
 """Written out, because the index below serves no query that binds the channel."""
-partial_index("ix_outbox_web", outbox.c.chat, outbox.c.id, where=ON_THE_WEB)
+partial_index("ix_outbox_views", outbox.c.chat, outbox.c.id, where=IN_OWN_VIEWS)
 
 parked_lanes = sa.Table(
     "parked_lanes",

@@ -8,19 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.messages import INBOUND_EVENT, Address, ButtonPressed, CommandInvoked, InboundMessage, Membership, Sender
+from channels.messages import INBOUND_EVENT, Address, ButtonPressed, CommandInvoked, InboundMessage, Sender
 from channels.viewers.viewer_frames import (
     MAX_SAID_CHARS,
     BadFrame,
     HelloFrame,
     PressFrame,
     SayFrame,
-    ShownFrame,
     Visitor,
     read_frame,
     read_frames,
     to_event,
-    to_unblocked,
 )
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -70,12 +68,8 @@ def test_control_is_a_command_of_a_short_list():
 
 
 def test_other_frames_are_told_apart():
-    """Hello has defaults; numbers are numbers."""
-    assert HelloFrame(type="hello") == read_frame('{"type":"hello"}')
-    assert ShownFrame(type="shown", n=3) == read_frame('{"type":"shown","n":3}')
-    assert [ShownFrame(type="shown", n=1), HelloFrame(type="hello")] == read_frames(
-        '[{"type":"shown","n":1},{"type":"hello"}]'
-    )
+    assert HelloFrame(type="hello", recall=True) == read_frame('{"type":"hello"}')
+    assert [HelloFrame(type="hello", recall=False)] == read_frames('[{"type":"hello","recall":false}]')
 
 
 @pytest.mark.parametrize(
@@ -83,7 +77,7 @@ def test_other_frames_are_told_apart():
     [
         "", "nonsense", "[]", "null", "3", '{"type":"say"}', '{"type":"admin","id":"12345678"}',
         '{"type":"say","id":"short","text":"x"}', '{"type":"say","id":"a b c d e f","text":"x"}',
-        '{"type":"say","id":"12345678","text":5}', '{"type":"shown","n":"1"}', '{"type":"shown","n":NaN}',
+        '{"type":"say","id":"12345678","text":5}', '{"type":"shown","n":1}', '{"type":"hello","recall":1}',
         '{"type":"say","id":"12345678\\n","text":"x"}', '{"type":"press","id":"12345678","message":"","data":"x"}',
         '{"type":"press","id":"12345678","message":"m","data":"ключ"}', b"\xff\xfe",
         json.dumps({"type": "say", "id": "12345678", "text": "x" * (MAX_SAID_CHARS + 1)}),
@@ -100,7 +94,7 @@ def test_what_is_no_frame_is_refused(raw: str | bytes):
 def test_list_of_frames_is_bounded():
     """A hundred at once."""
     with pytest.raises(BadFrame):
-        read_frames(json.dumps([{"type": "shown", "n": 1}] * 101))
+        read_frames(json.dumps([{"type": "hello"}] * 101))
 
 
 def test_blank_text_says_nothing():
@@ -121,13 +115,6 @@ def test_a_place_is_a_hint_of_the_zone(zone: str, told: str | None):
     assert (told, "es-ES") == (event.timezone, event.locale)
     bad = to_event(SayFrame(type="say", id="12345678", text="hi", locale="<b>"), nobody, NOW)
     assert isinstance(bad, InboundMessage) and bad.locale is None
-
-
-def test_coming_back_has_a_key_of_its_own():
-    """Two visits are two events."""
-    one, other = to_unblocked(ADA, NOW), to_unblocked(ADA, NOW)
-    assert Membership.UNBLOCKED is one.change
-    assert one.event_id != other.event_id
 
 
 @given(st.text(max_size=300), st.from_regex(r"[A-Za-z0-9_-]{8,64}", fullmatch=True))

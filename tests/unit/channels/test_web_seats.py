@@ -1,15 +1,13 @@
 """Who may have a page open: nobody takes the places of all, and who was let in keeps theirs."""
 
-from channels.viewers.viewer_hub import Patience, Viewer, ViewerHub
+from channels.viewers.viewer_hub import Viewer, ViewerHub
 from channels.web.open_pages import Seats
 
 HERE, THERE = "1.2.3.4", "5.6.7.8"
 
 
 def seats(*, most: int = 100, most_of_address: int = 100, let_in: tuple[str, ...] = ()) -> Seats:
-    return Seats(
-        ViewerHub(Patience(most_of_chat=2)), most=most, most_of_address=most_of_address, is_let_in=let_in.__contains__
-    )
+    return Seats(ViewerHub(most_of_chat=2), most=most, most_of_address=most_of_address, is_let_in=let_in.__contains__)
 
 
 def opened(made: Seats, *chats: str, address: str = HERE) -> list[Viewer]:

@@ -215,6 +215,6 @@ async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> 
 async def test_the_agent_is_on_the_page_who_its_tenant_says(store: Store) -> None:
     """Also where the page is another tenant's than the installation's own."""
     async with asyncio.TaskGroup() as tasks:
-        spec = ChannelAccount("web", "main", lambda: Runs(name="web"), tenant="bell", attached=True)
+        spec = ChannelAccount("web", "main", lambda: Runs(name="web"), tenant="bell")
         manager = ChannelManager([spec], store, lambda: NOON, tasks, {"bell": Ours()})
         assert "You are Ada." == manager.hints(Address("web", "main", "1"))

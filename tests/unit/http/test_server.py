@@ -22,8 +22,6 @@ KEY = "0123456789abcdef0123456789abcdef"
 class Parts(dict[str, PartHealth]):
     """A health source that says what it is told to."""
 
-    serves_chat = True
-
     def health(self) -> Mapping[str, PartHealth]:
         """All parts."""
         return self
@@ -99,9 +97,7 @@ async def test_with_a_key_details_need_it() -> None:
     config = HttpConfig(listen="127.0.0.1:0", api_key=SecretStr(KEY))
     async with serving(config, Parts({"store": PartHealth(ChannelState.FAILED, "disk full")})) as url:
         assert (200, '{"status": "alive"}') == await get(f"{url}/healthz")
-        assert (503, '{"status": "not ready", "chat": true}') == await get(
-            f"{url}/readyz", Authorization="Bearer wrong"
-        )
+        assert (503, '{"status": "not ready"}') == await get(f"{url}/readyz", Authorization="Bearer wrong")
         assert 401 == (await get(f"{url}/metrics"))[0]
         assert 401 == (await get(f"{url}/metrics", Authorization="Bearer ключ"))[0]
         assert 200 == (await get(f"{url}/metrics", Authorization=f"bearer {KEY}"))[0]

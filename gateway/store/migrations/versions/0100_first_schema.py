@@ -344,12 +344,12 @@ def upgrade() -> None:
         postgresql_where=sa.text("done_at IS NOT NULL"),
     )
     op.create_index(
-        "ix_outbox_web",
+        "ix_outbox_views",
         "outbox",
         ["chat", "id"],
         unique=False,
-        sqlite_where=sa.text("channel = 'web'"),
-        postgresql_where=sa.text("channel = 'web'"),
+        sqlite_where=sa.text("channel IN ('api', 'console', 'web')"),
+        postgresql_where=sa.text("channel IN ('api', 'console', 'web')"),
     )
     op.create_table(
         "parked_lanes",
