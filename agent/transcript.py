@@ -123,6 +123,7 @@ class SuggestedReply:
     label: str  # what the button says; at most 40 characters of it are shown
     words: str  # what they have said when they pressed it, or a complete command
     is_yes: bool = False  # typing "yes" chooses it, too
+    language: str = ""  # of the answer that suggests it, in which the command replies; "": the person's own
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from agent.calendar import zone_of
+from agent.coach.vocabulary.amounts import find_amounts, read_clock
+from agent.coach.vocabulary.days import DAY, find_days
+from agent.coach.vocabulary.words import Token, group_of, phrases, to_tokens
 from agent.wellformed import clean
 
 MAX_CHARS = 300
 MAX_ABOUT_CHARS = 100
-DAY = timedelta(days=1)
 EVERY_DAY = tuple(range(7))
 
 LATE_FOR = timedelta(hours=6)
@@ -160,3 +162,64 @@ def _day_of(word: str, today: date) -> date | None:
         return date.fromisoformat(word) if len(word) == len("2026-01-01") else None
     except ValueError:
         return None
+
+
+# ---------------------------------------------------------------- as people say it
+
+
+def read_reminder_words(text: str, now: datetime) -> ReminderWords | None:
+    """Return time, days and what of, as people say them: "tomorrow at seven", "in 20 minutes"; None without a time."""
+    tokens = to_tokens(text)
+    ahead = next((each for each in find_amounts(tokens) if phrases("ahead").at(tokens, each.first - 1)), None)
+    if ahead is not None:
+        due = now + timedelta(minutes=ahead.minutes)
+        about = _about(text, tokens, set(range(ahead.first - 1, ahead.end)))
+        return ReminderWords(due.time().replace(second=0, microsecond=0, tzinfo=None), (), due.date(), about)
+    clock = _clock(tokens)
+    if clock is None:
+        return None
+    at, used = clock
+    weekdays, day = _weekdays(tokens, used), None
+    if (tomorrow := phrases("tomorrow").find(tokens)) is not None and not weekdays:
+        day = now.date() + DAY
+        used.update(range(*tomorrow))
+    elif not weekdays and (named := find_days(tokens, now.date())):
+        day = named[0].day
+        used.update(range(named[0].first, named[0].end))
+    if day is None and not weekdays:
+        day = now.date() if now.time() < at else now.date() + DAY
+    return ReminderWords(at, tuple(weekdays), day, _about(text, tokens, used))
+
+
+def _clock(tokens: Sequence[Token]) -> tuple[time, set[int]] | None:
+    """Return the time of day that is said, and its tokens: one with its half, with a colon, or behind "at"."""
+    taken = {place for each in find_amounts(tokens) if not each.is_range for place in range(each.first, each.end)}
+    for at in range(len(tokens)):
+        clock = read_clock(tokens, at) if at not in taken else None
+        is_led = phrases("at").end(tokens, at) > at
+        if clock is not None and (clock[1] or is_led or any(token.text == ":" for token in tokens[at : clock[2]])):
+            return time(clock[0] // 60, clock[0] % 60), set(range(at, clock[2]))
+    return None
+
+
+def _weekdays(tokens: Sequence[Token], used: set[int]) -> list[int]:
+    """Return the weekdays that are named, and add their tokens to those used."""
+    for name, days in (("working_days", range(5)), ("weekends", range(5, 7)), ("every_day", range(7))):
+        if (span := phrases(name).find(tokens)) is not None:
+            used.update(range(*span))
+            return list(days)
+    named = [(at, group_of("weekdays").at(tokens, at)) for at in range(len(tokens))]
+    for at, each in named:
+        used.update(() if each is None else range(at, each[0]))
+    return sorted({each[1] for _, each in named if each is not None})
+
+
+def _about(text: str, tokens: Sequence[Token], used: set[int]) -> str:
+    """Return the subject of a reminder: the words that are no date, time or verb."""
+    at = 0
+    while at < len(tokens):
+        small = max(phrases(name).end(tokens, at) for name in ("reminder", "links", "fillers", "on", "polite"))
+        used.update(range(at, small) if small > at else () if tokens[at].is_word or tokens[at].is_number else (at,))
+        at = max(small, at + 1)
+    kept = [token for at, token in enumerate(tokens) if at not in used]
+    return "".join((" " if not token.glued else "") + text[token.start : token.end] for token in kept).strip()

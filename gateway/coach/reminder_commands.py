@@ -9,9 +9,8 @@ from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
-from agent.coach.reader.requests import read_reminder_words
 from agent.coach.reminder_texts import due_text, missed_text, reminders_text
-from agent.coach.reminders import Reminder, read_reminder
+from agent.coach.reminders import Reminder, read_reminder, read_reminder_words
 from agent.coach.texts import COACH_TEXTS, say, say_days
 from agent.coach.vocabulary.amounts import find_duration
 from agent.language import escape, language_of

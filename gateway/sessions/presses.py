@@ -112,8 +112,10 @@ class SuggestionButtons:
         if not turn_id or not number.isdecimal():
             return Reply(asked.say(VOID))
         press = Press(turn_id, int(number), self.table.talk)
-        words = await asked.store.read(partial(offers.words_of, turn_id=turn_id, index=press.index))
-        command, name, arguments = self.table.parse(words) or (None, "", "")
+        said = await asked.store.read(partial(offers.suggestion, turn_id=turn_id, index=press.index))
+        if said is not None and said.language:
+            asked = replace(asked, principal=replace(asked.principal, locale=said.language))
+        command, name, arguments = (None if said is None else self.table.parse(said.words)) or (None, "", "")
         if command is None or command.turn or command.stops:
             return Write(_say_suggested, asked, press)
         if self.table.refusal(command, asked.principal, asked.scopes):

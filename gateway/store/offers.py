@@ -28,10 +28,10 @@ def of_turn(connection: sa.Connection, turn_id: str) -> Offer:
     return Offer(turn_id, suggested_replies(journal.events_of_turn(connection, turn_id)))
 
 
-def words_of(connection: sa.Connection, turn_id: str, index: int) -> str:
-    """Return the words of one suggestion; "" if there is none."""
+def suggestion(connection: sa.Connection, turn_id: str, index: int) -> SuggestedReply | None:
+    """Return one suggestion of an answer, or None."""
     replies = of_turn(connection, turn_id).replies
-    return replies[index].words if index < len(replies) else ""
+    return replies[index] if index < len(replies) else None
 
 
 def newest(connection: sa.Connection, tenant: str, key: str, user_id: str) -> Offer | None:

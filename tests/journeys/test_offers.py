@@ -82,6 +82,15 @@ async def test_a_yes_is_the_press_of_the_offer_it_follows(tmp_path: Path) -> Non
         assert [30] == await minutes(here)
 
 
+async def test_a_press_is_answered_in_the_language_of_its_offer(tmp_path: Path) -> None:
+    """Also if the platform does not say which one its person speaks."""
+    async with house(tmp_path, model=None) as here:
+        await offered(here, "media hora de violín", "¿Anoto")
+        assert any("Soy el entrenador sin conexión" in text for text in here.texts(1))
+        await press(here, "¿Anoto", "Anotar 30 min violín (habilidad nueva), hoy")
+        await here.told(1, "Anotado: 30 min")
+
+
 async def test_an_offer_that_a_newer_one_overtakes_loses_its_buttons(tmp_path: Path) -> None:
     """A press that comes all the same changes nothing."""
     async with house(tmp_path, model=None) as here:

@@ -101,7 +101,8 @@ def read_practice(text: str, today: date, skills: Sequence[str]) -> PracticeDraf
     days = [day for day in days if not any(each.first < day.end and day.first < each.end for each in amounts)]
     mentions = find_mentions(tokens, skills, taken)
     lacking = len({each.skill for each in mentions}) - len(amounts)
-    bare = _bare(tokens, taken, lacking, amounts[0].end if amounts else None) if mentions else []
+    named = {each.first for each in mentions}
+    bare = _bare(tokens, taken, named, lacking, amounts[0].end if amounts else None) if mentions else []
     clauses = sorted([*amounts, *bare], key=lambda each: each.first)
     clauses = [each for each in clauses if 0 < each.minutes <= DAY_MINUTES]
     if not 0 < len(clauses) <= MOST_AMOUNTS or _is_not_done(tokens, (*clauses, *days), mentions):
@@ -113,7 +114,7 @@ def _spans(*found: Sequence[Amount | NamedDay | Mention]) -> list[Amount | Named
     return [span for spans in found for span in spans]
 
 
-def _bare(tokens: Sequence[Token], taken: set[int], lacking: int, behind: int | None) -> list[Amount]:
+def _bare(tokens: Sequence[Token], taken: set[int], named: set[int], lacking: int, behind: int | None) -> list[Amount]:
     """Return numbers that may be minutes without saying so: of skills that lack an amount, or behind an amount."""
     found: list[Amount] = []
     for at, token in enumerate(tokens):
@@ -132,7 +133,9 @@ def _bare(tokens: Sequence[Token], taken: set[int], lacking: int, behind: int | 
         is_alone = (after is None or not after.glued or after.text in ",.;)!+") and (
             not token.glued or (before is not None and before.text in "(,:+")
         )
-        counts = after is not None and after.is_word and end not in taken and not phrases("links").at(tokens, end)
+        counts = (
+            after is not None and after.is_word and end not in taken | named and not phrases("links").at(tokens, end)
+        )
         is_wanted = goes_on or (
             not counts and len(found) < lacking and (token.is_number or bool(phrases("of").at(tokens, end)))
         )
@@ -163,22 +166,15 @@ def _draft(
 ) -> PracticeDraft:
     used = {place for span in _spans(amounts, days, mentions) for place in range(span.first, span.end)}
     clauses = _clauses(tokens, amounts, mentions)
-    named: list[Mention | None] = [
-        _skill_of(tokens, clause, amount, mentions, used) for clause, amount in zip(clauses, amounts, strict=True)
-    ]
     named = [
-        replace(each, skill=text[tokens[each.first].start : tokens[each.end - 1].end])
-        if each and not each.skill
-        else each
-        for each in named
+        _skill_of(text, tokens, clause, amount, mentions, used) for clause, amount in zip(clauses, amounts, strict=True)
     ]
     used |= {place for each in named if each is not None for place in range(each.first, each.end)}
-    unread = _unread(text, tokens, used)
+    unread = unread_words(text, tokens, used)
     known = [each for each in named if each is not None]
     if not known:
-        near = tuple(skills[:MOST_CHOICES])
-        choices = tuple((_entry(amounts[0], skill, days, clauses[0], today),) for skill in near)
-        return PracticeDraft(choices if len(amounts) == 1 else (), is_alike=len(near) > 1, unread=unread)
+        near = tuple((_entry(amounts[0], skill, days, clauses[0], today),) for skill in skills[:MOST_CHOICES])
+        return PracticeDraft(near if len(amounts) == 1 else (), is_alike=len(near) > 1, unread=unread)
     for place in range(len(named)):
         if named[place] is None:
             named[place] = named[place - 1] if place and named[place - 1] is not None else known[0]
@@ -196,7 +192,11 @@ def _draft(
     as_typed = (
         "" if unsure is None or len(mentions) > 1 else text[tokens[unsure.first].start : tokens[unsure.end - 1].end]
     )
-    return PracticeDraft(_choices(entries, amounts, mentions, skills, as_typed), is_sure=is_sure, unread=unread)
+    choices = _choices(entries, amounts, mentions, skills, as_typed)
+    offered = {value for choice in choices for entry in choice for value in (entry.skill, entry.day)}
+    left = [each for each in days if each.day not in offered] + [each for each in mentions if each.skill not in offered]
+    used -= {place for each in left for place in range(each.first, each.end)}
+    return PracticeDraft(choices, is_sure=is_sure, unread=unread_words(text, tokens, used))
 
 
 def _choices(
@@ -259,6 +259,7 @@ def _clauses(tokens: Sequence[Token], amounts: Sequence[Amount], mentions: Seque
 
 
 def _skill_of(
+    text: str,
     tokens: Sequence[Token],
     clause: range,
     amount: Amount,
@@ -269,9 +270,8 @@ def _skill_of(
     own = [each for each in mentions if each.first in clause]
     if own:
         return min(own, key=lambda each: (not each.is_exact, abs(each.first - amount.first)))
-    return _new_name(tokens, amount.end, clause.stop, used) or _new_name_before(
-        tokens, clause.start, amount.first, used
-    )
+    new = _new_name(tokens, amount.end, clause.stop, used) or _new_name_before(tokens, clause.start, amount.first, used)
+    return None if new is None else replace(new, skill=text[tokens[new.first].start : tokens[new.end - 1].end])
 
 
 def _new_name(tokens: Sequence[Token], at: int, stop: int, used: set[int]) -> Mention | None:
@@ -298,11 +298,11 @@ def _new_name_before(tokens: Sequence[Token], start: int, stop: int, used: set[i
     return None
 
 
-def _unread(text: str, tokens: Sequence[Token], used: set[int]) -> str:
-    """Return the words that are neither read nor harmless, as they were written, the gaps as "…"."""
+def unread_words(text: str, tokens: Sequence[Token], used: set[int], small: Sequence[str] = ("fillers", "and")) -> str:
+    """Return the words that are neither read nor small, as they were written, the gaps as "…"."""
     rest, at = list[int](), 0
     while at < len(tokens):
-        end = at + 1 if at in used else max(phrases(name).end(tokens, at) for name in ("fillers", "and"))
+        end = at + 1 if at in used else max(phrases(name).end(tokens, at) for name in small)
         if end == at and (tokens[at].is_word or tokens[at].is_number):
             rest.append(at)
         at = max(end, at + 1)

@@ -4,8 +4,8 @@ It keeps no conversation state. It writes by itself only what has the shape of a
 change something is an offer, and each button is one complete command.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from agent.coach.chart import weeks_in
 from agent.coach.kept_plan import kept_plan_text
@@ -55,6 +55,7 @@ class ReadMessage:
     text: str
     language: str
     skills: tuple[str, ...]
+    request: str = ""  # the name of what it asks for
 
     def say(self, key: str, **values: object) -> str:
         """Return a text in the language of the message."""
@@ -71,7 +72,8 @@ class OfflineReader:
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """Return the next calls, or the answer to everything that is not answered yet."""
         work, context = Work(request), request.context
-        notice = say(work.locale, "offline.notice") if work.is_first else ""
+        language = work.language(work.messages[-1] if work.messages else "")
+        notice = say(language, "offline.notice") if work.is_first else ""
         if context is not None and isinstance(context.data, Prefetched):
             return RuleAnswer(_written_plan(language_of(context.locale), context.data))
         if work.has_pictures and not any(text.strip() for text in work.messages):
@@ -85,7 +87,8 @@ class OfflineReader:
                 said.append(_answer(work, clean(text[:MAX_CHARS])))
         except NeedsTools as needed:
             return RuleAnswer(calls=needed.calls)
-        return RuleAnswer("\n\n".join(each.text for each in said), replies=said[-1].offers, notice=notice)
+        offers = tuple(replace(offer, language=language) for offer in said[-1].offers)
+        return RuleAnswer("\n\n".join(each.text for each in said), replies=offers, notice=notice)
 
 
 def _quote(text: str) -> str:
@@ -110,7 +113,7 @@ def _answer(work: Work, text: str) -> ReaderAnswer:
         asked = ReadMessage(work, text, language, tuple(skill.name for skill in skills))
         request = requests.find_request(text, asked.skills)
         if request is not None:
-            return _REQUESTS[request](asked)
+            return _REQUESTS[request](replace(asked, request=request))
         draft = read_practice(text, work.today, asked.skills)
         if draft is not None:
             return _practice(asked, draft)
@@ -187,16 +190,20 @@ def _fallback(asked: ReadMessage) -> ReaderAnswer:
 # ---------------------------------------------------------------- requests
 
 
-def _offer_each(asked: ReadMessage, offers: list[SuggestedReply], otherwise: str, **values: object) -> ReaderAnswer:
-    """Offer commands; without any say what is lacking. One alone may be answered with yes."""
-    if not offers:
-        return ReaderAnswer(asked.say(otherwise, **values))
+def _ask(asked: ReadMessage, offers: Sequence[SuggestedReply]) -> ReaderAnswer:
+    """Ask which of several commands is meant; one alone may be answered with yes."""
     if len(offers) > 1:
         return ReaderAnswer(asked.say("offer.which"), tuple(offers))
-    only = offers[0]
-    return ReaderAnswer(
-        asked.say("offer.shall_do", what=escape(only.label)), (SuggestedReply(only.label, only.words, is_yes=True),)
-    )
+    return ReaderAnswer(asked.say("offer.shall_do", what=escape(offers[0].label)), (replace(offers[0], is_yes=True),))
+
+
+def _offer_each(asked: ReadMessage, offers: Sequence[SuggestedReply], otherwise: str) -> ReaderAnswer:
+    """Offer commands and quote what of the message they leave out; without any say what is lacking."""
+    if not offers:
+        return ReaderAnswer(asked.say(otherwise))
+    answer, labels = _ask(asked, offers), [offer.label for offer in offers]
+    rest = requests.unread_part(asked.language, asked.request, asked.text, labels, asked.skills, asked.work.today)
+    return replace(answer, text=f"{answer.text} {asked.say('offer.unread', rest=_quote(rest))}") if rest else answer
 
 
 def _one(asked: ReadMessage, key: str, command: str, **values: object) -> ReaderAnswer:
@@ -249,7 +256,7 @@ def _reminder(asked: ReadMessage) -> ReaderAnswer:
         return _one(asked, "offer.reminders_off", "/remind off")
     offers = requests.reminder_offers(asked.language, asked.text, asked.work.now)
     if offers:
-        return _offer_each(asked, offers, "")
+        return _ask(asked, offers)  # its subject is all that is no time
     report = asked.work.read(RemindersReport, "list_reminders", asked.language)
     key = "offer.reminders" if report.reminders else "remind.how"
     return _one(asked, key, "/remind") if report.reminders else ReaderAnswer(asked.say(key))

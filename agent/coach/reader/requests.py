@@ -1,21 +1,22 @@
 """Requests in words: which command a message asks for, and the complete commands that stand for it. Pure."""
 
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from functools import cache
 from importlib.resources import files
 
 from rapidfuzz import fuzz, process
 
 from agent.coach.durations import spell_minutes
+from agent.coach.entry_words import NewValues, read_values
 from agent.coach.log_line import LogLineError, parse_logs
-from agent.coach.reader.entries import Choice, find_mentions
-from agent.coach.reminders import ReminderWords
+from agent.coach.reader.entries import Choice, find_mentions, unread_words
+from agent.coach.reminders import read_reminder_words
 from agent.coach.reports import EntryRow
 from agent.coach.texts import say, say_date
-from agent.coach.vocabulary.amounts import find_amounts, read_clock, read_number
+from agent.coach.vocabulary.amounts import Amount, find_amounts, read_number
 from agent.coach.vocabulary.days import DAY, find_days
-from agent.coach.vocabulary.words import Phrases, Token, fold, group_of, languages, phrases, to_tokens
+from agent.coach.vocabulary.words import Phrases, Token, fold, languages, phrases, to_tokens
 from agent.transcript import SuggestedReply
 
 NAMES = (
@@ -26,6 +27,12 @@ NAMES = (
 
 BESIDE_AMOUNTS = frozenset({"undo", "reminder", "goal", "edit", "delete", "timer_stop"})
 """Requests that may name a stretch of time; any other message with one tells of practice."""
+
+SMALL_WORDS = (
+    "fillers", "and", "links", "polite", "beside", "on", "was", "negations", "or", "names", "zone_links", "edit", "off",
+    "every_day",
+)  # fmt: skip
+"""Lists of words that are not quoted from a request, whatever is offered."""
 
 FEW_WORDS = 8
 """In a longer message one word alone is no request, unless it begins it."""
@@ -87,6 +94,26 @@ def named_skill(text: str, skills: Sequence[str]) -> str | None:
     return max(found, key=lambda each: each.is_exact).skill if found else None
 
 
+def unread_part(
+    language: str, request: str, text: str, labels: Sequence[str], skills: Sequence[str], today: date
+) -> str:
+    """Return what of a request no offer shows, as it was written; "" if each word is shown, denied or small."""
+    tokens, shown = to_tokens(text), fold(" ".join(labels))
+    words = {token.text for token in to_tokens(shown)}
+    spans: list[tuple[int, int, str]] = [
+        *((each.first, each.end, spell_minutes(each.minutes)) for each in find_amounts(tokens)),
+        *((each.first, each.end, say_date(language, each.day, today)) for each in find_days(tokens, today)),
+        *((each.first, each.end, each.skill) for each in find_mentions(tokens, skills)),
+    ]
+    used = {
+        at for at, token in enumerate(tokens) if token.text in words or (token.is_number and _is_negated(tokens, at))
+    }
+    for first, end, said in spans:
+        is_shown = fold(said) in shown or _is_negated(tokens, first)
+        used = used.union(range(first, end)) if is_shown else used.difference(range(first, end))
+    return unread_words(text, tokens, used, (request, *SMALL_WORDS))
+
+
 # ---------------------------------------------------------------- commands
 
 
@@ -123,14 +150,18 @@ def entry_label(language: str, row: EntryRow, today: date) -> str:
     return f"{row.skill}, {spell_minutes(row.minutes)}, {say_date(language, row.date, today)}"
 
 
-def meant_entries(text: str, rows: Sequence[EntryRow], skills: Sequence[str], today: date) -> list[EntryRow]:
-    """Return the entries that a message may be about, the likeliest first: of its skill and day, else the newest."""
+def meant_entries(
+    text: str, rows: Sequence[EntryRow], skills: Sequence[str], today: date, new_minutes: int = 0
+) -> list[EntryRow]:
+    """Return the entries that a message may be about, the newest first: of its skill, day and minutes, if any are."""
     tokens = to_tokens(text)
-    days = {each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)}
+    found = sorted(rows, key=lambda row: row.id, reverse=True)
     named = {each.skill for each in find_mentions(tokens, skills)}
-    newest = sorted(rows, key=lambda row: row.id, reverse=True)
-    found = [row for row in newest if not named or row.skill in named]
-    return [row for row in found if row.date in days] or found or newest
+    days = {each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)}
+    minutes = {each.minutes for each in find_amounts(tokens)} - {new_minutes}
+    found = [row for row in found if row.skill in named] or found
+    found = [row for row in found if row.date in days] or found
+    return [row for row in found if row.minutes in minutes] or found
 
 
 def edit_offers(
@@ -138,23 +169,31 @@ def edit_offers(
 ) -> list[SuggestedReply]:
     """Return a button for each entry that a correction may mean, with its new value."""
     tokens = to_tokens(text)
-    meant = meant_entries(text, rows, skills, today)
     minutes = _new_minutes(tokens)
     day = next((each.day for each in find_days(tokens, today) if not _is_negated(tokens, each.first)), None)
-    mentions = [each for each in find_mentions(tokens, skills) if not _is_negated(tokens, each.first)]
+    named = [each.skill for each in find_mentions(tokens, skills) if not _is_negated(tokens, each.first)]
+    meant, skill = meant_entries(text, rows, skills, today, minutes), named[-1] if named else None
+    if len(set(named)) > 1:
+        meant = [row for row in meant if row.skill == named[0]]
+    elif minutes and named:
+        meant = [row for row in meant if row.skill in named]
     offers: list[SuggestedReply] = []
     for row in meant:
-        if minutes and minutes != row.minutes:
-            new, value = f"{minutes}m", spell_minutes(minutes)
-        elif not minutes and day is not None and day != row.date:
-            new, value = f"on {day.isoformat()}", say_date(language, day, today)
-        elif not minutes and mentions and mentions[0].skill != row.skill:
-            new, value = f"to {mentions[0].skill}", mentions[0].skill
-        else:
-            continue
-        label = f"{entry_label(language, row, today)} → {value}"
-        if all(label != offer.label for offer in offers):
-            offers.append(SuggestedReply(label, f"/edit {row.id} {new}"))
+        values = NewValues(
+            minutes if minutes not in {0, row.minutes} else None,
+            skill if skill != row.skill else None,
+            day if day != row.date else None,
+        )
+        said = [] if values.minutes is None else [f"{minutes}m"]
+        said += [] if values.skill is None else [f"to {skill}"]
+        said += [] if values.day is None else [f"on {values.day.isoformat()}"]
+        shown = [] if values.minutes is None else [spell_minutes(minutes)]
+        shown += [] if values.skill is None else [values.skill]
+        shown += [] if values.day is None else [say_date(language, values.day, today)]
+        label = f"{entry_label(language, row, today)} → {', '.join(shown)}"
+        is_new = all(label != offer.label for offer in offers)
+        if said and is_new and read_values(" ".join(said), today, ()) == values:
+            offers.append(SuggestedReply(label, f"/edit {row.id} {' '.join(said)}"))
     return offers[:MOST_OFFERED]
 
 
@@ -178,9 +217,13 @@ def _new_minutes(tokens: Sequence[Token]) -> int:
 def goal_offers(language: str, text: str, skills: Sequence[str]) -> list[SuggestedReply]:
     """Return the goal that is asked for: so much a week, or so much in all for a skill."""
     tokens = to_tokens(text)
-    amount, skill = next(iter(find_amounts(tokens)), None), named_skill(text, skills)
+    amounts, led = find_amounts(tokens), phrases("goal").find(tokens) or (0, 0)
+    amount = next((each for each in amounts if each.first >= led[1]), next(iter(amounts), None))
     if amount is None:
         return []
+    skill = next(
+        (each.skill for each in find_mentions(tokens, skills) if amount == _nearest(amounts, each.first)), None
+    )
     daily = phrases("every_day").find(tokens) is not None
     minutes = amount.minutes * (7 if daily else 1)
     if skill is not None and minutes > MOST_WEEKLY_MINUTES:
@@ -188,6 +231,10 @@ def goal_offers(language: str, text: str, skills: Sequence[str]) -> list[Suggest
     if skill is not None:
         return [_offer(language, "offer.goal_skill", f"/goal {skill} {minutes}m", skill=skill, minutes=minutes)]
     return [_offer(language, "offer.goal", f"/goal {minutes}m", skill="", minutes=minutes)]
+
+
+def _nearest(amounts: Sequence[Amount], at: int) -> Amount:
+    return min(amounts, key=lambda each: max(each.first - at, at - each.end + 1))
 
 
 def _offer(language: str, key: str, command: str, *, skill: str, minutes: int) -> SuggestedReply:
@@ -209,63 +256,6 @@ def reminder_offers(language: str, text: str, now: datetime) -> list[SuggestedRe
     label = say(language, "offer.remind", at=f"{said.at:%H:%M}", when=when)
     command = f"/remind {said.at:%H:%M} {days} {said.about}".strip()
     return [SuggestedReply(f"{label}{f': {said.about}' if said.about else ''}", command)]
-
-
-def read_reminder_words(text: str, now: datetime) -> ReminderWords | None:
-    """Return time, days and what of, as people say them: "tomorrow at seven", "in 20 minutes"; None without a time."""
-    tokens = to_tokens(text)
-    ahead = next((each for each in find_amounts(tokens) if phrases("ahead").at(tokens, each.first - 1)), None)
-    if ahead is not None:
-        due = now + timedelta(minutes=ahead.minutes)
-        about = _about(text, tokens, set(range(ahead.first - 1, ahead.end)))
-        return ReminderWords(due.time().replace(second=0, microsecond=0, tzinfo=None), (), due.date(), about)
-    clock = _clock(tokens)
-    if clock is None:
-        return None
-    at, used = clock
-    weekdays, day = _weekdays(tokens, used), None
-    if (tomorrow := phrases("tomorrow").find(tokens)) is not None and not weekdays:
-        day = now.date() + DAY
-        used.update(range(*tomorrow))
-    elif not weekdays and (named := find_days(tokens, now.date())):
-        day = named[0].day
-        used.update(range(named[0].first, named[0].end))
-    if day is None and not weekdays:
-        day = now.date() if now.time() < at else now.date() + DAY
-    return ReminderWords(at, tuple(weekdays), day, _about(text, tokens, used))
-
-
-def _clock(tokens: Sequence[Token]) -> tuple[time, set[int]] | None:
-    """Return the time of day that is said, and its tokens: one with its half, with a colon, or behind "at"."""
-    taken = {place for each in find_amounts(tokens) if not each.is_range for place in range(each.first, each.end)}
-    for at in range(len(tokens)):
-        clock = read_clock(tokens, at) if at not in taken else None
-        is_led = phrases("at").end(tokens, at) > at
-        if clock is not None and (clock[1] or is_led or any(token.text == ":" for token in tokens[at : clock[2]])):
-            return time(clock[0] // 60, clock[0] % 60), set(range(at, clock[2]))
-    return None
-
-
-def _weekdays(tokens: Sequence[Token], used: set[int]) -> list[int]:
-    """Return the weekdays that are named, and add their tokens to those used."""
-    for name, days in (("working_days", range(5)), ("weekends", range(5, 7)), ("every_day", range(7))):
-        if (span := phrases(name).find(tokens)) is not None:
-            used.update(range(*span))
-            return list(days)
-    named = [(at, group_of("weekdays").at(tokens, at)) for at in range(len(tokens))]
-    for at, each in named:
-        used.update(() if each is None else range(at, each[0]))
-    return sorted({each[1] for _, each in named if each is not None})
-
-
-def _about(text: str, tokens: Sequence[Token], used: set[int]) -> str:
-    """Return the subject of a reminder: the words that are no date, time or verb."""
-    at = 0
-    while at < len(tokens):
-        small = max(phrases(name).end(tokens, at) for name in ("reminder", "links", "fillers", "on", "polite"))
-        used.update(range(at, small) if small > at else () if tokens[at].is_word or tokens[at].is_number else (at,))
-        at = max(small, at + 1)
-    return " ".join(text[token.start : token.end] for at, token in enumerate(tokens) if at not in used)
 
 
 def zone_offers(language: str, text: str) -> list[SuggestedReply]:

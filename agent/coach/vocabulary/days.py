@@ -79,7 +79,7 @@ def _date(tokens: Sequence[Token], at: int, today: date) -> NamedDay | None:
         except ValueError:
             return None
         if day <= today:
-            return NamedDay(day, at, max(month[0], number[1]))
+            return NamedDay(day, at, max(month[0], number[1]), may_come=year < today.year)
     return None
 
 

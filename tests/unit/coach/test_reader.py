@@ -29,6 +29,7 @@ def offers(conversation: Conversation) -> dict[str, str]:
         ("I practised guitar for an hour and a half yesterday", 90, 1),
         ("guitar: 1h15", 75, 0),
         ("ayer 20 min guitar", 20, 1),
+        ("please log 20 min guitar, thanks", 20, 0),
     ],
 )
 async def test_what_has_the_shape_of_a_log_line_is_written_at_once(
@@ -47,6 +48,8 @@ async def test_what_has_the_shape_of_a_log_line_is_written_at_once(
         ("45m gitar", f"/log {TODAY} 45m guitar"),
         ("45m guitar before the kids woke up", f"/log {TODAY} 45m guitar"),
         ("guitar 45", f"/log {TODAY} 45m guitar"),
+        ("45 guitar", f"/log {TODAY} 45m guitar"),
+        ("45m guitar on 28 december", f"/log {TODAY.year - 1}-12-28 45m guitar"),
         ("tonight 45m guitar", f"/log {TODAY} 45m guitar"),
         ("from 7 to 8:30 guitar", f"/log {TODAY} 90m guitar"),
         ("25 minutes of ear training", f'/log {TODAY} 25m "ear training"'),
@@ -104,6 +107,7 @@ async def test_a_correction_names_the_entry(ana: Conversation) -> None:
         ("start a timer for guitar", "/start guitar"),
         ("habla en inglés", "/language en"),
         ("my timezone is new york", "/timezone America/New_York"),
+        ("mi zona horaria es madrid", "/timezone Europe/Madrid"),
         ("set my goal to 5 hours a week", "/goal 300m"),
         ("goal for guitar: 500 hours", "/skill guitar goal 30000m"),
         ("remind me every weekday at 7pm", "/remind 19:00 mon,tue,wed,thu,fri"),
@@ -115,6 +119,41 @@ async def test_a_request_that_changes_something_is_offered(ana: Conversation, te
     """As one complete command, which a yes chooses."""
     await ana.say(text)
     assert [(command, True)] == [(reply.words, reply.is_yes) for reply in ana.suggested]
+
+
+@pytest.mark.parametrize(
+    ("text", "begins", "unread"),
+    [
+        ("30m guitar today and yesterday", "/log", "yesterday"),
+        ("start a timer for bass", "/start guitar", "bass"),
+        ("delete the guitar and log 30m", "/delete ", "30m"),
+        ("make it 50 minutes because I miscounted", "/edit ", "because I miscounted"),
+        ("50m guitar and set my goal to 5 hours a week", "/goal 300m", "50m guitar"),
+        ("cancel my 7pm reminder", "/remind off", "7pm"),
+        ("borra la guitarra y mañana más", "/delete ", "mañana"),
+    ],
+)
+async def test_an_offer_quotes_what_it_leaves_out(ana: Conversation, text: str, begins: str, unread: str) -> None:
+    """Whatever is asked for: the rest of the message is not dropped."""
+    ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
+    answer = await ana.say(text)
+    assert f"“{unread}”" in answer or f"«{unread}»" in answer
+    assert ana.suggested[0].words.startswith(begins)
+
+
+@pytest.mark.parametrize("text", ["make it 50 minutes", "set my goal to 5 hours a week", "delete the last guitar one"])
+async def test_an_offer_of_all_that_was_said_quotes_nothing(ana: Conversation, text: str) -> None:
+    ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
+    assert "could not read" not in await ana.say(text)
+    assert ana.suggested
+
+
+async def test_a_correction_of_several_things_is_one_command(ana: Conversation) -> None:
+    ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
+    await ana.say("make it 50 minutes and move it to yesterday")
+    (offer,) = ana.suggested
+    assert "guitar, 45 min, today → 50 min, yesterday" == offer.label
+    assert offer.words.endswith(f" 50m on {TODAY - timedelta(days=1)}")
 
 
 @pytest.mark.parametrize(
