@@ -19,10 +19,10 @@ from gateway.access.buttons import SealedButtons
 from gateway.access.policy import AccessSnapshot
 from gateway.config.settings import Settings
 from gateway.delivery.live_answer import LiveDeps
-from gateway.ops.instrumentation import JournalCounter, ToolWatch
+from gateway.ops.instrumentation import MeasuredTurns
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
-from gateway.sessions.deps import TURNS, AgentInForce, RunTurn, SessionDeps, TurnDeps
+from gateway.sessions.deps import TURNS, AgentInForce, ProcessDeps, RunTurn, SessionDeps, Shown
 from gateway.sessions.inbox_rules import RowClassifier
 from gateway.sessions.pictures import PictureFetcher
 from gateway.sessions.presses import SuggestedReplies
@@ -117,33 +117,34 @@ def make_sessions(
     shared: Shared,
 ) -> SessionDeps:
     """Make what the sessions of one tenant share; `turns` are its kinds of turns beside those of every agent."""
-    router, delivery, secrets, clock = shared.sessions, shared.delivery, shared.secrets, shared.clocks.now
-    texts, clean = product.catalogue, secrets.scrubber.last_look
-    buttons, names = SealedButtons(secrets.keys.buttons), [tool.name for tool in in_force.agent.tools]
-    return SessionDeps(
-        config=settings.sessions,
-        turns=TurnDeps(
-            store=store,
-            delivery=delivery,
-            dates=shared.clocks.dates,
-            clean=clean,
-            scrub=secrets.scrubber.scrub,
-            user_items=heard,
-            clock=clock,
-            on_journaled=JournalCounter(names).note,
-            replies=SuggestedReplies(buttons, clean, clock, texts, store, router.tasks),
-            texts=texts,
-            questions=Questions(buttons, texts, timedelta(seconds=settings.permissions.expires_s)),
-            parking=router.parking,
-            on_turn_event=ToolWatch(names).note,
-        ),
-        live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, router.tasks, texts),
+    router, secrets, clocks, texts = shared.sessions, shared.secrets, shared.clocks, product.catalogue
+    clean, buttons = secrets.scrubber.last_look, SealedButtons(secrets.keys.buttons)
+    process = ProcessDeps(
+        delivery=shared.delivery,
         channels=shared.channels,
         people=shared.people,
+        clocks=clocks,
+        scrubber=secrets.scrubber,
+        parking=router.parking,
+        turn_limit=router.turn_limit,
+        ownership=router.ownership,
+    )
+    now_s = asyncio.get_running_loop().time
+    shown = Shown(
+        texts=texts,
+        live=LiveDeps(store, shared.delivery, settings.delivery, now_s, clean, router.tasks, texts),
+        replies=SuggestedReplies(buttons, clean, clocks.now, texts, store, router.tasks),
+        questions=Questions(buttons, texts, timedelta(seconds=settings.permissions.expires_s)),
+        signs=StatusReactions(shared.channels, wanted=settings.delivery.signs != "off"),
+        watch=MeasuredTurns([tool.name for tool in in_force.agent.tools]),
+    )
+    return SessionDeps(
+        process=process,
+        store=store,
+        config=settings.sessions,
         in_force=in_force,
         turns_of={**TURNS, **turns},
         kinds=kinds,
-        signs=StatusReactions(shared.channels, wanted=settings.delivery.signs != "off"),
-        turn_limit=router.turn_limit,
-        ownership=router.ownership,
+        user_items=heard,
+        shown=shown,
     )

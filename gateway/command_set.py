@@ -61,20 +61,14 @@ def make_commands(
 ) -> CommandRunner:
     """Make what runs the commands of one tenant; `decisions` are its buttons beside those of every conversation."""
     deps = CommandDeps(
+        process=sessions.process,
         store=store,
         bus=shared.bus,
         table=table,
-        delivery=shared.delivery,
-        channels=shared.channels,
-        people=shared.people,
         buttons=SealedButtons(shared.secrets.keys.buttons),
         handles={SAY: SuggestionButtons(table).say, **CONSENT_BUTTONS, **CONVERSATION_BUTTONS, **decisions},
-        turn_limit=sessions.turn_limit,
-        clock=shared.clocks.now,
-        dates=shared.clocks.dates,
         texts=product.catalogue,
-        parking=sessions.turns.parking,
-        user_items=sessions.turns.user_items,
+        user_items=sessions.user_items,
     )
     return CommandRunner(deps, shared.sessions.tasks)
 

@@ -63,7 +63,7 @@ class Delivery:
         self.ownership = ownership or Ownership()
         reader = LaneReader(store)
         self.views = StoredViews(store, channels, sender, tasks)
-        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish, self.ownership, reader)
+        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.ownership, reader)
         self._shared = SharedLaneState()
         self._looked: frozenset[Lease] = (
             self.ownership.last_leases_to_send() if not self.ownership.is_shared else frozenset()
@@ -235,10 +235,10 @@ class Delivery:
     def _worker(self, lane: str) -> LaneWorker:
         if lane not in self._workers:
             state = LaneState(lane, self._deps.config, self._shared)
-            self._workers[lane] = LaneWorker(state, self._deps, self._deliver)
+            self._workers[lane] = LaneWorker(state, self._deps, self)
         return self._workers[lane]
 
-    async def _deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
+    async def deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
         """Work a row until it has an end, its lane is parked or has moved, or another process sends there."""
         worker.lease = self._sends(row.part.address)  # nothing is at hand from before that: see `recover`
         if worker.lease is None:

@@ -4,7 +4,7 @@ What the next step is, is `lane`'s decision; what concerns two lanes is `deliver
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -128,19 +128,28 @@ class LaneDeps:
     clock: Callable[[], datetime]
     sender: PartSender
     tasks: asyncio.TaskGroup  # the parent of every lane
-    publish: Callable[[list[OutboxRow]], None]
     ownership: Ownership
     reader: LaneReader
+
+
+class Lanes(Protocol):
+    """All lanes of a process, as one of them sees them."""
+
+    async def deliver(self, worker: "LaneWorker", row: OutboxRow) -> None:
+        """Deliver one row of a lane."""
+        ...
+
+    def publish(self, rows: Iterable[OutboxRow]) -> None:
+        """Wake the lanes of rows that were committed."""
+        ...
 
 
 class LaneWorker:
     """One lane at work."""
 
-    def __init__(
-        self, lane: LaneState, deps: LaneDeps, deliver: "Callable[[LaneWorker, OutboxRow], Awaitable[None]]"
-    ) -> None:
-        """`deliver` is called with one row of the lane after another."""
+    def __init__(self, lane: LaneState, deps: LaneDeps, lanes: Lanes) -> None:
         self.lane = lane
+        self._lanes = lanes
         self.free = asyncio.Event()  # it delivers nothing
         self.free.set()
         self._deps = deps
@@ -148,7 +157,9 @@ class LaneWorker:
         self._address: Address | None = None
         self.lease: Lease | None = None  # by which the row at hand is sent
         head = QueueHead(deps.config.lane_size, self._load)
-        self.queue = SerialWorker(head, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
+        self.queue = SerialWorker(
+            head, partial(lanes.deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name)
+        )
 
     async def _commit(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit what an attempt comes to, unless another process sends there by now."""
@@ -245,7 +256,7 @@ class LaneWorker:
             self.queue.head.take(lambda other: other.part.source_id == source_id)
         said = await self._commit(_save_outcome, row, outcome, apology, self._deps.clock())
         failpoint("outcome_post")
-        self._deps.publish(said)
+        self._lanes.publish(said)
 
     @property
     def _pacer(self) -> Pacer:

@@ -177,36 +177,30 @@ def _response_attributes(response: ModelResponded) -> Attributes:
     return {"gen_ai.response.model": answered, "gen_ai.response.finish_reasons": (response.stop.value,), **known}
 
 
-class ToolWatch:
-    """Notes how long each tool ran: as a figure, and as a line for whoever looks closely."""
+class MeasuredTurns:
+    """Measures tools as they run, and results and fallbacks as they are journaled."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """`names` are the tools there are."""
         self._names = frozenset(names)
 
-    def note(self, event: TurnEvent) -> None:
-        """This happens in a turn."""
+    def note_event(self, event: TurnEvent) -> None:
+        """Note how long a tool ran: as a figure, and as a line of the log."""
         if isinstance(event, ToolEnded) and event.took_s is not None:
             name = event.name if event.name in self._names else OTHER
             series(TOOL_SECONDS, name).observe(event.took_s)
             attributes = {
-                "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.type": "function",
+                "gen_ai.operation.name": "execute_tool",
+                "gen_ai.tool.name": name,
+                "gen_ai.tool.type": "function",
                 "gen_ai.tool.call.id": event.call_key,
-            }  # fmt: skip
+            }
             note_past(f"execute_tool {name}", event.took_s, attributes, "" if event.success else "tool_error")
             took_s = round(event.took_s, 3)
             log.debug("tool_ended", tool=event.name, call_key=event.call_key, success=event.success, took_s=took_s)
 
-
-class JournalCounter:
-    """Counts results, and fallbacks, as they are journaled."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        """`names` are the tools there are."""
-        self._names = frozenset(names)
-
-    def note(self, events: Iterable[JournalEvent]) -> None:
-        """These were journaled."""
+    def note_journaled(self, events: Iterable[JournalEvent]) -> None:
+        """Count results and fallbacks."""
         for event in events:
             if isinstance(event, ToolReturned):
                 name = event.name if event.name in self._names else OTHER

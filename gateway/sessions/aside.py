@@ -47,12 +47,12 @@ async def answer_aside(
     deps: SessionDeps, session: SessionContext, row: InboxRow, question: str, principal: Principal
 ) -> str:
     """The answer to a question beside the turn; else why it is refused. It changes nothing."""
-    channel = await deps.channels.when_loaded(row.event.address)
-    item = await deps.turns.user_items.build(_as_said(row.event, question), channel)
+    channel = await deps.process.channels.when_loaded(row.event.address)
+    item = await deps.user_items.build(_as_said(row.event, question), channel)
     if isinstance(item, MessageRefusal):
-        return deps.turns.texts.text(principal.locale, item)
+        return deps.shown.texts.text(principal.locale, item)
     state = await session.conversation.load()
-    turn = new_turn(row, state.id, CHAT, deps.turns.clock())
+    turn = new_turn(row, state.id, CHAT, deps.process.clocks.now())
     known = session.conversation.recall(state.id, row.user_id)
     history = (*known.history, *await _said_in_turn(deps, session, row.user_id), BESIDE)
     readers = [tool for tool in deps.agent.tools if tool.effect is Effect.NONE]
@@ -61,12 +61,10 @@ async def answer_aside(
     started = TurnStarted((item,))
     aside = AsideJournal(deps, turn, started)
     ports = TurnPorts(aside, NoConsents(), NoWatchers())
-    asked = Turn(
-        turn.id, principal, history, (started,), turn.started_at, deps.channels.hints(turn.address), known.starts,
-        known.summary,
-    )  # fmt: skip
+    hints = deps.process.channels.hints(turn.address)
+    asked = Turn(turn.id, principal, history, (started,), turn.started_at, hints, known.starts, known.summary)
     await deps.turns_of[CHAT](asked, ports, replace(deps.agent, tools=readers, limits=limits))
-    return deps.turns.clean(aside.said).strip()
+    return deps.process.scrubber.last_look(aside.said).strip()
 
 
 async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str) -> Sequence[Item]:
@@ -74,7 +72,7 @@ async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str
     claimed = session.turn.claimed
     if claimed is None or claimed.turn.user_id != user_id:
         return ()
-    return fold(await deps.turns.store.read(partial(journal.events_of_turn, turn_id=claimed.turn.id), lasting=True))
+    return fold(await deps.store.read(partial(journal.events_of_turn, turn_id=claimed.turn.id), lasting=True))
 
 
 def _as_said(event: InboundEvent, question: str) -> InboundEvent:
@@ -108,8 +106,8 @@ class AsideJournal:
 
     async def note_cost(self, response: Spent) -> None:
         """Count a model call."""
-        note = partial(usage.note_call, turn=self._turn, response=response, now=self._deps.turns.clock())
-        await self._deps.turns.store.commit(note)
+        note = partial(usage.note_call, turn=self._turn, response=response, now=self._deps.process.clocks.now())
+        await self._deps.store.commit(note)
 
     async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
         """No tool that only reads has an effect."""
@@ -126,17 +124,17 @@ class AsideJournal:
 
     def scrub(self, text: str) -> str:
         """As in any turn."""
-        return self._deps.turns.scrub(text)
+        return self._deps.process.scrubber.scrub(text)
 
     async def whole_result(self, handle: str) -> str | None:
         """As in any turn of this conversation and person."""
         turn = self._turn
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
-        return await self._deps.turns.store.read(look)
+        return await self._deps.store.read(look)
 
     async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
         """As in any turn of this conversation."""
-        return await self._deps.turns.store.read(partial(files_of, ids=ids), lasting=True)
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
     def steering_waits(self) -> bool:
         """Nobody joins it."""

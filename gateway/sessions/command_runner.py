@@ -1,7 +1,7 @@
 """Runs commands in a session: each commits its effect, its reply and its row's outcome in one transaction."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,22 +20,18 @@ from gateway.access.buttons import Meant, SealedButtons, Void
 from gateway.commands.base import Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.commands.table import CommandTable
-from gateway.delivery.delivery import Delivery
-from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.deps import PeopleDirectory
+from gateway.sessions.deps import ProcessDeps
 from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id
 from gateway.sessions.invocations import CommandSession
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
-from gateway.sessions.parking import Parking
 from gateway.sessions.presses import close_buttons, find_asked
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
-from gateway.sessions.turn_limit import TurnLimit
 from gateway.store import inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -72,19 +68,13 @@ TELL_MISSED_EVERY = timedelta(minutes=1)
 class CommandDeps:
     """What all commands of a tenant share."""
 
+    process: ProcessDeps
     store: Store
     bus: Bus  # takes what people say with a button
     table: CommandTable
-    delivery: Delivery
-    channels: ChannelDirectory
-    people: PeopleDirectory
     buttons: SealedButtons  # opens what comes back with a press
     handles: Mapping[str, Handle]  # what buttons do, by the word that they carry
-    turn_limit: TurnLimit
-    clock: Callable[[], datetime]
-    dates: Callable[[], datetime]  # the wall clock, for people's days
     texts: Catalogue
-    parking: Parking
     user_items: HeardItems  # tells hooks when a conversation is over
 
 
@@ -94,6 +84,7 @@ class CommandRunner:
     def __init__(self, deps: CommandDeps, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of what runs."""
         self._deps = deps
+        self._process = deps.process
         self._tasks = tasks
         self.queues: dict[_CommandQueue, SerialWorker[_Queued]] = {}  # by tenant and key of a session first
         self._told_missed_at: WeakKeyDictionary[Session, datetime] = WeakKeyDictionary()
@@ -147,21 +138,21 @@ class CommandRunner:
 
     async def _try(self, session: Session, row: InboxRow) -> None:
         """Run a command; apologise if the process crashed with it too often."""
-        await self._deps.channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
+        await self._process.channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
         command = self._parse(row)[0]
         name = row.event.type if command is None else command.name
         with log_end("command_ended", command=name, inbox_id=row.id, user_id=row.user_id, session=session.key):
-            async with self._deps.turn_limit.begin([row], takes_slot=False) as may_run:
+            async with self._process.turn_limit.begin([row], takes_slot=False) as may_run:
                 await (self._execute if may_run else self._apologise)(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
-        person = self._deps.people.principal(row.user_id)
+        person = self._process.people.principal(row.user_id)
         text = self._deps.texts.text(person.locale if person else None, "commands.broken")
         await self._commit(session, row, Reply(text), Outcome.FAILED)
 
     async def _execute(self, session: Session, row: InboxRow) -> None:
         """Let the command or button decide, and commit what it wants."""
-        principal = self._deps.people.principal(row.user_id)
+        principal = self._process.people.principal(row.user_id)
         if principal is None:
             await self._commit(session, row, Reply(""), Outcome.REFUSED)
         elif isinstance(row.event, ButtonPressed):
@@ -186,7 +177,7 @@ class CommandRunner:
     async def _press(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
         """Run what a button stands for, and take its buttons away; not if they may be another person's."""
         account = f"{pressed.address.channel}:{pressed.address.account}"
-        meant = self._deps.buttons.open(pressed.data, principal.user_id, account, self._deps.clock())
+        meant = self._deps.buttons.open(pressed.data, principal.user_id, account, self._process.clocks.now())
         handle = self._deps.handles.get(meant.word) if isinstance(meant, Meant) else None
         if handle is None or not isinstance(meant, Meant):
             log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
@@ -196,7 +187,7 @@ class CommandRunner:
             wanted = await handle(await self._invocation(session, row, principal, meant.word, meant.subject))
         await self._commit(session, row, wanted, Outcome.ANSWERED)
         if meant is not Void.FORGED:
-            channel = await self._deps.channels.when_loaded(pressed.address)
+            channel = await self._process.channels.when_loaded(pressed.address)
             await close_buttons(channel, pressed.address, pressed.message_id)
 
     async def _void_key(self, pressed: ButtonPressed, principal: Principal) -> str:
@@ -210,9 +201,20 @@ class CommandRunner:
     ) -> Invocation:
         deps = self._deps
         scopes, state = await scopes_at(deps.store, row.event.address), await session.conversation.load()
-        control = CommandSession(session, state, row, principal, deps.channels, deps.people, deps.table.talk)
+        control = CommandSession(
+            session, state, row, principal, self._process.channels, self._process.people, deps.table.talk
+        )
         return Invocation(
-            name, arguments, principal, deps.dates(), row, control, deps.store, deps.texts, deps.clock, scopes
+            name,
+            arguments,
+            principal,
+            self._process.clocks.dates(),
+            row,
+            control,
+            deps.store,
+            deps.texts,
+            self._process.clocks.now,
+            scopes,
         )
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
@@ -224,12 +226,13 @@ class CommandRunner:
 
     async def _commit(self, session: Session, row: InboxRow, wanted: Reply | Write, outcome: Outcome) -> None:
         """Commit what the command writes, its reply and its row's outcome at once; then pass on what changed."""
-        deps, principal = self._deps, self._deps.people.principal(row.user_id)
-        channel, locale = await deps.channels.when_loaded(row.event.address), principal.locale if principal else None
+        deps, principal = self._deps, self._process.people.principal(row.user_id)
+        channel = await self._process.channels.when_loaded(row.event.address)
+        locale = principal.locale if principal else None
 
         def job(connection: Connection) -> tuple[Reply, list[OutboxRow]] | None:
             journal.check_fence(connection, session.fence)
-            now = deps.clock()
+            now = self._process.clocks.now()
             if not inbox.settle(connection, row.id, outcome, now):
                 return None  # a commit whose answer was lost has stored it all
             reply = wanted.run(connection) if isinstance(wanted, Write) else wanted
@@ -261,14 +264,14 @@ class CommandRunner:
         session.drop_cleared(changed.cleared)
         if changed.said is not None:
             deps.bus.publish(changed.said)
-        deps.parking.release(changed.unparked)
+        self._process.parking.release(changed.unparked)
         if changed.person is not None:
-            deps.people.put(changed.person)
+            self._process.people.put(changed.person)
         if changed.forgotten:
-            deps.people.forget(row.user_id, changed.forgotten)
+            self._process.people.forget(row.user_id, changed.forgotten)
         if changed.after is not None:
             changed.after()
-        deps.delivery.publish(put)
+        self._process.delivery.publish(put)
         if changed.ended:
             await deps.user_items.end(row.event)
 
@@ -276,16 +279,16 @@ class CommandRunner:
         """Read anew what a command may have changed in a commit whose answer was lost."""
         deps = self._deps
         session.conversation.forget()
-        deps.delivery.reread(row.event.address)
+        self._process.delivery.reread(row.event.address)
         deps.bus.reread()
-        await deps.parking.look()
+        await self._process.parking.look()
         person = await deps.store.read(partial(people.person_of, user_id=row.user_id), lasting=True)
         if person is not None:
-            deps.people.put(person)
+            self._process.people.put(person)
 
     async def _tell_missed(self, session: Session, row: InboxRow, principal: Principal) -> None:
         """Tell the person that a message waited too long; at most once a minute for all that did."""
-        now = self._deps.clock()
+        now = self._process.clocks.now()
         told_at = self._told_missed_at.get(session)
         told = told_at is not None and now - told_at < TELL_MISSED_EVERY
         text = "" if told else missed_text(self._deps.texts, now - row.admitted_at, principal.locale)

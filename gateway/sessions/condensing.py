@@ -20,7 +20,7 @@ from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import CostsBeside
-from gateway.sessions.deps import SessionContext, SessionDeps, TurnDeps
+from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.turn import ClaimedTurn
 from gateway.telemetry import SUMMARIES, series
 
@@ -34,7 +34,7 @@ TURNS_BETWEEN_TRIES = 5
 class SummaryKeeper:
     """Keeps the summaries that turns of one person make, and says so in their chat."""
 
-    deps: TurnDeps
+    deps: SessionDeps
     session: SessionContext
     channel: Channel
     claimed: ClaimedTurn
@@ -59,7 +59,7 @@ class SummaryKeeper:
         said = OutboundMessage(
             turn.address,
             f"summary:{turn.id}",
-            self.deps.texts.text(self.locale, key, count=count),
+            self.deps.shown.texts.text(self.locale, key, count=count),
             reply_route_of=self.claimed.answers,
             locale=self.locale,
         )
@@ -70,12 +70,12 @@ class SummaryKeeper:
             summary=summary,
             costs=CostsBeside(responses),
             parts=to_parts(self.channel, said),
-            clock=self.deps.clock,
+            clock=self.deps.process.clocks.now,
         )
         before = self.session.conversation.recall(turn.session_id, turn.user_id).summary
         is_made = summary.condensed > (0 if before is None else before.condensed)
         failpoint("summary_pre")
-        self.deps.delivery.publish(await self.deps.store.commit(keep))
+        self.deps.process.delivery.publish(await self.deps.store.commit(keep))
         failpoint("summary_post")
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if is_made else "left_out").inc()
@@ -86,7 +86,7 @@ class SummaryKeeper:
         Raises:
             Fenced: another process owns the session now; nothing was written.
         """
-        fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.clock
+        fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.process.clocks.now
         note = partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside(responses), clock=clock)
         await self.deps.store.commit(note)
 
@@ -111,15 +111,15 @@ class Condenser:
         known = self._session.conversation.recall(turn.session_id, turn.user_id)
 
         def without_talk() -> ModelRequest:
-            hints = self._deps.channels.hints(turn.address)
+            hints = self._deps.process.channels.hints(turn.address)
             return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
 
         items = len(known.history)
         if is_long(items, known.tokens, agent.model, agent.limits, without_talk, agent.calibration):
             self._is_at_work = True
-            now, hints = self._deps.turns.clock(), self._deps.channels.hints(turn.address)
+            now, hints = self._deps.process.clocks.now(), self._deps.process.channels.hints(turn.address)
             ended = Turn("", principal, known.history, (), now, hints, known.starts, known.summary)
-            keeper = SummaryKeeper(self._deps.turns, self._session, channel, claimed, principal.locale)
+            keeper = SummaryKeeper(self._deps, self._session, channel, claimed, principal.locale)
             self._tasks.create_task(self._condense(ended, keeper))
 
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:

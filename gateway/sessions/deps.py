@@ -1,8 +1,7 @@
-"""What sessions and turns share: `SessionDeps` and `TurnDeps` all of a gateway's, `SessionContext` the parts of one."""
+"""What sessions share: all of a process (`ProcessDeps`), those of a tenant (`SessionDeps`), one with its turns."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
 from agent.catalogue import Catalogue
@@ -10,11 +9,13 @@ from agent.loop import Agent, run_turn
 from agent.ports import Principal, Turn, TurnEvent, TurnPorts
 from agent.reading import run_reading
 from agent.transcript import EndReason, JournalEvent
+from channels.clocks import Clocks
 from channels.messages import Address
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.live_answer import LiveDeps
 from gateway.ownership import Ownership
+from gateway.safety.output import Scrubber
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier
@@ -62,23 +63,42 @@ class PeopleDirectory(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TurnDeps:
-    """What every turn of a gateway shares."""
+class TurnWatch(Protocol):
+    """What measures the turns of a tenant."""
 
-    store: Store
+    def note_event(self, event: TurnEvent) -> None:
+        """Note what happens in a turn, at once."""
+        ...
+
+    def note_journaled(self, events: Iterable[JournalEvent]) -> None:
+        """Note events that are durable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessDeps:
+    """What the sessions and commands of all tenants share."""
+
     delivery: Delivery
-    dates: Callable[[], datetime]  # the wall clock, for people's days
-    clean: Callable[[str], str]  # model text to what a person may see
-    scrub: Callable[[str], str]  # takes secrets out of a tool's result
-    user_items: HeardItems
-    clock: Callable[[], datetime]
-    on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
-    replies: SuggestedReplies
-    texts: Catalogue  # what people read
-    questions: Questions
+    channels: ChannelDirectory
+    people: PeopleDirectory
+    clocks: Clocks
+    scrubber: Scrubber
     parking: Parking
-    on_turn_event: Callable[[TurnEvent], None] = lambda _event: None  # told of whatever happens in a turn, at once
+    turn_limit: TurnLimit
+    ownership: Ownership  # which sessions are this process's
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What people see of a tenant's turns beside their answers, and what measures them."""
+
+    texts: Catalogue
+    live: LiveDeps
+    replies: SuggestedReplies
+    questions: Questions
+    signs: StatusReactions
+    watch: TurnWatch
 
 
 class AgentInForce:
@@ -103,17 +123,14 @@ class AgentInForce:
 class SessionDeps:
     """What every session of a tenant shares."""
 
+    process: ProcessDeps
+    store: Store
     config: SessionsConfig
-    turns: TurnDeps
-    live: LiveDeps
-    channels: ChannelDirectory
-    people: PeopleDirectory
     in_force: AgentInForce
     turns_of: Mapping[str, RunTurn]  # by kind of turn
     kinds: RowClassifier
-    signs: StatusReactions
-    turn_limit: TurnLimit
-    ownership: Ownership  # which sessions are this process's
+    user_items: HeardItems
+    shown: Shown
 
     @property
     def agent(self) -> Agent:

@@ -88,7 +88,8 @@ class JournaledTurn:
         principal: Principal,
     ) -> None:
         """The turn runs from here on: its claim is committed."""
-        self._deps = deps.turns
+        self._deps = deps
+        self._process = deps.process
         self._session = session
         self._channel = channel
         self._claimed = claimed
@@ -96,7 +97,9 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
-        self._watched = TurnEvents(deps.turns.on_turn_event, *followers(channel, claimed.turn, deps.turns.clean))
+        self._watched = TurnEvents(
+            deps.shown.watch.note_event, *followers(channel, claimed.turn, deps.process.scrubber.last_look)
+        )
         answer = OutboundMessage(
             claimed.turn.address,
             claimed.source_id,
@@ -105,7 +108,9 @@ class JournaledTurn:
             reply_route_of=claimed.answers,
             locale=principal.locale,
         )
-        self._live = LiveAnswer(deps.live, channel, claimed.turn.tenant, answer, session.fence, self._watched.reader())
+        self._live = LiveAnswer(
+            deps.shown.live, channel, claimed.turn.tenant, answer, session.fence, self._watched.reader()
+        )
         self.events = list(claimed.events)
         session.turn.run(steers=session.conversation.mode == "steer", on_cancel=self._stop.set_result)
 
@@ -134,13 +139,13 @@ class JournaledTurn:
         point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
         place = self._reserve(len(events))
         failpoint(f"{point}_pre")
-        await self._deps.store.commit(commits.record, place=place, events=events, clock=self._deps.clock)
+        await self._deps.store.commit(commits.record, place=place, events=events, clock=self._process.clocks.now)
         failpoint(f"{point}_post")
         self._note_journaled(events)
 
     async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
         """Run a local effect and journal its result in one commit."""
-        place, clock, dates = self._reserve(1), self._deps.clock, self._deps.dates
+        place, clock, dates = self._reserve(1), self._process.clocks.now, self._process.clocks.dates
 
         def run(connection: Connection) -> str:
             change = Change(connection, self._principal, returned.call_key, dates())
@@ -160,14 +165,14 @@ class JournaledTurn:
 
     async def note_cost(self, response: Spent) -> None:
         """Count what a model call cost that is no step of the turn."""
-        fence, turn, clock = self._session.fence, self._turn, self._deps.clock
+        fence, turn, clock = self._session.fence, self._turn, self._process.clocks.now
         await self._deps.store.commit(
             commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock
         )
 
     def scrub(self, text: str) -> str:
         """Return a tool's result without secrets, before it is journaled."""
-        return self._deps.scrub(text)
+        return self._process.scrubber.scrub(text)
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
@@ -193,7 +198,7 @@ class JournaledTurn:
         items = [WITHHELD if isinstance(item, MessageRefusal) else item for item in built]
         rows = mailbox.take_rows(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
-        place, clock = self._reserve(len(overtaken) + 1), self._deps.clock
+        place, clock = self._reserve(len(overtaken) + 1), self._process.clocks.now
         try:
             failpoint("steer_pre")
             claimed = await self._deps.store.commit(
@@ -233,27 +238,27 @@ class JournaledTurn:
         await self._live.settle()
         approval = self._approval(ask)
         parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
-        said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
+        said = self._deps.shown.questions.message(self._channel, self._claimed, self._principal, ask, approval)
         parts = to_parts(
             self._channel, said, pieces=self._live.pages.all_of(said.text), standing=self._live.standing
         )  # what stands there already becomes the question
         rows = await self._deps.store.commit(commits.park, self._reserve(1), parked, approval, parts)
-        self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
-        self._deps.delivery.publish(rows)
+        self._process.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
+        self._process.delivery.publish(rows)
         self._note_journaled((parked,))
         self._watched.publish(QuestionPut(ask.tool))
         self._live.clear_sign()
         if self.stopping() is not None:
-            await self._deps.store.commit(approvals.settle, approval, Consent.WITHDRAWN, self._deps.clock())
-            self._deps.parking.release([self._turn.id])
+            await self._deps.store.commit(approvals.settle, approval, Consent.WITHDRAWN, self._process.clocks.now())
+            self._process.parking.release([self._turn.id])
         raise TurnParked
 
     def _approval(self, ask: AskedCall) -> Approval:
-        now = self._deps.clock()
+        now = self._process.clocks.now()
         return Approval(
             id=new_id(), tenant=self._turn.tenant, turn_id=self._turn.id, user_id=self._turn.user_id,
             call_key=ask.call_key, tool=ask.tool, fingerprint=ask.fingerprint, may_remember=ask.may_remember,
-            numbered=is_numbered(self._channel), asked_at=now, until=now + self._deps.questions.valid,
+            numbered=is_numbered(self._channel), asked_at=now, until=now + self._deps.shown.questions.valid,
         )  # fmt: skip
 
     async def finish(
@@ -271,20 +276,20 @@ class JournaledTurn:
             return False
         await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
-        nothing_left = self._deps.texts.text(self._principal.locale, "answer.nothing_left")
-        buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
-        lines = self._deps.replies.lines(self._channel, ended, self._principal.locale)
-        overtaken = await self._deps.replies.standing(self._session.key, self._turn) if buttons else None
+        nothing_left = self._deps.shown.texts.text(self._principal.locale, "answer.nothing_left")
+        buttons = self._deps.shown.replies.buttons(self._channel, self._turn, ended)
+        lines = self._deps.shown.replies.lines(self._channel, ended, self._principal.locale)
+        overtaken = await self._deps.shown.replies.standing(self._session.key, self._turn) if buttons else None
         said = _Said(buttons, lines, await self._made_files(reason), nothing_left)
         look = partial(self._last_look, reason, text, said)
-        text, parts = await self._deps.delivery.long_texts.run(len(text), look)
-        note = text if text == nothing_left else self._deps.clean(note).strip()
+        text, parts = await self._process.delivery.long_texts.run(len(text), look)
+        note = text if text == nothing_left else self._process.scrubber.last_look(note).strip()
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
         await self._end(TurnEnded(reason, text, note, busy_s, why), response, parts)
         if overtaken is not None:
-            self._deps.replies.close(self._channel, self._turn.address, overtaken)
+            self._deps.shown.replies.close(self._channel, self._turn.address, overtaken)
         self._live.show_wait(busy_s)
         return True
 
@@ -331,10 +336,10 @@ class JournaledTurn:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         locale = self._principal.locale
         nothing_left = beside.nothing_left  # nobody waits for silence
-        text = self._deps.clean(text).strip()
+        text = self._process.scrubber.last_look(text).strip()
         if reason is EndReason.STOPPED:
             quiet = not self._live.standing and not self._has_streamed  # the command tells whoever stopped it
-            wordless = text in {"", self._deps.texts.text(locale, "answer.alone_stopped")}
+            wordless = text in {"", self._deps.shown.texts.text(locale, "answer.alone_stopped")}
             text = "" if quiet else STOPPED_SIGN if wordless else text
         else:
             text = text or nothing_left
@@ -361,8 +366,8 @@ class JournaledTurn:
         self._session.turn.finish()
         reason = ended.reason
         events = (ended,) if response is None else (response, ended)
-        delivery = self._deps.delivery
-        place, first_id, clock = self._reserve(len(events)), self._claimed.first_id, self._deps.clock
+        delivery = self._process.delivery
+        place, first_id, clock = self._reserve(len(events)), self._claimed.first_id, self._process.clocks.now
         first_by = delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(parts[0]) else None
 
         def commit_end(connection: Connection) -> list[OutboxRow]:
@@ -381,7 +386,7 @@ class JournaledTurn:
         self._note_journaled(events)
         self._live.clear_sign()
         series(TURNS, reason.value).inc()
-        duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
+        duration_s = self._claimed.time_since_start(self._process.clocks.now()).total_seconds()
         TURN_SECONDS.observe(duration_s)
         figures = turn_figures(self.events)
         note_attributes(
@@ -402,7 +407,7 @@ class JournaledTurn:
 
     def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events
-        self._deps.on_journaled(events)
+        self._deps.shown.watch.note_journaled(events)
         for event in events:
             if isinstance(event, Recovered) and event.rung is Fallback.COMPACTED:
                 self._watched.publish(HistoryShortened(event.rung))

@@ -270,7 +270,7 @@ class Router:
         if not moves:
             session.change(original_id, edit)  # before its commit: a claim queued after this has the new text
         now = self._clocks.now()
-        if not await deps.turns.store.commit(earlier.replace, original_id=original_id, edit=edit, now=now):
+        if not await deps.store.commit(earlier.replace, original_id=original_id, edit=edit, now=now):
             session.offer(edit)
         elif moves and kind is None:
             commands.offer(session, as_typed, again=True)

@@ -62,17 +62,18 @@ class Session:
 
     def __init__(self, deps: SessionDeps, tenant: str, key: str, tasks: asyncio.TaskGroup) -> None:
         self._deps = deps
+        self._process = deps.process
         self.tenant = tenant
         self.key = key
-        self._store = deps.turns.store
-        self._clock = deps.turns.clock
-        self.fence = deps.ownership.fence_of(key)
+        self._store = deps.store
+        self._clock = deps.process.clocks.now
+        self.fence = deps.process.ownership.fence_of(key)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
         self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kinds)
-        self._reactions = deps.signs
+        self._reactions = deps.shown.signs
         self._turn = SessionTurn()
         self._context = SessionContext(
-            key, self.fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
+            key, self.fence, self.mailbox, self.conversation, self._reactions, deps.process.people, self._turn
         )
         self._runner = TurnRunner(deps, self._context, tasks)
         self._agent = (*key.split(":", 2), "")[1]
@@ -110,8 +111,8 @@ class Session:
     async def _resume(self, open_turn: OpenTurn) -> None:
         """Resume a turn that was begun before: by an earlier process, or before it waited for its person."""
         try:
-            await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
-            async with self._deps.turn_limit.slot(self.tenant, open_turn.attempts):
+            await self._process.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
+            async with self._process.turn_limit.slot(self.tenant, open_turn.attempts):
                 failpoint("recovery_turn")
                 if not self._closed:
                     self._turn.begin()
@@ -127,7 +128,7 @@ class Session:
         self._turn.rows = [row]
         await self._gather(row)  # no slot is held: a channel may never come
         self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
-        async with self._deps.turn_limit.begin(self._turn.rows) as may_run:
+        async with self._process.turn_limit.begin(self._turn.rows) as may_run:
             rows = list(self._turn.rows)
             if not may_run:
                 await self.give_up(rows)
@@ -141,7 +142,7 @@ class Session:
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
             self.conversation.forget()
-            self._deps.ownership.note_fenced()
+            self._process.ownership.note_fenced()
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
             await self.give_up(rows)
@@ -168,7 +169,7 @@ class Session:
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         interrupts = self.mailbox.interrupts(row, self.mode)
-        if self._deps.ownership.is_shared and row.id < self.mailbox.offered_id:  # committed elsewhere meanwhile
+        if self._process.ownership.is_shared and row.id < self.mailbox.offered_id:  # committed elsewhere meanwhile
             self.put_back(row)
             return
         if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
@@ -279,7 +280,7 @@ class Session:
         What the person says is the answer they typed; otherwise it joins the turn, and nothing that was asked for runs
         until the model asks for it again.
         """
-        parking = self._deps.turns.parking
+        parking = self._process.parking
         parked = parking.joined_by(self.tenant, self.key, row)
         if parked is None or self._deps.kinds.kind_of(row) != CHAT:
             return False
@@ -296,7 +297,7 @@ class Session:
 
     async def _gather(self, row: InboxRow) -> None:
         """Wait for the rest of a message that its client split."""
-        limits = (await self._deps.channels.when_loaded(row.event.address)).limits
+        limits = (await self._process.channels.when_loaded(row.event.address)).limits
         rows = self._turn.rows
         while (until := open_until(rows[-1], limits)) is not None:
             more = self.mailbox.take_next(lambda other: belongs(rows[-1], other, limits))
@@ -321,7 +322,7 @@ class Session:
                 continue
             if self.conversation.is_new(state.id):
                 title = title_of(title_words(row))
-                items = (await self._deps.turns.user_items.begin(row.event, items[0]), *items[1:])
+                items = (await self._deps.user_items.begin(row.event, items[0]), *items[1:])
             turn = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
             started = TurnStarted(items)
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
@@ -342,9 +343,9 @@ class Session:
 
         That is so if a row was edited, or if the guard refused some of them.
         """
-        channel = await self._deps.channels.when_loaded(rows[0].event.address)
+        channel = await self._process.channels.when_loaded(rows[0].event.address)
         messages = to_messages(rows, channel.limits)
-        items = [await self._deps.turns.user_items.build(join_rows(parts).event, channel) for parts in messages]
+        items = [await self._deps.user_items.build(join_rows(parts).event, channel) for parts in messages]
         if rows != self._turn.rows:  # edited while its files were read
             return None
         for why in MessageRefusal:
@@ -369,10 +370,10 @@ class Session:
     ) -> None:
         """Settle rows without a turn; the person reads the text with this key, or nothing."""
         row = rows[0]
-        person = self._deps.people.principal(row.user_id) if key else None
+        person = self._process.people.principal(row.user_id) if key else None
         locale = person.locale if person else None
-        text = self._deps.turns.texts.text(locale, key) if key else ""
-        channel = await self._deps.channels.when_loaded(row.event.address)
+        text = self._deps.shown.texts.text(locale, key) if key else ""
+        channel = await self._process.channels.when_loaded(row.event.address)
         said = OutboundMessage(
             row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=locale
         )
@@ -380,7 +381,7 @@ class Session:
         refuse = partial(
             commits.refuse, fence=self.fence, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock
         )
-        self._deps.turns.delivery.publish(await self._store.commit(refuse))
+        self._process.delivery.publish(await self._store.commit(refuse))
         ids = {"inbox_id": row.id, "count": len(rows), "user_id": row.user_id, "session": self.key}
         log.info("message_refused", **ids, outcome=outcome, why=detail)
         if outcome is Outcome.REFUSED:

@@ -33,7 +33,8 @@ class TurnRunner:
 
     def __init__(self, deps: SessionDeps, session: SessionContext, tasks: asyncio.TaskGroup) -> None:
         self._deps = deps
-        self._store = deps.turns.store
+        self._process = deps.process
+        self._store = deps.store
         self._session = session
         self._condenser = Condenser(deps, session, tasks)
 
@@ -57,7 +58,7 @@ class TurnRunner:
             except Fenced as fenced:
                 log.error("turn_fenced", session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
-                self._deps.ownership.note_fenced()
+                self._process.ownership.note_fenced()
             except Exception:  # noqa: BLE001  one turn: recorded here, begun again, told after three times
                 log.exception("turn_broken", attempts=attempts)
                 claimed = None
@@ -88,22 +89,22 @@ class TurnRunner:
         if not claimed.resumed:
             failpoint("claim_post")
         deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
-        texts = deps.turns.texts
-        principal = deps.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        texts = deps.shown.texts
+        principal = self._process.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         note_spender(turn, principal)
-        channel = await deps.channels.when_loaded(turn.address)
+        channel = await self._process.channels.when_loaded(turn.address)
         log.debug("turn_started", kind=turn.kind, attempt=claimed.attempts, resumed=claimed.resumed)
         async with JournaledTurn(deps, self._session, channel, claimed, principal) as port:
             if gives_up:
                 broken = texts.text(principal.locale, "answer.broken")
                 await port.finish(EndReason.MODEL_ERROR, broken, None, broken)
-            elif is_missed(behind := claimed.time_since_start(deps.turns.clock()), deps.config):
+            elif is_missed(behind := claimed.time_since_start(self._process.clocks.now()), deps.config):
                 missed = missed_text(texts, behind, principal.locale)
                 await port.finish(EndReason.TIMEOUT, missed, None, missed)
             else:
                 failpoint("model_asked")
                 await conversation.load()  # it may have been told to forget what it knew
-                hints = deps.channels.hints(turn.address)
+                hints = self._process.channels.hints(turn.address)
                 known = conversation.recall(turn.session_id, turn.user_id, turn.id)
                 asked = Turn(
                     turn.id, principal, known.history, claimed.events, turn.started_at, hints,

@@ -73,7 +73,7 @@ BUGS = (
         "        try:\n"
         "            await self._deps.store.commit(commit_end)\n"
         '            failpoint("final_pre")\n'
-        "            put = lambda c: commits.outbox.put(c, self._turn.tenant, parts, self._deps.clock())\n"
+        "            put = lambda c: commits.outbox.put(c, self._turn.tenant, parts, self._deps.process.clocks.now())\n"
         "            rows = await self._deps.store.commit(put)\n",
         Case("final_pre"),
     ),
