@@ -23,6 +23,7 @@ from gateway.errors import GatewayError
 from gateway.shared import Shared
 from gateway.tenant import Tenant, TenantDeps
 from gateway.texts import HARNESS
+from gateway.threads import run_in_thread
 
 log = structlog.get_logger()
 
@@ -164,7 +165,7 @@ class Reloader:
         """
         async with self._one_at_a_time:
             try:
-                settings = await asyncio.to_thread(self._read)
+                settings = await run_in_thread(self._read)
                 now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
                 await self._apply(settings, frozenset(key[0] for key in now))
             except GatewayError as refused:

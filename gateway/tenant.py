@@ -44,6 +44,7 @@ from gateway.shared import Shared
 from gateway.store.api_keys import KEYS
 from gateway.store.engine import Store
 from gateway.telemetry import learn_secrets
+from gateway.threads import run_in_thread
 
 log = structlog.get_logger()
 
@@ -190,7 +191,7 @@ class Tenant:
 
     async def look_at_model(self) -> None:
         """Read the model's facts, a large table, and connect to its server, before a person waits for it."""
-        await asyncio.to_thread(getattr, self.model, "facts")
+        await run_in_thread(getattr, self.model, "facts")
         for model in self.asked:
             await model.connect()
 

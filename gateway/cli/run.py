@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -27,6 +28,9 @@ SETTLED_S = 0.1
 
 LOOKS = 20
 
+LEFT_BEHIND_S = 5.0
+"""So long the process waits for tasks and threads that foreign code left behind, once the gateway has stopped."""
+
 
 def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | None) -> None:
     """Raise UsageError if somebody still gives the process a role."""
@@ -45,7 +49,19 @@ def command(config_path: Path | None) -> None:
     for hint in settings.hints():
         _say(hint)
     with asyncio.Runner(loop_factory=make_loop) as runner:
-        runner.run(_serve(settings, config_path))
+        try:
+            runner.run(_serve(settings, config_path))
+        except BaseException:
+            _end_soon(1)
+            raise
+        _end_soon(0)
+
+
+def _end_soon(code: int) -> None:
+    """End the process if tasks or threads that foreign code left behind hold up its end."""
+    end = threading.Timer(LEFT_BEHIND_S, os._exit, [code])
+    end.daemon = True
+    end.start()
 
 
 def _say(sentence: str) -> None:

@@ -1,6 +1,5 @@
 """Commands about the conversation and the person: `/start /new /stop /btw /retry /mode /timezone /language`."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from gateway.access.roles import Role
 from gateway.commands.base import MODES, Changed, Cleared, Command, Invocation, Reply, Write
 from gateway.store import journal, people
 from gateway.store.engine import Connection
+from gateway.threads import run_in_thread
 
 RETRY = "retry"
 """The kind of turn that asks again."""
@@ -124,10 +124,10 @@ async def timezone(asked: Invocation) -> Reply | Write:
     wanted = clean(asked.arguments)
     if not wanted:
         return Reply(_zone_text(asked, "commands.timezone_is", asked.principal.timezone))
-    zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
+    zone = await run_in_thread(find_zone, wanted)  # the first time it reads all there are from disk
     if zone is not None:
         return Write(_set_timezone, asked, zone)
-    near = await asyncio.to_thread(near_zones, wanted)
+    near = await run_in_thread(near_zones, wanted)
     written = escape(wanted[:SHOWN_TEXT_CHARS])
     if not near:
         return Reply(asked.say("commands.timezone_unknown", zone=written))

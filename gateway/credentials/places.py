@@ -23,6 +23,7 @@ from gateway.safety.private_files import write_private
 from gateway.safety.vault import CannotOpen, Vault
 from gateway.store import credentials
 from gateway.store.engine import Store
+from gateway.threads import run_in_thread
 
 KEYRING_S = 5.0
 """A keyring that asks somebody for its password is not waited for."""
@@ -129,11 +130,11 @@ class FilePlace:
 
     async def read(self, who: Principal | None) -> KeptCredential | None:
         """As the port says."""
-        return await asyncio.to_thread(self._read)
+        return await run_in_thread(self._read)
 
     async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
         """As the port says: the rest of the file stays, and whoever reads it meanwhile reads one or the other."""
-        await asyncio.to_thread(self._write, old, new)
+        await run_in_thread(self._write, old, new)
 
     def _text(self) -> str | None:
         try:

@@ -29,6 +29,7 @@ from gateway.store.engine import Store
 from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart, OutboxRow
 from gateway.telemetry import OUTBOUND, series
+from gateway.threads import run_in_thread
 
 AT_ONCE_CHARS = 3_000
 """Text up to this long is worked on where it is: 10 µs a character at worst, and a thread costs 100 (November 2026)."""
@@ -298,6 +299,6 @@ class LongTexts:
         self.under_way += 1
         try:
             async with asyncio.timeout(DEADLINE_S), self._turn:
-                return await asyncio.to_thread(work)
+                return await run_in_thread(work)
         finally:
             self.under_way -= 1

@@ -27,6 +27,7 @@ from gateway.ownership import Ownership, in_name
 from gateway.store.engine import Store
 from gateway.supervision import until_ended
 from gateway.telemetry import FAULTS, series
+from gateway.threads import run_in_thread
 
 log = structlog.get_logger()
 
@@ -249,7 +250,7 @@ class ChannelManager:
     async def _load(self, held: HeldAccount) -> Channel:
         """The adapter, made when it is first wanted."""
         if not held.ready.done():
-            held.ready.set_result(await asyncio.to_thread(held.spec.make))
+            held.ready.set_result(await run_in_thread(held.spec.make))
             self._tasks.create_task(self._set_commands(held.ready.result()))
         return held.ready.result()
 

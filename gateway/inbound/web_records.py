@@ -1,6 +1,5 @@
 """What pages and terminals are told from the store: conversations, messages, files, browsers."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -22,6 +21,7 @@ from gateway.store.outbox import file_of, handed_id, idem_key, put_file
 from gateway.store.people import AuditRow
 from gateway.store.reach import list_reachable, read_reachable, sender_of
 from gateway.store.web_chats import ShownPart, said_in, sent_file, sent_to
+from gateway.threads import run_in_thread
 
 MOST_CONVERSATIONS = 50
 MOST_BROWSER_CHARS = 200  # of what a browser calls itself
@@ -63,7 +63,7 @@ class StoredRecords:
         """As the port says."""
         found = await self._read(partial(self._turns, key=self._key(chat), session_id=conversation_id))
         address = Address("web", "main", chat)
-        return await asyncio.to_thread(  # long answers take their time to be read again
+        return await run_in_thread(  # long answers take their time to be read again
             lambda: [kept for turn in found for kept in messages_of(turn, channel, address)]
         )
 

@@ -1,6 +1,5 @@
 """A client of the running gateway's control socket; nothing else of the gateway is imported here."""
 
-import asyncio
 import contextlib
 import json
 import os
@@ -12,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from gateway.errors import GatewayError
+from gateway.threads import run_in_thread
 
 Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 """What answers a call of one name; it takes the call's arguments."""
@@ -43,7 +43,7 @@ class _UnixConnection(HTTPConnection):
 
 async def call(path: Path, name: str, arguments: dict[str, JsonValue], timeout_s: float = DEADLINE_S) -> JsonValue:
     """As `ask`, beside the event loop."""
-    return await asyncio.to_thread(ask, path, name, arguments, timeout_s)
+    return await run_in_thread(ask, path, name, arguments, timeout_s)
 
 
 def ask(path: Path, name: str, arguments: dict[str, JsonValue], timeout_s: float = DEADLINE_S) -> JsonValue:

@@ -3,7 +3,6 @@
 Looking changes nothing; what may be mended without a person's look comes with how.
 """
 
-import asyncio
 import errno
 import os
 import shlex
@@ -33,6 +32,7 @@ from gateway.store.engine import reading, upgrade
 from gateway.store.inspection import OURS_WAIT, RISKS, inspect
 from gateway.store.leases import CLOCKS_DIFFER_S, server_now
 from gateway.store.revisions import HEAD
+from gateway.threads import run_in_thread
 
 SCARCE_BYTES = 200 * 1024 * 1024
 """So much is used up by a day of pictures and a backup; SQLite refuses every message where nothing is left."""
@@ -74,7 +74,7 @@ def _lax(path: Path, mode: str) -> Finding:
 
 
 async def _close(path: Path) -> str:
-    await asyncio.to_thread(path.chmod, 0o600)
+    await run_in_thread(path.chmod, 0o600)
     return f"{path} is this user's alone now (mode 0600)"
 
 
@@ -155,7 +155,7 @@ def _is_answered(path: Path) -> bool:
 
 async def _remove(path: Path) -> str:
     with HomeLock(path.parent):  # nobody starts meanwhile
-        await asyncio.to_thread(path.unlink, missing_ok=True)
+        await run_in_thread(path.unlink, missing_ok=True)
     return f"{path} is gone"
 
 

@@ -14,6 +14,7 @@ from gateway.store.addresses import file_of, public_url, server_of
 from gateway.store.backup import BUSY_S
 from gateway.store.looking import NOT_OURS, is_denied, why_not
 from gateway.store.revisions import HEAD, refusal
+from gateway.threads import run_in_thread
 
 CONNECT_S = 10.0
 
@@ -45,7 +46,7 @@ async def inspect(url: str) -> Inspection:
     """What a look at the database of a store URL shows; every page of an SQLite file is read."""
     file = file_of(url)
     if file is not None:
-        return await asyncio.to_thread(_inspect_file, file)
+        return await run_in_thread(_inspect_file, file)
     return await _inspect_server(url)
 
 

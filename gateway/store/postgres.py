@@ -21,6 +21,7 @@ from gateway.store.addresses import public_url, server_of
 from gateway.store.inspection import RISKS, refuse_unfit, risks_of
 from gateway.store.looking import unavailable
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
+from gateway.threads import run_in_thread
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -139,7 +140,7 @@ class PostgresEngine:
         finally:
             self._loop = self._thread = None
             loop.call_soon_threadsafe(loop.stop)
-            await asyncio.to_thread(thread.join)
+            await run_in_thread(thread.join)
             loop.close()
 
     async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:

@@ -9,7 +9,7 @@ from tests.journeys.processes import tenk_run
 pytestmark = pytest.mark.timeout(200)
 
 HOOKS = """
-import sys, time
+import asyncio, sys, time
 from pathlib import Path
 
 def check(given):
@@ -23,6 +23,8 @@ async def check_async(given):
     Path("calls").open("a").write("x")
     if given["text"] == "exit":
         raise GeneratorExit
+    if given["text"] == "hang":
+        await asyncio.gather(*(asyncio.to_thread(time.sleep, 3600) for _ in range(40)))
 """
 CONFIG = """
 [[hooks]]
@@ -45,15 +47,16 @@ def test_a_hook_that_ends_the_process_refuses_its_message_alone(hook: str, tmp_p
     assert "xxxx" == (tmp_path / "calls").read_text()
 
 
-def test_a_hook_that_hangs_is_not_called_before_a_reload(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hook", ["check", "check_async"])
+def test_a_hook_that_hangs_is_not_called_before_a_reload(hook: str, tmp_path: Path) -> None:
     """What it guards is denied, commands go on, owners are told, and SIGTERM is a graceful end."""
     (tmp_path / "house_rules.py").write_text(HOOKS)
-    with tenk_run(tmp_path, tmp_path / "log", CONFIG) as running:
+    with tenk_run(tmp_path, tmp_path / "log", CONFIG.replace(":check", f":{hook}")) as running:
         assert UNCHECKED in running.says("hang")
         assert UNCHECKED in running.says("what can you do?")
         assert running.says("/log 45m guitar").startswith("Logged 45 min")
         assert "x" == (tmp_path / "calls").read_text()
-        assert "hook house rules:check user prompt" in running.tenk("status")
+        assert f"hook house rules:{hook.replace('_', ' ')} user prompt" in running.tenk("status")
         running.tenk("reload")
         assert UNCHECKED not in running.says("what can you do?")
         assert "hook house rules" not in running.tenk("status")

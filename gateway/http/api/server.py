@@ -30,6 +30,7 @@ from gateway.http.connections import ConnectionLimiter
 from gateway.store.api_keys import KEYS, ApiKey
 from gateway.store.engine import Store
 from gateway.telemetry import FAULTS, series
+from gateway.threads import run_in_thread
 
 BASE = "/v1"
 DOCUMENT, DOCS = f"{BASE}/openapi.json", f"{BASE}/docs"
@@ -128,7 +129,7 @@ class ApiServer:
 
     async def _answer(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         if request.method in {"GET", "HEAD"} and request.path in (DOCUMENT, DOCS):
-            self._pages = self._pages or await asyncio.to_thread(_make_pages, self._tenants[DEFAULT_TENANT].api)
+            self._pages = self._pages or await run_in_thread(_make_pages, self._tenants[DEFAULT_TENANT].api)
             body, headers = self._pages[request.path]
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
