@@ -15,7 +15,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.ownership import SharedOwnership
 from gateway.store import outbox, sends
 from gateway.store.engine import Store
-from gateway.store.leases import Round
+from gateway.store.leases import Lease, Round
 from gateway.store.tables.traffic import outbox as outbox_table
 from gateway.store.tables.turns import leases
 from tests.fakes.chat import Hang
@@ -126,10 +126,23 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
     assert ["first", "second"] == names(spine)
 
 
-async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine) -> None:
-    """The database was away for longer than a lease: nobody knows whether the first part was committed, and it was."""
+class NotedOwnership(SharedOwnership):
+    """Ownership that says when a lane is about to make a call."""
+
+    def __init__(self, now_s: Callable[[], float], tell: Callable[[str, object], None]) -> None:
+        super().__init__(now_s, tell)
+        self.asked = asyncio.Event()
+
+    async def confirm(self, lease: Lease) -> None:
+        self.asked.set()
+        await super().confirm(lease)
+
+
+@pytest.mark.parametrize("runs_out", ["in the commit", "before the call"])
+async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, runs_out: str) -> None:
+    """The database was away for longer than a lease: the first part is committed as being sent, and no call was made."""
     now_s = 0.0
-    ownership = SharedOwnership(lambda: now_s, lambda *_: None)
+    ownership = NotedOwnership(lambda: now_s, lambda *_: None)
     await hold(spine, ownership, 1)
     async with asyncio.TaskGroup() as tasks:
         own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
@@ -141,11 +154,14 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine) 
             claimed = delivery.reserve(parts[0])
             delivery.publish(await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed))
 
-        failpoints.arm("commit_unknown:1:raise")
+        if runs_out == "in the commit":
+            failpoints.arm("commit_unknown:1:raise")
         saying = tasks.create_task(say("first"))
-        now_s = 61.0
+        now_s = 61.0 if runs_out == "in the commit" else 0.0
         await saying
-        await asyncio.sleep(0)
+        now_s = 61.0
+        async with asyncio.timeout(30):
+            await ownership.asked.wait()
         assert [] == names(spine)
         ownership.update(Round({}, {"out sim:main": 1}), 120.0)
         await say("second")
