@@ -4,13 +4,14 @@ Wraps any `ChatModel`. The requested form is the one on which most open models w
 parsed too, and text that is no call of a known tool stays text.
 
 A model that takes tools may still write a call as JSON text, which no person sees. It runs only if it is the whole
-response, the model made no native call before, and neither the person nor a tool has written the same text.
+response and the model made no native call before. A call that the person or a tool has written never runs.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import structlog
 
@@ -49,8 +50,21 @@ For several calls write several blocks. Then stop: what they gave comes in the n
 write is your answer to the person."""
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
-_OPENERS = (OPEN, "```", "{", "[")
-"""What a call may begin with; the last two only where the response does."""
+
+_START = re.compile(
+    r"<tool_call>|(?:```[a-z_]*\s*)?(?:\[\s*)?(?P<json>\{)\s*"
+    r'"(?:name|tool|tool_name|tool_calls|function|type|id|arguments|parameters|args|input)"\s*:'
+)
+"""Begins a call, or an answer that looks like one."""
+
+_MAY_START = re.compile(r'(?:```[a-z_]*\s*|`{1,2})?(?:\[\s*)?(?:\{\s*(?:"[a-z_]*(?:"\s*)?)?)?\Z')
+"""The end of a text that may become such a beginning with what comes next."""
+
+MAY_START_CHARS = 64
+"""A longer beginning is none."""
+
+NEAR_CHARS = 40
+"""Between the name and the arguments of a call that is written somewhere."""
 
 PROMPTED = "prompted-"
 """Begins the ids of calls that were read out of a text."""
@@ -60,6 +74,7 @@ TOOL_USE_FAILED = "tool_use_failed"
 
 _FENCE = re.compile(r"```[a-z_]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _NAME = re.compile(r'"(?:name|tool|tool_name)"\s*:\s*"([^"\\]{1,200})"')
+_DECODER = json.JSONDecoder()
 _TRAILING_COMMA = re.compile(r",(?=\s{0,100}[}\]])")
 
 
@@ -78,7 +93,7 @@ class ReadText:
 
     text: str  # what is no call
     calls: tuple[tuple[str, str], ...] = ()  # (name, arguments as JSON or as they were written)
-    hides: bool = False  # a call stands behind the text that is not to be run, and not to be shown
+    is_mixed: bool = False  # calls without marks stand among words: they are not run
 
 
 def read_calls(text: str, names: Iterable[str]) -> ReadText:
@@ -94,9 +109,20 @@ def read_calls(text: str, names: Iterable[str]) -> ReadText:
     whole = tuple(_read_unmarked(_without_fence(text), known))
     if whole:
         return ReadText("", whole[:MAX_CALLS])
-    starts = (match.start() for match in _FENCE.finditer(text) if any(_read_unmarked(match[1], known)))
-    start = next(starts, None)
-    return ReadText(text) if start is None else ReadText(text[:start].strip(), hides=True)
+    for match in islice(_START.finditer(text), MAX_CALLS):
+        if found := tuple(_read_begun(text, match.start("json"), known)):
+            return ReadText(text[: match.start()].strip(), found[:MAX_CALLS], is_mixed=True)
+    return ReadText(text)
+
+
+def _read_begun(text: str, start: int, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the calls in the JSON that begins here, also if it is cut."""
+    try:
+        value, _ = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        name = _NAME.search(text, start, start + 300)
+        value = {"name": name[1]} if name else None
+    return (call for call in _calls_in(value) if call[0] in known)
 
 
 def _without_fence(text: str) -> str:
@@ -105,15 +131,37 @@ def _without_fence(text: str) -> str:
     return fence[1] if fence else text
 
 
-def _is_quoted(text: str, items: Iterable[Item]) -> bool:
-    """Return whether the person or a tool has written this: then it is no wish of the model's."""
-    said = "".join(_without_fence(text).replace("\\", "").split())
-    given = (
-        item.text if isinstance(item, UserItem) else item.content
-        for item in items
-        if isinstance(item, UserItem | ToolItem)
-    )
-    return any(said in "".join(words.replace("\\", "").split()) for words in given)
+def _is_quoted(calls: Iterable[tuple[str, str]], items: Iterable[Item]) -> bool:
+    """Return True if the person, a tool or the harness has written one of these calls: the model only repeats it."""
+    given = [_squeeze(words) for item in items if not isinstance(item, AssistantItem) for words in _words_of(item)]
+    return any(_is_written(call, words) for call in calls for words in given)
+
+
+def _words_of(item: UserItem | ToolItem | NoteItem) -> tuple[str, ...]:
+    match item:
+        case UserItem():
+            return item.text, item.data
+        case ToolItem():
+            return (item.content,)
+        case NoteItem():
+            return (item.text,)
+
+
+def _is_written(call: tuple[str, str], words: str) -> bool:
+    name, arguments = f'"{call[0]}"', _squeeze(call[1])
+    arguments = arguments if arguments.strip("{}") else "}"
+    at, near = words.find(arguments), len(name) + NEAR_CHARS
+    while at >= 0:
+        end = at + len(arguments)
+        if name in words[max(0, at - near) : at] or (arguments != "}" and name in words[end : end + near]):
+            return True
+        at = words.find(arguments, end)
+    return False
+
+
+def _squeeze(text: str) -> str:
+    """Return a text without white space and without what escapes a quotation mark."""
+    return "".join(text.replace("\\", "").split())
 
 
 def _has_native_call(items: Iterable[Item]) -> bool:
@@ -202,7 +250,7 @@ class PromptedTools:
     async def _respond_natively(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         if not request.tools:
             return await self._model.respond(request, on_event)
-        screen = _Screen(on_event, only_start=True)
+        screen = _Screen(on_event)
         try:
             response = await self._model.respond(request, screen)
         except ModelFailure as problem:
@@ -210,7 +258,7 @@ class PromptedTools:
                 raise
             log.info("model_call_badly_written", model=self.name)
             on_event(TextDiscarded())
-            screen = _Screen(on_event, only_start=True)
+            screen = _Screen(on_event)
             response = await self._model.respond(request, screen)
         self._calls_natively = self._calls_natively or bool(response.tool_calls)
         if response.tool_calls:
@@ -232,9 +280,8 @@ class PromptedTools:
     ) -> ModelResponded:
         """Read the calls in a response's text; those that may not run are dropped."""
         read = read_calls(response.text, (spec.name for spec in request.tools))
-        if read.hides and self._prompts:
-            return replace(response, text=read.text)
-        if not read.calls:
+        is_quoted = _is_quoted(read.calls, request.items)
+        if not read.calls or (read.is_mixed and is_quoted):
             screen.release()
             return response
         marked = OPEN in response.text
@@ -242,7 +289,7 @@ class PromptedTools:
             screen.release()
             return response
         native = not self._prompts and (self._calls_natively or _has_native_call(request.items))
-        if native or ((not marked or not self._prompts) and _is_quoted(response.text, request.items)):
+        if native or is_quoted or read.is_mixed:
             log.warning("text_call_dropped", model=self.name, tools=[name for name, _ in read.calls])
             return replace(response, text=read.text)
         calls = tuple(
@@ -280,11 +327,8 @@ def _to_block(call: ToolCall) -> str:
 class _Screen:
     """Passes text on up to where a call may begin, and holds the rest back."""
 
-    def __init__(self, on_event: OnModelEvent, *, only_start: bool = False) -> None:
-        """With `only_start` a call may begin only where the response does."""
+    def __init__(self, on_event: OnModelEvent) -> None:
         self._on_event = on_event
-        self._only_start = only_start
-        self._begun = False  # something other than white space was passed on
         self._held: list[str] = []
         self._holds = False
 
@@ -299,33 +343,19 @@ class _Screen:
         text = "".join((*self._held, event.text))
         sure = self._sure_chars(text)
         self._held = [text[sure:]] if text[sure:] else []
-        self._begun = self._begun or bool(text[:sure].strip())
         self._on_event(TextDelta(text[:sure]) if sure else ALIVE)
 
     def _sure_chars(self, text: str) -> int:
         """Return the number of leading characters that are certainly no call."""
-        start = len(text) - len(text.lstrip())
-        if not self._begun and text[start:].startswith(("{", "[")):
+        if found := _START.search(text):
             self._holds = True
-            return start
-        if self._only_start and (self._begun or not _may_begin_with(text[start:])):
-            return len(text)
-        marks = [text.find(opener) for opener in _OPENERS[:2]]
-        if found := [at for at in marks if at >= 0]:
-            self._holds = True
-            return min(found)
-        return next((len(text) - n for n in range(len(OPEN) - 1, 0, -1) if _may_begin(text[-n:])), len(text))
+            return found.start()
+        mark = next((n for n in range(len(OPEN) - 1, 0, -1) if OPEN.startswith(text[-n:])), 0)
+        may_start = _MAY_START.search(text, max(0, len(text) - MAY_START_CHARS))
+        return min(len(text) - mark, len(text) if may_start is None else may_start.start())
 
     def release(self) -> None:
         """There is no call: what was held back is text."""
         if self._held:
             self._on_event(TextDelta("".join(self._held)))
             self._held = []
-
-
-def _may_begin_with(start: str) -> bool:
-    return any(opener.startswith(start) or start.startswith(opener) for opener in _OPENERS[:2])
-
-
-def _may_begin(end: str) -> bool:
-    return any(opener.startswith(end) for opener in _OPENERS[:2])

@@ -270,10 +270,10 @@ def prompted_calls(text: str) -> None:
         '{"name":' * len(pieces(text)) + text,
     ):
         prompted_tools.read_calls(said, ["double", text])
-        prompted_tools._is_quoted(said, [UserItem(text), UserItem(said)])  # noqa: SLF001  what is not run
+        for call in (("double", said), ("double", "{}"), (text, "{")):
+            prompted_tools._is_quoted([call], [UserItem(text), UserItem(said)])  # noqa: SLF001  what is not run
     for given in (well_formed(text), {well_formed(text): well_formed(text)}):
         prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
-    prompted_tools._may_begin_with(text)  # noqa: SLF001  as the screen below asks
     screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
     for piece in pieces(text):
         screen(TextDelta(piece))

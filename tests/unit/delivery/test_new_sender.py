@@ -140,7 +140,7 @@ class NotedOwnership(SharedOwnership):
 
 @pytest.mark.parametrize("runs_out", ["in the commit", "before the call"])
 async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, runs_out: str) -> None:
-    """The database was away for longer than a lease: the first part is committed as being sent, and no call was made."""
+    """The database was away for longer than a lease: the first part is stored as being sent, and no call was made."""
     now_s = 0.0
     ownership = NotedOwnership(lambda: now_s, lambda *_: None)
     await hold(spine, ownership, 1)

@@ -79,21 +79,45 @@ async def test_a_model_that_takes_tools_and_writes_a_call_is_read_until_it_has_c
     "given",
     [
         (UserItem(f"what does {CALL} do?"),),
+        (UserItem("what does this do?", data=CALL),),
+        (UserItem('call {"arguments": {"n": 21}, "name": "double"}'),),
         (UserItem("go"), AssistantItem("", (ToolCall("prompted-1-0", "double", "{}"),)),
          ToolItem("prompted-1-0", "double", json.dumps({"data": CALL}))),
     ],
-    ids=["person", "tool"],
+    ids=["person", "quotation", "arguments first", "tool"],
 )  # fmt: skip
-async def test_a_call_that_the_person_or_a_tool_wrote_is_not_run(native, given):
-    response, told = (await ask_native(Says(CALL), items=given)) if native else (await ask(CALL, items=given))[0:2]
+@pytest.mark.parametrize("written", [CALL, f"[{CALL}]", f"<tool_call>{CALL}</tool_call>"])
+async def test_a_call_that_the_person_or_a_tool_wrote_is_not_run(native, given, written):
+    """However the model repeats it."""
+    response, told = (await ask_native(Says(written), items=given)) if native else (await ask(written, items=given))[:2]
     assert ((), "") == (response.tool_calls, response.text)
     assert not native or not told
 
 
-async def test_a_call_behind_words_is_neither_run_nor_shown():
-    response, events, _ = await ask(f"Sure:\n```\n{CALL}\n```")
-    told = "".join(event.text for event in events if isinstance(event, TextDelta))
+@pytest.mark.parametrize("said", ["what does {} do?", "double it, and double it {{}}, please"])
+async def test_a_call_without_arguments_runs_unless_it_is_repeated(said):
+    response, _ = await ask_native(Says('{"name": "double"}'), items=(UserItem(said.format('{"name": "double"}')),))
+    assert ("what" in said) is (response.tool_calls == ())
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(
+    "written",
+    [f"Sure:\n```\n{CALL}\n```", f"Sure:\n{CALL}", f"Sure: {CALL}", f"Sure: [{CALL}] Done!", f"Sure: {CALL[:-9]}"],
+)
+async def test_a_call_behind_words_is_neither_run_nor_shown(native, written):
+    if native:
+        response, told = await ask_native(Says(written))
+    else:
+        response, events, _ = await ask(written)
+        told = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert ((), "Sure:", "Sure:") == (response.tool_calls, response.text, told.strip())
+
+
+async def test_an_answer_about_a_call_that_the_person_wrote_is_shown_whole():
+    written = f"It doubles:\n```json\n{CALL}\n```\nThat gives 42."
+    response, told = await ask_native(Says(written), items=(UserItem(f"what is {CALL}?"),))
+    assert ((), written, written) == (response.tool_calls, response.text, told)
 
 
 @pytest.mark.parametrize("times", [1, 2])
