@@ -385,16 +385,6 @@ async def test_settings_are_sent_as_the_api_takes_them(server, config, sent):
     await model.aclose()
 
 
-@pytest.mark.parametrize("ends", ["", "/", "/v1", "/v1/"])
-async def test_the_base_url_may_end_as_people_write_it(server, ends):
-    """With or without the version: one address."""
-    model = AnthropicModel("test", ModelConfig(base_url=server.root_url + ends))
-    await ask(model)
-    assert "/v1/messages" == server.requests[0].path
-    assert not {"x-api-key", "Authorization"} & set(server.requests[0].headers)
-    await model.aclose()
-
-
 def test_a_missing_key_is_named():
     """Which variable it belongs in."""
     with pytest.raises(ValueError, match="ANTHROPIC_API_KEY"):

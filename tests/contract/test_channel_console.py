@@ -77,18 +77,6 @@ async def test_second_gateway_on_the_socket_is_refused(tmp_path: Path):
         await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
 
 
-async def test_live_and_complete_messages_are_told_apart(tmp_path: Path):
-    """A terminal that only prints waits for the end."""
-    async with console(tmp_path / "c.sock") as (channel, _, terminal):
-        receipt = await channel.send(part("…"))
-        await channel.edit(part("You pract …", ""), receipt.platform_id)
-        await channel.edit(part("You practised.", "key-2"), receipt.platform_id)
-        await terminal.until(lambda: len(terminal.told("message")) == 3)
-        told = [(frame["text"], frame["live"] or frame["waiting"]) for frame in terminal.told("message")]
-        assert [("…", True), ("You pract …", True), ("You practised.", False)] == told
-        assert 1 == len(terminal.shown)
-
-
 async def test_a_terminal_is_told_what_was_said_while_it_was_away(tmp_path: Path):
     async def one_unread(address: Address) -> list[OutboundPart]:
         return [OutboundPart(address=address, rendered=Rendered("time to practise"), idem_key="reminder")]
@@ -184,12 +172,3 @@ async def test_terminals_are_heard_on_the_private_socket_alone(tmp_path: Path):
         assert 404 == (await http.get(f"{url.rstrip('/')}{PATH}")).status
     async with console(tmp_path / "c.sock"), session(tmp_path / "c.sock") as http:
         assert 404 == (await http.get("http://localhost/healthz")).status
-
-
-async def test_channel_that_does_not_run_yet_asks_to_come_again(tmp_path: Path):
-    """503, which a terminal takes as: soon."""
-    path = tmp_path / "c.sock"
-    async with served_privately(Loaded([ConsoleChannel(nothing_unread)]), path), session(path) as http:
-        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await http.ws_connect(URL)
-        assert 503 == refused.value.status

@@ -1,22 +1,12 @@
 """The Discord adapter against the simulator: sessions are kept, nothing is acknowledged early, trouble is told."""
 
 import asyncio
-import gc
 import traceback
 
 import pytest
 
 from channels.base import (
     ChannelState,
-    DeletesMessages,
-    EditsMessages,
-    FetchesMedia,
-    FindsSent,
-    HasButtons,
-    HasCommands,
-    Reacts,
-    SendsMedia,
-    ShowsTyping,
 )
 from channels.discord.ingest import MOST_WAITING
 from channels.errors import ConfigRefused, Retryable, Unknown
@@ -26,16 +16,6 @@ from channels.messages import (
 from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import MENTION, ROOM, TOKEN, Rig, discord, invoked, part, texts
 from tests.fakes.sink import RecordingSink
-
-
-async def test_sequence_is_committed_with_the_message():
-    """The cursor that goes with an event names the session and the sequence number of that event."""
-    async with discord() as rig, rig.running():
-        rig.simulator.say(1, "hello")
-        await rig.sink.until(lambda: bool(rig.sink.events))
-        (session,) = rig.sessions.live()
-        assert f'"id":"{session.id}"' in (rig.sink.committed or "")
-        assert f'"seq":{session.seq}' in (rig.sink.committed or "")
 
 
 async def test_killed_before_the_commit_gets_the_message_again():
@@ -73,17 +53,6 @@ async def test_batch_the_store_refuses_is_offered_again():
         assert any("store" in told for told in rig.sink.details(ChannelState.DEGRADED))
 
 
-async def test_order_in_is_order_kept_in_a_burst():
-    """500 messages in four channels, one a thread nobody told of, arrive once each in the order they were said."""
-    async with discord() as rig:
-        thread = rig.simulator.add_thread(6_001, ROOM)
-        async with rig.running():
-            chats = [1, ROOM, thread.id, ROOM]
-            said = [f"msg:{rig.simulator.say(chats[n % 4], f'm{n}', person=1 + n % 3)}" for n in range(500)]
-            await rig.sink.until(lambda: len(rig.sink.events) >= 500)
-        assert said == [event.event_id for event in rig.sink.events]
-
-
 async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
     """Back-pressure: more than is queued waits in the socket, and comes in order when the store goes on."""
     async with discord() as rig, rig.running():
@@ -119,43 +88,6 @@ async def test_a_graceful_end_keeps_the_session():
             pass
         await rig.simulator.until(lambda: bool(rig.sessions.closes))
         assert [4900] == rig.sessions.closes
-
-
-@pytest.mark.parametrize("trouble", ["op 7", "cut", "4009", "1000 by Discord", "op 9, resumable"])
-async def test_what_is_said_while_the_connection_is_away_is_replayed(trouble: str):
-    """Op 7, a cut and closes that allow it: the session is taken up again, nothing is lost or doubled (P5)."""
-    async with discord() as rig, rig.running():
-        rig.simulator.say(1, "before")
-        await rig.sink.until(lambda: len(rig.sink.events) == 1)
-        match trouble:
-            case "op 7":
-                rig.simulator.ask_reconnect()
-            case "cut":
-                rig.simulator.close_sockets(None)
-            case "4009":
-                rig.simulator.close_sockets(4009)
-            case "1000 by Discord":
-                rig.simulator.close_sockets(1000)
-            case _:
-                rig.simulator.invalidate(resumable=True)
-        rig.simulator.say(1, "meanwhile")
-        await rig.sink.until(lambda: len(rig.sink.events) >= 2)
-        await rig.simulator.until(lambda: rig.sessions.connected)
-        rig.simulator.say(1, "after")
-        await rig.sink.until(lambda: len(rig.sink.events) >= 3)
-        assert ["before", "meanwhile", "after"] == texts(rig)
-        assert (1, 1) == (rig.sessions.identifies, rig.sessions.resumes)
-
-
-async def test_a_connection_closed_before_hello_is_tried_again():
-    """The library's own client would end silently here (WIRE, Discord)."""
-    async with discord() as rig:
-        rig.simulator.gateway.greeting_closes = [None, 1001]
-        async with rig.running():
-            rig.simulator.say(1, "hello")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert 3 == rig.simulator.gateway.sockets
-        assert [1.0, 2.0][:1] == rig.pauses.asked_s[:1]
 
 
 async def test_a_gateway_that_says_nothing_is_given_up():
@@ -244,18 +176,6 @@ async def test_no_error_holds_a_secret():
         told = "".join(traceback.format_exception(caught.value)) + repr(rig.channel) + repr(rig.config)
         assert TOKEN not in told
         assert secret not in told
-
-
-async def test_abilities_are_there_and_nothing_is_left_open():
-    """Every ability is found at run time; after `aclose` no connection stays."""
-    async with discord() as rig:
-        abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons)
-        for ability in (*abilities, SendsMedia, FetchesMedia, FindsSent, HasCommands):
-            assert isinstance(rig.channel, ability)
-        async with rig.running():
-            rig.simulator.say(1, "x")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-    gc.collect()
 
 
 async def test_a_second_sink_over_the_same_cursor_is_another_process():

@@ -5,27 +5,7 @@ import pytest
 from channels.base import ChannelState
 from channels.discord.consumer import FILLING
 from channels.simulators.discord.faults import Fault
-from tests.fakes.discord import FORUM, GUILD, MENTION, ROOM, discord, texts
-
-
-async def test_after_a_lost_session_the_gap_is_filled_from_history():
-    """A new session replays nothing: channel, thread, forum post and direct conversation are read (A gap of F-P5)."""
-    async with discord() as rig:
-        rig.simulator.add_channel(FORUM, GUILD, forum=True)
-        rig.simulator.add_thread(6_001, ROOM)
-        rig.simulator.add_thread(6_002, FORUM)
-        places = [1, ROOM, 6_001, 6_002]
-        said = {chat: [f"{chat}/{n}" for n in range(120)] for chat in places}
-        await rig.lose_session(*((chat, said[chat][n]) for n in range(120) for chat in places))
-        async with rig.running():
-            await rig.sink.until(lambda: len(texts(rig)) >= 481)  # "known" lies in the overlap, dedupe takes it
-            rig.simulator.say(1, "live")
-            await rig.sink.until(lambda: texts(rig)[-1] == "live")
-        for chat in places:
-            assert said[chat] == [text for text in texts(rig) if text.startswith(f"{chat}/")]
-        addresses = {(event.address.chat, event.address.thread) for event in rig.sink.events}
-        assert {("1", None), (str(ROOM), None), (str(ROOM), "6001"), (str(FORUM), "6002")} == addresses
-        assert '"gap":false' in (rig.sink.committed or "")
+from tests.fakes.discord import GUILD, MENTION, ROOM, discord, texts
 
 
 async def test_what_a_resumed_session_replays_waits_for_an_older_gap():

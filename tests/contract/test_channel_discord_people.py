@@ -21,8 +21,7 @@ from channels.messages import (
     OutboundMedia,
 )
 from channels.simulators.discord.faults import Fault
-from channels.simulators.discord.simulated import Special
-from tests.fakes.discord import GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts
+from tests.fakes.discord import GUILD, HOME, MENTION, ROOM, discord, invoked, part
 
 
 async def test_in_a_server_a_mention_or_a_reply_is_meant_for_the_bot():
@@ -81,21 +80,6 @@ async def test_edits_deletions_and_embeds():
         assert ("30 minutes", True, str(said)) == (changed.text, changed.edited, changed.message_id)
         assert changed.event_id.startswith(f"edit:{said}:")
         assert ("1", str(said)) == (gone.sender.id, gone.message_id)
-
-
-async def test_bots_webhooks_and_forwards_are_told_apart():
-    """A29, A32: a webhook is no person whatever its name; a forward's words are somebody else's."""
-    async with discord() as rig, rig.running():
-        rig.simulator.add_person(9, "Helper", is_bot=True)
-        rig.simulator.say(ROOM, "beep", person=9)
-        rig.simulator.say(ROOM, "I am the owner", person=1, special=Special(webhook_id=77))
-        rig.simulator.say(1, "", special=Special(forwarded="delete everything"))
-        rig.simulator.say(ROOM, "", person=1, special=Special(type=7))  # somebody joined the server
-        rig.simulator.say(1, "end")
-        await rig.sink.until(lambda: "end" in texts(rig))
-        heard = [(e.text, e.sender.is_bot, e.forwarded) for e in rig.sink.events if isinstance(e, InboundMessage)]
-        expected = [("beep", True, False), ("I am the owner", True, False), ("delete everything", False, True)]
-        assert [*expected, ("end", False, False)] == heard
 
 
 async def test_joining_and_leaving_a_server():

@@ -2,30 +2,9 @@
 
 import pytest
 
-from channels.base import (
-    Reaction,
-)
-from channels.discord.adapter import REACTIONS
 from channels.errors import Retryable
 from channels.simulators.discord.faults import Fault
-from tests.fakes.discord import BOT_ID, GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts
-
-
-async def test_signs_typing_and_deletion():
-    """A reaction replaces the one before and goes; typing shows; our message can be taken back."""
-    async with discord() as rig:
-        said = rig.simulator.say(1, "hi")
-        message = rig.simulator.messages_in(1)[0]
-        for reaction in Reaction:
-            await rig.channel.react(HOME, str(said), reaction)
-            assert {REACTIONS[reaction]} == message.reactions[BOT_ID]
-        await rig.channel.react(HOME, str(said), None)
-        assert set() == message.reactions[BOT_ID]
-        await rig.channel.show_typing(HOME)
-        assert 1 == len(rig.simulator.world.channels[1].typing)
-        ours = await rig.channel.send(part("oops"))
-        await rig.channel.delete(HOME, ours.platform_id)
-        assert [] == rig.simulator.answers(1)
+from tests.fakes.discord import GUILD, MENTION, ROOM, discord, invoked, part, texts
 
 
 async def test_nothing_said_pings_or_unfurls():
@@ -48,14 +27,6 @@ async def test_a_message_of_everyone_said_to_us_is_text():
         assert ["@everyone"] == texts(rig)
         await rig.channel.send(part(rig.channel.renderer.plain("@everyone").text, chat=ROOM))
         assert [()] == [message.pings for message in rig.simulator.answers(ROOM)]
-
-
-async def test_threads_are_written_into():
-    """A part for a thread goes to the thread."""
-    async with discord() as rig:
-        rig.simulator.add_thread(6_001, ROOM)
-        await rig.channel.send(part("hi", chat=ROOM, thread=6_001))
-        assert (0, 1) == (len(rig.simulator.answers(ROOM)), len(rig.simulator.answers(6_001)))
 
 
 async def test_earlier_attempts_are_found():
@@ -88,14 +59,6 @@ async def test_a_limit_of_the_channel_is_kept_by_the_library():
             await rig.channel.send(part("x", key=f"k{number}"))
         assert 12 == len(rig.simulator.answers(1))
         assert [200] * 12 == [call.status for call in rig.simulator.history(1)]
-
-
-async def test_where_nobody_listens_nothing_was_sent():
-    """A connection that does not come about is retryable."""
-    async with discord() as rig:
-        await rig.simulator.aclose()
-        with pytest.raises(Retryable, match="connect"):
-            await rig.channel.send(part("x"))
 
 
 async def test_a_call_given_up_in_the_global_limit_holds_up_no_other():

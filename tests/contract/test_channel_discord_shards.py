@@ -158,14 +158,6 @@ async def test_a_session_that_was_opened_too_quickly_is_opened_again():
             await _heard(rig, _say(rig, "hello"))
 
 
-async def test_as_many_shards_as_discord_recommends():
-    """`shards = "auto"`."""
-    async with sharded("auto") as rig:
-        rig.sessions.limit.shards = 3
-        async with rig.running(wait=False):
-            await _stand(rig, 3)
-
-
 async def test_no_session_is_opened_once_the_days_are_used_up():
     """Discord would reset the bot's token; health says until when, and it goes on by itself."""
     async with sharded() as rig:

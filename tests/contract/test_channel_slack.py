@@ -8,7 +8,6 @@ from channels.base import (
     KnownChat,
 )
 from channels.messages import (
-    Address,
     ChatKind,
     InboundMessage,
     Membership,
@@ -19,34 +18,6 @@ from channels.simulators.slack.faults import Fault
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import BOT, part, slack
 
-HOME = Address("slack", "main", "D1")
-
-
-async def test_envelope_is_acknowledged_only_after_the_commit():
-    """While `receive` has not returned, Slack still holds the envelope; afterwards it does not."""
-    async with slack(simulated={"redeliver_after_s": 5.0}) as rig:
-        rig.sink.open.clear()
-        async with rig.running():
-            ts = rig.simulator.say("D1", "hello")
-            await rig.sink.arriving.wait()
-            assert 1 == len(rig.simulator.sockets.open)
-            rig.sink.open.set()
-            await rig.simulator.until(lambda: not rig.simulator.sockets.open)
-        assert [f"msg:T0SIM:D1:{ts}"] == [event.event_id for event in rig.sink.events]
-
-
-async def test_envelope_the_store_refuses_is_not_acknowledged_and_comes_again():
-    """NotPersisted three times: no acknowledgement, the same event four times, one of them committed."""
-    async with slack() as rig:
-        rig.sink.refusals = 3
-        async with rig.running():
-            ts = rig.simulator.say("D1", "keep me")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-            await rig.simulator.until(lambda: not rig.simulator.sockets.open)
-        assert [[f"msg:T0SIM:D1:{ts}"]] * 4 == rig.sink.batches
-        assert any("store" in told for told in rig.sink.details(ChannelState.DEGRADED))
-        assert [] == rig.simulator.sockets.lost
-
 
 async def test_what_is_said_behind_a_message_that_the_store_refuses_waits_for_it():
     """Slack brings the refused one again after seconds; by then the next would have been answered."""
@@ -56,52 +27,6 @@ async def test_what_is_said_behind_a_message_that_the_store_refuses_waits_for_it
             said = [rig.simulator.say("D1", text) for text in ("first", "second")]
             await rig.sink.until(lambda: len(rig.sink.events) >= 2)
         assert said == [event.message_id for event in rig.sink.events]
-
-
-async def test_lost_acknowledgements_bring_the_same_key_again():
-    """Redelivery x 4: every delivery carries the same key, so the inbox takes one."""
-    async with slack() as rig:
-        rig.simulator.faults.script(Fault(kind="unacked", method="socket.ack", times=3))
-        async with rig.running():
-            rig.simulator.say("D1", "hello")
-            await rig.sink.until(lambda: len(rig.sink.events) == 4)
-        assert 1 == len({event.event_id for event in rig.sink.events})
-
-
-async def test_order_in_is_order_kept_in_a_burst():
-    """250 messages of three people arrive once each, in the order they were said."""
-    async with slack(simulated={"redeliver_after_s": 5.0}) as rig, rig.running():
-        said = [rig.simulator.say(f"D{1 + n % 3}", f"m{n}") for n in range(250)]
-        await rig.sink.until(lambda: len(rig.sink.events) >= 250)
-        assert said == [event.message_id for event in rig.sink.events]
-        await rig.simulator.until(lambda: not rig.simulator.sockets.open)
-
-
-async def test_killed_before_the_commit_gets_the_event_again():
-    """A run that ends inside `receive` acknowledged nothing; the next is given the event."""
-    async with slack() as rig:
-        rig.sink.open.clear()
-        async with rig.running():
-            rig.simulator.say("D1", "keep me")
-            await rig.sink.arriving.wait()
-        rig.sink.open.set()
-        async with rig.running():
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert 1 == len({event.event_id for event in rig.sink.events})
-
-
-async def test_new_socket_is_open_before_the_old_one_closes():
-    """At a refresh both sockets stand for a moment, and nothing said meanwhile waits for a redelivery."""
-    async with slack(simulated={"redeliver_after_s": 5.0}) as rig, rig.running():
-        rig.simulator.sockets.refresh()
-        rig.simulator.say("D1", "between two sockets")
-        await rig.simulator.until(lambda: rig.simulator.sockets.connections == 2)
-        await rig.sink.until(lambda: len(rig.sink.events) == 1)
-        await rig.simulator.until(lambda: rig.simulator.sockets.connected == 1)
-        assert 2 == rig.simulator.sockets.most_at_once
-        rig.simulator.say("D1", "on the new one")
-        await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        assert [] == rig.sink.details(ChannelState.DEGRADED)
 
 
 @pytest.mark.parametrize("how", ["close_all", "abort_all"])
@@ -291,20 +216,6 @@ async def test_message_and_app_mention_are_one():
         assert (True, ChatKind.GROUP, ts) == (one.mentions_bot, one.kind, one.address.thread)
 
 
-async def test_thread_goes_on_without_a_mention():
-    """Once mentioned in a thread, what is said there is for us; elsewhere in the channel it is not."""
-    async with slack() as rig, rig.running():
-        root = rig.simulator.say("C1", f"<@{BOT}> help")
-        await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        await rig.channel.send(part("sure", chat="C1", thread=root))
-        rig.simulator.say("C1", "thanks", thread=root)
-        rig.simulator.say("C1", "lunch?")
-        await rig.sink.until(lambda: len(rig.sink.events) == 4)
-        assert [("thanks", True, root), ("lunch?", False, None)] == [
-            (event.text, event.mentions_bot, event.address.thread) for event in rig.sink.events[2:]
-        ]
-
-
 async def test_thread_is_known_after_a_restart():
     """The resume point keeps the threads we take part in."""
     async with slack() as rig:
@@ -360,14 +271,6 @@ async def test_malformed_envelopes_are_kept_aside_and_stop_nothing():
         await rig.simulator.until(lambda: not rig.simulator.sockets.open)
         kept = [one.event_id for one in rig.sink.rejected]
         assert (3, ["ev:Ev1", "ev:Ev2"]) == (len(kept), [name for name in kept if len(name) == len("ev:Ev1")])
-
-
-async def test_nul_and_lone_surrogates_arrive_clean():
-    """Bad Unicode neither stops the socket nor reaches anybody (A91)."""
-    async with slack() as rig, rig.running():
-        rig.simulator.say("D1", "a\x00b")
-        await rig.sink.until(lambda: len(rig.sink.events) == 1)
-        assert ["ab"] == [event.text for event in rig.sink.events]
 
 
 async def test_coming_and_going_is_told():

@@ -1,7 +1,5 @@
 """Slack's HTTP way in, against the simulator's signed posts: 200 after the commit, 503 without one."""
 
-import asyncio
-
 import aiohttp
 import orjson
 
@@ -10,7 +8,6 @@ from channels.messages import Button, ButtonPressed, CommandInvoked
 from channels.simulators.slack.faults import Fault
 from channels.simulators.slack.posting import signed_headers
 from channels.simulators.slack.state import SIGNING_SECRET
-from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import BOT, part, slack_by_http
 
 
@@ -68,19 +65,6 @@ async def test_command_that_is_not_taken_in_time_is_given_up():
         assert ([503], ["hello"]) == (used.statuses, [getattr(event, "text", "/") for event in rig.sink.events])
 
 
-async def test_before_the_channel_runs_it_is_503():
-    """And after it ended; in between the event is taken."""
-    async with slack_by_http() as rig:
-        rig.simulator.say("D1", "early")
-        await rig.simulator.until(lambda: bool(rig.simulator.poster.posted[0].statuses))
-        assert 503 == rig.simulator.poster.posted[0].statuses[0]
-        async with rig.running():
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.say("D1", "late")
-        await rig.simulator.until(lambda: bool(rig.simulator.poster.posted[1].statuses))
-        assert 503 == rig.simulator.poster.posted[1].statuses[0]
-
-
 async def test_url_verification_is_answered_with_its_challenge():
     """Signed, as Slack sends it."""
     async with slack_by_http() as rig, rig.running():
@@ -129,19 +113,6 @@ async def test_message_and_app_mention_over_http_are_one():
         assert 1 == len({event.event_id for event in rig.sink.events})
 
 
-async def test_what_was_said_while_we_were_away_is_read():
-    """More than Slack's retries cover is found in the history."""
-    async with slack_by_http(RecordingSink()) as rig:
-        async with rig.running():
-            await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
-            rig.simulator.say("D1", "before")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.say("D1", "missed", deliver=False)
-        second = rig.sink = RecordingSink(rig.sink.committed)
-        async with rig.running():
-            await second.until(lambda: any(event.text == "missed" for event in second.events))
-
-
 async def test_malformed_event_is_answered_200_and_kept_aside():
     """Slack would send it three times more; it is kept for the operator."""
     async with slack_by_http() as rig, rig.running():
@@ -150,18 +121,6 @@ async def test_malformed_event_is_answered_200_and_kept_aside():
         await rig.simulator.until(lambda: posted.done)
         assert [200] == posted.statuses
         assert ["ev:Ev1"] == [one.event_id for one in rig.sink.rejected]
-
-
-async def test_fifty_posts_at_once_are_one_commit_each_and_in_order_of_arrival():
-    """Nothing is answered with a 5xx under a small storm."""
-    async with slack_by_http() as rig, rig.running():
-        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
-        for n in range(50):
-            rig.simulator.say("D1", f"m{n}")
-        await rig.sink.until(lambda: len(rig.sink.events) == 50)
-        await rig.simulator.until(lambda: all(one.done for one in rig.simulator.poster.posted))
-        assert {200} == {status for one in rig.simulator.poster.posted for status in one.statuses}
-        await asyncio.sleep(0)
 
 
 async def test_what_slack_gave_up_is_read_once_it_delivers_again():

@@ -15,29 +15,12 @@ from channels.messages import (
     ButtonPressed,
     ButtonStyle,
     ChatKind,
-    CommandInvoked,
 )
 from channels.simulators.slack.faults import Fault
 from channels.slack.reply_route import ReplyRoute
 from tests.fakes.slack import part, slack
 
 HOME = Address("slack", "main", "D1")
-
-
-async def test_slash_command_comes_with_its_route_and_is_acknowledged():
-    """Name, arguments, sender with team, and a way to answer them alone: a response URL for 30 minutes."""
-    async with slack() as rig, rig.running():
-        used = rig.simulator.command("C1", "/log", "45m guitar &amp; bass", person="U7")
-        await rig.sink.until(lambda: bool(rig.sink.events))
-        await rig.simulator.until(lambda: used.acked)
-        (command,) = rig.sink.events
-        assert isinstance(command, CommandInvoked)
-        assert ("log", "45m guitar & bass", "T0SIM:U7") == (command.name, command.arguments, command.sender.id)
-        assert command.route is not None
-        way = ReplyRoute.of(command.route)
-        assert ("response_url", "U7") == (command.route.kind, way.person)
-        assert way.lives(command.received_at + timedelta(minutes=29))
-        assert not way.lives(command.received_at + timedelta(minutes=30))
 
 
 async def test_command_in_a_channel_is_answered_to_who_asked_alone():

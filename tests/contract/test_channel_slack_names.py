@@ -23,20 +23,6 @@ async def heard(rig: Rig, count: int) -> list[InboundMessage]:
     return [event for event in rig.sink.events if isinstance(event, InboundMessage)]
 
 
-@pytest.mark.parametrize(
-    ("display_name", "real_name", "shown"),
-    [("annie", "Ann Smith", "annie"), ("", "Ann Smith", "Ann Smith"), ("", "", "ann")],
-    ids=["chosen", "full", "handle"],
-)
-async def test_the_first_message_already_carries_the_name(display_name: str, real_name: str, shown: str):
-    """What somebody chose to be called, else their full name, else their handle."""
-    async with slack() as rig, rig.running():
-        rig.simulator.add_person("U1", "ann", display_name=display_name, real_name=real_name)
-        rig.simulator.say("D1", "hello")
-        (message,) = await heard(rig, 1)
-        assert (shown, "T0SIM:U1") == (message.sender.display_name, message.sender.id)
-
-
 async def test_people_are_asked_for_once():
     """A name is kept; a name that nobody has is kept as well."""
     async with slack() as rig, rig.running():

@@ -1,6 +1,5 @@
 """What the Slack adapter sends, edits, shows and fetches, against the simulator; every trouble is of a known kind."""
 
-import asyncio
 import gc
 import traceback
 
@@ -18,7 +17,7 @@ from channels.base import (
     ServesHttp,
     ShowsTyping,
 )
-from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.errors import Permanent, Retryable, Unknown
 from channels.markdown.parse import parse
 from channels.messages import (
     Address,
@@ -70,16 +69,6 @@ async def test_repeated_send_says_it_once(keys_count: bool):
         assert [found.platform_id] == [one.ts for one in rig.simulator.answers("D1")]
 
 
-async def test_send_in_a_thread_is_found_there():
-    """The replies are looked through, page by page."""
-    async with slack() as rig, rig.running():
-        root = rig.simulator.say("C1", "question")
-        receipt = await rig.channel.send(part("hello", chat="C1", thread=root))
-        for n in range(230):
-            rig.simulator.say("C1", f"noise {n}", thread=root, deliver=False)
-        assert receipt == await rig.channel.find_sent(part("hello", chat="C1", thread=root))
-
-
 async def test_what_cannot_be_looked_up_now_is_asked_again():
     """A history that does not answer is no word that nothing was said."""
     async with slack() as rig, rig.running():
@@ -89,25 +78,6 @@ async def test_what_cannot_be_looked_up_now_is_asked_again():
             await rig.channel.find_sent(part("hello"))
 
 
-async def test_edit_twice_is_one_success_after_the_other():
-    """An edit can be repeated."""
-    async with slack() as rig:
-        rig.simulator.world.chat("D1")
-        receipt = await rig.channel.send(part("…", markup=None))
-        for _ in range(2):
-            assert receipt == await rig.channel.edit(part("**done**"), receipt.platform_id)
-        assert ["**done**"] == [one.text for one in rig.simulator.answers("D1")]
-
-
-async def test_live_edit_keeps_the_fence_closed():
-    """The ellipsis behind an answer that ends in code does not open its fence again."""
-    async with slack() as rig:
-        rig.simulator.world.chat("D1")
-        receipt = await rig.channel.send(part("…", markup=None))
-        await rig.channel.edit(part("```\ncode\n``` …"), receipt.platform_id)
-        assert "```\ncode\n```\n…" == rig.simulator.answers("D1")[0].text
-
-
 async def test_long_plain_edit_is_taken():
     """chat.update takes 4,000 characters of text; what is longer goes in sections."""
     async with slack() as rig:
@@ -115,15 +85,6 @@ async def test_long_plain_edit_is_taken():
         receipt = await rig.channel.send(part("…", markup=None))
         await rig.channel.edit(part("x" * 11_900, markup=None), receipt.platform_id)
         assert 11_900 == len(rig.simulator.answers("D1")[0].text.replace("\n", ""))
-
-
-async def test_edit_of_a_message_that_is_gone_says_so():
-    """TARGET_GONE is how delivery learns to send anew."""
-    async with slack() as rig:
-        rig.simulator.world.chat("D1")
-        with pytest.raises(Permanent) as gone:
-            await rig.channel.edit(part("done"), "1700000000.000001")
-        assert PermanentKind.TARGET_GONE is gone.value.kind
 
 
 @pytest.mark.parametrize("reaction", list(Reaction))
@@ -188,19 +149,6 @@ async def test_nothing_pings(text: str, dialect: str | None):
         assert text.strip("`\n<>") in shown
 
 
-async def test_file_of_a_person_is_fetched_under_its_cap():
-    """The handle leads to the content; the sender's name for it is data, no path."""
-    async with slack() as rig, rig.running():
-        file = rig.simulator.upload("../../x", b"%PDF", "application/pdf")
-        rig.simulator.say("D1", "", files=[file])
-        await rig.sink.until(lambda: bool(rig.sink.events))
-        (attachment,) = rig.sink.events[0].attachments
-        assert ("../../x", "application/pdf", AttachmentKind.DOCUMENT) == (
-            attachment.name, attachment.mime, attachment.kind,
-        )  # fmt: skip
-        assert b"%PDF" == await rig.channel.fetch(attachment, 1_000)
-
-
 @pytest.mark.parametrize("told", [21_000_000, 10])
 async def test_file_that_is_too_large_is_refused(told: int):
     """21 MB are refused by what Slack tells, and by what comes where Slack told less."""
@@ -255,26 +203,6 @@ async def test_upload_that_fails_is_made_anew():
             await rig.channel.send(part("", media=media))
         await rig.channel.send(part("", media=media))
         assert 1 == len(rig.simulator.answers("D1"))
-
-
-async def test_cancelled_send_may_have_happened_and_cancellation_travels_on():
-    """Cancelling a send in flight raises CancelledError; the simulator shows why that counts as unknown."""
-    async with slack() as rig:
-        rig.simulator.world.chat("D1")
-        rig.simulator.faults.script(Fault(kind="delay", method="chat.postMessage", applied=True, delay_s=5))
-        async with asyncio.TaskGroup() as tasks:
-            sending = tasks.create_task(rig.channel.send(part("hello")))
-            await rig.simulator.until(lambda: bool(rig.simulator.answers("D1")))
-            sending.cancel()
-        assert sending.cancelled()
-
-
-async def test_no_connection_is_retryable():
-    """Where nothing listens nothing was sent: the same call may be made again."""
-    async with slack() as rig:
-        await rig.simulator.aclose()
-        with pytest.raises(Retryable, match="cannot connect"):
-            await rig.channel.send(part("hello"))
 
 
 @pytest.mark.parametrize("trouble", ["nobody listens", "cut", "html", "late", "refused"])

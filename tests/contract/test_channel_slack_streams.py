@@ -118,16 +118,6 @@ async def test_nothing_else_is_taken_for_a_stream():
         assert None is await rig.channel.find_sent(place.part("a send", key="placeholder"))
 
 
-async def test_a_stream_that_slack_ended_meanwhile_is_found():
-    """A death of an hour: the broken message becomes the answer."""
-    async with slack() as rig, rig.running():
-        place = thread(rig)
-        begun = await place.begin()
-        rig.simulator.end_streams()
-        assert place.shown[0].broken
-        assert begun == await place.look()
-
-
 @pytest.mark.parametrize("applied", [True, False])
 async def test_a_piece_without_an_answer_ends_the_counting(applied: bool):
     """What may stand there is never appended again: the stream is closed, the whole is written over it."""
@@ -203,19 +193,6 @@ async def test_a_restart_goes_on_with_a_message():
 # ------------------------------------------------------------ what changes
 
 
-async def test_text_that_changed_is_written_anew():
-    """A stream cannot take anything back: it becomes a message, which is edited from then on."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        await place.show(FIRST, begun)
-        await place.show("No, wait. It is", begun)
-        assert "No, wait. It is …" == place.shown[0].text
-        await place.end(WHOLE, begun)
-        place.holds()
-        assert ["startStream", "appendStream", "stopStream", "update", "update"] == place.calls()
-
-
 async def test_plain_text_in_place_of_a_refused_rendering_is_written_anew():
     """Delivery's way out of a malformed rendering works on a stream, too."""
     async with slack() as rig:
@@ -251,20 +228,6 @@ async def test_what_is_appended_pings_as_little_as_what_is_sent(text: str):
         assert text.startswith("<!") == bool(rig.simulator.pings())
 
 
-async def test_slack_ends_a_stream_by_itself():
-    """After five minutes or a person's stop: the live answer goes on as edits, and nothing stays broken."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        await place.show(FIRST, begun)
-        rig.simulator.end_streams()
-        assert place.shown[0].broken
-        await place.show("One is done. Two is done, too. That", begun)
-        assert "One is done. Two is done, too. That …" == place.shown[0].text
-        await place.end(WHOLE, begun)
-        place.holds()
-
-
 async def test_slack_ends_a_stream_just_before_its_end():
     """The end is refused, and written over what stands."""
     async with slack() as rig:
@@ -288,18 +251,6 @@ async def test_a_stream_that_will_not_close_is_tried_again():
             await place.end("Something else.", begun)
         await place.end("Something else.", begun)
         place.holds("Something else.")
-
-
-async def test_more_streams_than_are_remembered_lose_nothing():
-    """The oldest is forgotten, and then written anew."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = [await place.begin(key=f"p{number}") for number in range(301)]
-        await place.show(FIRST, begun[0])
-        await place.end(WHOLE, begun[0])
-        await place.show(FIRST, begun[300])
-        assert (WHOLE, "One is done. ") == (place.shown[0].text, place.shown[300].text)
-        assert ["stopStream", "update", "update", "appendStream"] == place.calls()[301:]
 
 
 async def test_the_older_markup_is_never_streamed():

@@ -1,6 +1,5 @@
 """The Telegram adapter against the simulator: nothing lost, nothing confirmed early, every trouble told."""
 
-import asyncio
 import gc
 import traceback
 
@@ -17,12 +16,11 @@ from channels.base import (
     ShowsTyping,
 )
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
-from channels.messages import Address, InboundMessage
+from channels.messages import Address
 from channels.simulators.telegram.faults import Fault
 from channels.simulators.telegram.methods import REACTIONS as LEGAL_REACTIONS
 from channels.simulators.telegram.state import Webhook
 from channels.telegram.adapter import REACTIONS
-from tests.fakes.sink import RecordingSink
 from tests.fakes.telegram import TOKEN, part, telegram
 
 HOME = Address("telegram", "main", "1")
@@ -39,48 +37,6 @@ async def test_offset_is_confirmed_only_after_the_commit():
             rig.sink.open.set()
             await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
         assert ["msg:1:1"] == [event.event_id for event in rig.sink.events]
-
-
-async def test_killed_before_the_commit_gets_the_update_again():
-    """Four runs that end inside `receive` confirm nothing; the fifth is given the same update (redelivery x 4)."""
-    async with telegram() as rig:
-        rig.simulator.add_chat(1, "private")
-        rig.simulator.say(1, "keep me")
-        rig.sink.open.clear()
-        for _ in range(4):
-            rig.sink.arriving.clear()
-            async with rig.running():
-                await rig.sink.arriving.wait()
-        rig.sink.open.set()
-        async with rig.running():
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert [["msg:1:1"]] * 5 == rig.sink.batches
-        assert 1 == len(rig.sink.events)
-
-
-async def test_batch_the_store_refuses_is_offered_again_and_no_poll_goes_on():
-    """NotPersisted three times: the same batch comes four times, with backoff, and nothing is polled between."""
-    async with telegram() as rig:
-        rig.simulator.say(1, "one")
-        rig.simulator.say(1, "two")
-        rig.sink.refusals = 3
-        polls_at_offers: list[int] = []
-        updates = rig.simulator.world.bot().updates
-        async with rig.running():
-            await rig.sink.until(lambda: polls_at_offers.append(updates.polls) or bool(rig.sink.events))
-        assert [["msg:1:1", "msg:1:2"]] * 4 == rig.sink.batches
-        assert [0.05, 0.1, 0.2] == rig.pauses.asked_s
-        assert 1 == max(polls_at_offers)
-        assert any("store" in told for told in rig.sink.details(ChannelState.DEGRADED))
-
-
-async def test_order_in_is_order_kept_over_many_batches():
-    """250 messages of three people arrive once each, in the order they were said."""
-    async with telegram() as rig:
-        said = [f"msg:{1 + n % 3}:{rig.simulator.say(1 + n % 3, f'm{n}')}" for n in range(250)]
-        async with rig.running():
-            await rig.sink.until(lambda: len(rig.sink.events) >= 250)
-        assert said == [event.event_id for event in rig.sink.events]
 
 
 async def test_one_malformed_update_does_not_stop_its_batch():
@@ -111,44 +67,6 @@ async def test_ids_that_start_lower_after_an_idle_week_lose_nothing():
             await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
         assert ["before the holidays", "after"] == [event.text for event in rig.sink.events]
         assert "501" == rig.sink.committed
-
-
-async def test_restart_goes_on_from_the_committed_cursor():
-    """A new channel over the same sink is not given what was committed."""
-    async with telegram() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "one")
-            await rig.sink.until(lambda: len(rig.sink.events) == 1)
-        rig.simulator.say(1, "two")
-        second = RecordingSink(rig.sink.committed)
-        rig.sink = second
-        async with rig.running():
-            await second.until(lambda: bool(second.events))
-        assert ["two"] == [event.text for event in second.events]
-
-
-async def test_edit_of_a_person_is_an_event_of_its_own():
-    """An edit has the message's id and a key of its own."""
-    async with telegram() as rig, rig.running():
-        rig.simulator.say(1, "20 minutes")
-        rig.simulator.edit(1, 1, "30 minutes")
-        await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        said, changed = rig.sink.events
-        assert isinstance(said, InboundMessage)
-        assert isinstance(changed, InboundMessage)
-        assert ("20 minutes", False) == (said.text, said.edited)
-        assert ("30 minutes", True, "1") == (changed.text, changed.edited, changed.message_id)
-        assert changed.event_id.startswith("edit:1:1:")
-
-
-async def test_poll_that_hangs_is_given_up():
-    """A getUpdates that is never answered is abandoned after timeout and grace, told, and polled anew."""
-    async with telegram(poll_grace_s=0.1) as rig:
-        rig.simulator.faults.script(Fault(kind="delay", method="getUpdates", delay_s=30))
-        async with rig.running():
-            rig.simulator.say(1, "still there?")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert any("does not answer" in told for told in rig.sink.details(ChannelState.DEGRADED))
 
 
 async def test_second_poller_is_named_as_such():
@@ -215,25 +133,6 @@ async def test_poll_survives(fault: Fault):
         assert ChannelState.READY is rig.sink.states[-1][0]
 
 
-async def test_updates_offered_twice_in_one_batch_keep_their_key():
-    """A duplicate is handed on under the same key; dropping it is the inbox's work."""
-    async with telegram() as rig:
-        rig.simulator.faults.script(Fault(kind="duplicate", method="getUpdates"))
-        rig.simulator.say(1, "hello")
-        async with rig.running():
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert [["msg:1:1", "msg:1:1"]] == rig.sink.batches
-
-
-async def test_nul_and_lone_surrogates_arrive_clean():
-    """Bad Unicode neither stops the batch nor reaches anybody (A91)."""
-    async with telegram() as rig, rig.running():
-        rig.simulator.say(1, "a\x00b\ud800c")
-        rig.simulator.say(1, "next")
-        await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        assert ["ab\ufffdc", "next"] == [event.text for event in rig.sink.events]
-
-
 async def test_channel_has_the_abilities_it_promises():
     """Edits, typing, reactions, deletion and menus are found by their Protocols."""
     async with telegram() as rig:
@@ -260,17 +159,6 @@ async def test_reply_to_a_deleted_question_is_sent_without_it():
         rig.simulator.add_chat(1, "private")
         await rig.channel.send(part("answer", reply_to=77))
         assert [("answer", None)] == [(one.text, one.reply_to) for one in rig.simulator.answers(1)]
-
-
-async def test_edit_twice_is_one_success_after_the_other():
-    """An edit to what the message says already succeeds: edits can be repeated."""
-    async with telegram() as rig:
-        rig.simulator.add_chat(1, "private")
-        receipt = await rig.channel.send(part("thinking"))
-        for _ in range(2):
-            assert receipt == await rig.channel.edit(part("done"), receipt.platform_id)
-        (answer,) = rig.simulator.answers(1)
-        assert ("done", ["done"]) == (answer.text, [edit.text for edit in answer.edits])
 
 
 async def test_edit_of_a_message_that_is_gone_says_so():
@@ -306,37 +194,6 @@ async def test_typing_deletion_and_menus_arrive():
         assert ["typing"] == [action for action, _ in bot.chats[1].actions]
         assert [] == rig.simulator.answers(1)
         assert {"": "Begin", "de": "Los"} == {lang: menu[0]["description"] for lang, menu in bot.commands.items()}
-
-
-async def test_cancelled_send_may_have_happened_and_cancellation_travels_on():
-    """Cancelling a send in flight raises CancelledError; the simulator shows why that counts as unknown."""
-    async with telegram() as rig:
-        rig.simulator.add_chat(1, "private")
-        rig.simulator.faults.script(Fault(kind="delay", method="sendMessage", applied=True, delay_s=5))
-        async with asyncio.TaskGroup() as tasks:
-            sending = tasks.create_task(rig.channel.send(part("hello")))
-            await rig.simulator.until(lambda: bool(rig.simulator.answers(1)))
-            sending.cancel()
-        assert sending.cancelled()
-        assert 1 == len(rig.simulator.answers(1))
-
-
-async def test_no_connection_is_retryable():
-    """Where nothing listens nothing was sent: the same call may be made again."""
-    async with telegram() as rig:
-        await rig.simulator.aclose()
-        with pytest.raises(Retryable, match="cannot connect"):
-            await rig.channel.send(part("hello"))
-
-
-async def test_late_answer_is_unknown():
-    """A send that is not answered in time may have arrived; here it did."""
-    async with telegram(call_timeout_s=1.0) as rig:
-        rig.simulator.add_chat(1, "private")
-        rig.simulator.faults.script(Fault(kind="delay", method="sendMessage", applied=True, delay_s=5))
-        with pytest.raises(Unknown):
-            await rig.channel.send(part("hello"))
-        assert 1 == len(rig.simulator.answers(1))
 
 
 @pytest.mark.parametrize("trouble", ["nobody listens", "cut", "html", "late", "refused"])

@@ -62,14 +62,6 @@ async def test_album_comes_as_messages_of_one_album():
         assert ["three", "", "", ""] == [message.text for message in heard]
 
 
-async def test_large_file_is_fetched_whole():
-    """Nineteen MB come in many pieces and are put together."""
-    content = bytes(range(250)) * 76_000
-    async with telegram() as rig:
-        attachment = await _sent(rig, PersonFile("document", content, "big.bin"))
-        assert content == await rig.channel.fetch(attachment, 20 * MB)
-
-
 @pytest.mark.parametrize(
     ("size", "told", "limit", "calls"),
     [

@@ -5,18 +5,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from channels.base import (
-    DeletesMessages,
-    EditsMessages,
-    FetchesMedia,
-    HasButtons,
-    HasCommands,
-    Reacts,
-    SendsMedia,
-    ServesHttp,
-    ShowsTyping,
-    StreamsDrafts,
-)
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.markdown.parse import parse
 from channels.messages import Address, Button, ButtonStyle, OutboundPart
@@ -162,43 +150,12 @@ async def test_part(script: Script):
         assert list(script.shows) == [_as_seen(message) for message in rig.simulator.answers(1)]
 
 
-async def test_channel_has_every_ability_of_its_platform():
-    """Found by their Protocols, whatever the configuration."""
-    async with telegram() as rig:
-        for ability in (
-            DeletesMessages, EditsMessages, FetchesMedia, HasButtons, HasCommands, Reacts, SendsMedia, ServesHttp,
-            ShowsTyping, StreamsDrafts,
-        ):  # fmt: skip
-            assert isinstance(rig.channel, ability)
-        assert (1024, 20.0) == (rig.channel.limits.max_caption, rig.channel.limits.per_group_per_min)
-
-
-async def test_what_is_sent_is_what_arrives():
-    """The bytes of a file are the same at the other end, also of a large one."""
-    content = bytes(range(256)) * 12_000
-    async with telegram() as rig:
-        rig.simulator.add_chat(1, "private")
-        await rig.channel.send(part("", media=[paper(content)]))
-        (message,) = rig.simulator.answers(1)
-        assert message.file is not None
-        assert ("text/csv", content) == (message.file.mime, rig.simulator.content(message.file))
-
-
 # Edits and buttons.
 
 
 async def _standing(rig: Rig, *buttons: Button) -> str:
     rig.simulator.add_chat(1, "private")
     return (await rig.channel.send(part("sure?", buttons=buttons))).platform_id
-
-
-async def test_edit_shows_the_buttons_it_is_given_or_none():
-    """An edit replaces the keyboard too; the same again changes nothing and succeeds."""
-    async with telegram() as rig:
-        standing = await _standing(rig, YES)
-        for buttons, seen in (((NO,), "done [No]"), ((NO,), "done [No]"), ((), "done"), ((), "done")):
-            await rig.channel.edit(part("done", buttons=buttons), standing)
-            assert [seen] == [_as_seen(message) for message in rig.simulator.answers(1)]
 
 
 async def test_closed_buttons_are_gone_and_the_text_stays():
@@ -256,14 +213,6 @@ async def test_topic_is_answered_in_the_topic():
         await rig.channel.send(replace(part("", media=[photo(), photo()]), address=event.address))
         answers = rig.simulator.answers(GROUP)
         assert [(42, asked), (42, None), (42, None), (42, None)] == [(one.thread, one.reply_to) for one in answers]
-
-
-async def test_topic_that_is_gone_refuses():
-    """A deleted topic is not answered in the main chat instead."""
-    async with telegram() as rig:
-        rig.simulator.add_chat(GROUP, "supergroup", forum=True)
-        with pytest.raises(Permanent, match="thread not found"):
-            await rig.channel.send(part("hello", chat=GROUP, thread=9))
 
 
 async def test_chat_that_moved_says_where_to():

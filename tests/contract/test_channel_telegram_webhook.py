@@ -62,18 +62,6 @@ async def test_update_is_acknowledged_only_after_the_commit():
         assert ["msg:1:1"] == [event.event_id for event in rig.sink.events]
 
 
-async def test_store_that_is_down_is_told_with_503():
-    """NotPersisted: 503 with Retry-After, health says so, and Telegram brings it until it holds."""
-    async with telegram_webhook() as rig:
-        rig.sink.refusals = 3
-        async with rig.running():
-            rig.simulator.say(1, "keep me")
-            await _all_brought(rig)
-        assert [["msg:1:1"]] * 4 == rig.sink.batches
-        assert "503" in _hook(rig).last_error
-        assert any("store" in told for told in rig.sink.details(ChannelState.DEGRADED))
-
-
 async def test_503_names_a_time():
     """Retry-After keeps Telegram from growing its own pauses."""
     async with telegram_webhook() as rig, rig.running():
@@ -100,16 +88,6 @@ async def test_order_of_a_chat_holds_over_refusals():
         for chat in (1, 2, 3):
             heard = [event.text for event in rig.sink.events if event.address.chat == str(chat)]
             assert [text for to, text in said if to == chat] == heard
-
-
-async def test_acknowledgement_that_got_lost_repeats_the_same_key():
-    """Four answers get lost: five offers under one key (redelivery x 4), then Telegram is content."""
-    async with telegram_webhook() as rig:
-        rig.simulator.faults.script(Fault(kind="duplicate", method="webhook", times=4))
-        async with rig.running():
-            rig.simulator.say(1, "again and again")
-            await _all_brought(rig)
-        assert [["msg:1:1"]] * 5 == rig.sink.batches
 
 
 async def test_update_that_is_none_does_not_block_its_chat():

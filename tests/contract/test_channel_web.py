@@ -12,16 +12,7 @@ import pytest
 
 from channels.base import (
     CommandSpec,
-    DeletesMessages,
-    EditsMessages,
-    HasButtons,
-    HasCommands,
     Reaction,
-    Reacts,
-    SendsMedia,
-    ServesHttp,
-    ShowsTyping,
-    ShowsWaits,
 )
 from channels.messages import (
     Address,
@@ -41,14 +32,6 @@ from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
 from tests.fakes.views import FakePage
 from tests.fakes.web import FakeRecords, house, part
-
-
-def test_abilities():
-    """What the gateway finds it can do."""
-    channel = WebChannel(WebAccount(), texts=HARNESS, records=FakeRecords())
-    abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, HasCommands, SendsMedia, ServesHttp)
-    assert isinstance(channel, ShowsWaits)
-    assert [] == [ability for ability in abilities if not isinstance(channel, ability)]
 
 
 async def test_nothing_is_taken_before_the_channel_runs():
@@ -145,41 +128,6 @@ async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():
         assert (22, 34) == (len(secret), len(mark))
         assert secret not in first["chat"]
         assert ("Coach", 32) == (first["title"], len(first["chat"]))
-
-
-@pytest.mark.parametrize("cookie", ["", "x", "x" * 21, "x" * 23, "../../etc/passwd______", "ы" * 22])
-async def test_cookie_that_is_none_of_ours_is_nobody(cookie: str):
-    """A28: whoever is nobody is asked to become somebody, and is never somebody else."""
-    async with house() as rig, aiohttp.ClientSession() as session:
-        headers = {"Cookie": f"tenk_web={cookie}"}
-        async with session.get(f"{rig.url}web/events", headers=headers) as answer:
-            assert 401 == answer.status
-        async with session.post(f"{rig.url}web/messages", json=[], headers=headers) as answer:
-            assert 401 == answer.status
-
-
-async def test_said_words_come_with_who_and_in_which_language():
-    """The sender is the browser, the locale its first language."""
-    async with house() as rig, rig.page(language="es-MX,es;q=0.9") as page:
-        await page.say("hola")
-        await rig.sink.until(lambda: bool(rig.texts()))
-        (event,) = [event for event in rig.sink.events if isinstance(event, InboundMessage)]
-        assert (page.chat, page.chat, "es-MX") == (event.address.chat, event.sender.id, event.locale)
-        assert f"web:{page.chat}" == event.sender_key
-
-
-async def test_frames_of_one_page_share_commits():
-    """While the store works on the first, what follows waits and then goes as one batch."""
-    async with house() as rig, rig.page() as page:
-        rig.sink.open.clear()
-        for number in range(10):
-            await page.say(f"m{number}")
-        await rig.sink.arriving.wait()
-        await asyncio.sleep(0.3)
-        rig.sink.open.set()
-        await rig.sink.until(lambda: len(rig.texts()) == 10)
-        assert [f"m{number}" for number in range(10)] == rig.texts()
-        assert len(rig.sink.batches) <= 3
 
 
 async def test_two_pages_of_one_browser_show_the_same():
@@ -324,16 +272,6 @@ async def test_frame_over_512_kb_ends_the_connection():
             assert 1009 == socket.close_code, message
         await page.say("still here")
         await rig.sink.until(lambda: rig.texts() == ["still here"])
-
-
-async def test_nonsense_on_the_socket_is_refused_and_harms_nobody():
-    """A91: the connection goes on."""
-    async with house() as rig, rig.page() as page:
-        await page.send({"type": "admin"})
-        await page.send({"type": "say", "id": "12345678", "text": "x" * 20_000})
-        await page.until(lambda: len(page.told("refused")) == 2)
-        await page.say("fine")
-        await rig.sink.until(lambda: rig.texts() == ["fine"])
 
 
 async def test_too_many_tabs_are_told_so():

@@ -182,16 +182,6 @@ async def test_a_connection_answers_one_hello():
             assert 200 == stream.status
 
 
-async def test_page_that_only_comes_back_is_never_too_much():
-    """Somebody whose line breaks fifty times a minute is told what they missed, each time, and may still talk."""
-    async with house() as rig, rig.page() as page:
-        for _ in range(50):
-            async with page.http.get(f"{rig.url}web/events") as stream:
-                assert 200 == stream.status
-        await page.say("still me")
-        await rig.sink.until(lambda: rig.texts() == ["still me"])
-
-
 async def test_flood_of_frames_ends_its_connection():
     """Confirmations of nothing, nonsense, an unknown kind: all of it is counted, and others are served."""
     async with house() as rig, rig.page() as page, rig.page() as other:

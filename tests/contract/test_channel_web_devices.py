@@ -165,23 +165,6 @@ def cookie_of(page: FakePage) -> str:
     return "; ".join(f"{cookie.key}={cookie.value}" for cookie in page.http.cookie_jar)
 
 
-async def test_one_browser_is_signed_out_alone():
-    """Its cookie opens nothing more, also in the next process; the other one goes on, and sees it no more."""
-    records = Devices()
-    async with two_browsers(records) as (rig, ada, phone):
-        _, told = await ask(rig, ada, do="list")
-        (other,) = [one["id"] for one in told["devices"] if not one["here"]]
-        stolen, chat, histories = cookie_of(phone), ada.chat, len(ada.told("history"))
-        assert 200 == (await ask(rig, ada, do="out", device=other))[0]
-        await ada.until(lambda: len(ada.told("history")) > histories)
-        await phone.until(lambda: phone.chat != chat)
-        _, told = await ask(rig, ada, do="list")
-        assert [True] == [one["here"] for one in told["devices"]]
-        await stays_out(rig, stolen, chat)
-    async with house(guests=Guests(is_known=lambda _: True), records=records) as rig:
-        await stays_out(rig, stolen, chat)
-
-
 async def stays_out(rig: House, cookie: str, chat: str) -> None:
     """Nothing is read or said with this cookie; it is told that it was signed out, and is nobody."""
     async with aiohttp.ClientSession(headers={"Cookie": cookie}, cookie_jar=aiohttp.DummyCookieJar()) as thief:

@@ -123,19 +123,6 @@ async def test_a_pages_own_prompts_write_nothing(tmp_path: Path, prompt: str) ->
         assert 46 == await page.minutes()
 
 
-async def test_a_regenerated_answer_writes_nothing(tmp_path: Path) -> None:
-    """The page asks the same once more, of the first message as of a later one."""
-    async with front_end(tmp_path) as page:
-        await page.say(SAID)
-        await page.ask(page.talk[:-1])
-        await page.say("and once more")
-        assert 91 == await page.minutes()
-        assert "Logged." == await page.ask(page.talk[:-1])
-        assert 91 == await page.minutes()
-        await page.say("again")
-        assert 136 == await page.minutes(), "behind a regenerated answer a new message is one"
-
-
 async def test_a_message_waits_while_an_answer_is_regenerated(tmp_path: Path) -> None:
     """It would be answered there by tools that only read, and never be logged."""
     async with front_end(tmp_path) as page:

@@ -86,31 +86,6 @@ async def test_connection_that_asks_nothing_is_closed():
         assert await begun.is_over()
 
 
-async def test_head_that_drips_is_closed():
-    """Each byte is no new beginning."""
-    async with served(Loaded(), head_timeout_s=0.1) as url, raw(url) as drip, asyncio.TaskGroup() as tasks:
-
-        async def say_on() -> None:
-            drip.say(b"GET / HTTP/1.1\r\nX: ")
-            while True:
-                drip.say(b"x")
-                await asyncio.sleep(0.02)
-
-        saying = tasks.create_task(say_on())
-        assert await drip.is_over()
-        saying.cancel()
-
-
-async def test_head_of_a_later_request_has_the_same_time():
-    """Counted from the answer before."""
-    async with served(Loaded(), head_timeout_s=0.3) as url, raw(url) as kept:
-        for _ in range(2):
-            kept.say(HEALTH)
-            assert 200 == await kept.status()
-        kept.say(HEALTH[:20])
-        assert await kept.is_over()
-
-
 async def test_body_and_stream_have_their_own_time():
     """Only the head is in a hurry."""
     async with (
@@ -136,15 +111,6 @@ async def test_who_is_silent_makes_room_for_who_asks():
             assert 200 == await asking.status()
         for one in silent[:32]:
             assert await one.is_over()
-
-
-async def test_idle_connections_make_room_too():
-    """Somebody who was answered may come again anew."""
-    async with served(Loaded(), connections=8) as url, contextlib.AsyncExitStack() as held:
-        for _ in range(20):
-            kept = await held.enter_async_context(raw(url))
-            kept.say(HEALTH)
-            assert 200 == await kept.status()
 
 
 async def test_who_is_being_served_is_never_cut_for_another():
@@ -192,17 +158,6 @@ async def test_one_address_has_its_own_bound():
         other.say(HEALTH)
         assert 200 == await other.status()
         assert 6 >= len(limiter.open)
-
-
-async def test_nothing_is_kept_of_who_is_gone():
-    """A hundred that came and went, each in another way."""
-    async with limited(100, 100) as (url, limiter):
-        for number in range(100):
-            async with raw(url) as one:
-                one.say(HEALTH[: number % 50])
-        async with asyncio.timeout(30):
-            while limiter.open:
-                await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("junk", [b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET  HTTP\r\n\r\n", b"\x16\x03\x01\x02"])

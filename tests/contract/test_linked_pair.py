@@ -213,18 +213,6 @@ async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Sto
         assert minutes == await store.read(partial(practised, user_id=person.user_id))
 
 
-async def test_what_is_logged_in_a_linked_users_skill_stays_with_it(store: Store) -> None:
-    """No skill loses entries when the link ends."""
-    stays, joins = await two_people(store)
-    await store.commit(log_practice, user_id=joins.user_id, skill="piano", length=20)
-    held = await store.commit(link, stays=stays, joins=joins)
-    who = Principal(stays.user_id, "default")
-    await store.commit(lambda tx: writer.log(Change(tx, who, "k", NOON), "piano", 5, NOON.date()))
-    await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
-    for person, minutes in ((stays, {"guitar": 30}), (joins, {"guitar": 30, "piano": 25})):
-        assert minutes == await store.read(partial(practised, user_id=person.user_id))
-
-
 async def test_of_two_plans_for_a_week_the_newer_holds(store: Store) -> None:
     """Also in the list of plans; each has their own again after the link."""
     stays, joins = await two_people(store)

@@ -1,6 +1,5 @@
 """What stands in a chat while a long answer is written there, over the wires of the platforms."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -72,37 +71,6 @@ def test_a_group_is_not_flooded_by_an_answer_that_grows(
         assert [] == here.repeated()
 
     scene(tmp_path, platform, chat, play)
-
-
-async def silent(here: Scene) -> None:
-    """Nothing that could be seen is said for a minute."""
-    await here.asked()
-    await here.stream("The answer so far.", 5)
-    await here.stream("\n\n" + " " * 500, 60)
-    await here.finished("The answer so far.")
-
-
-async def in_a_link(here: Scene) -> None:
-    """An address grows, of which nothing shows before its end."""
-    await here.asked()
-    await here.stream("See [the page](https://example.org/" + "a" * 300, 60)
-    await here.finished("See nothing.")
-
-
-@pytest.mark.parametrize("play", [silent, in_a_link])
-@pytest.mark.parametrize(("platform", "chat"), [("telegram", 1), ("discord", 1), ("slack", "D1")])
-def test_what_nobody_sees_is_no_edit(
-    tmp_path: Path, platform: str, chat: int | str, play: Callable[[Scene], Awaitable[None]]
-) -> None:
-    """An edit is made when what is seen changes, not when the text does."""
-
-    async def on(here: Scene) -> None:
-        await play(here)
-        assert [] == here.refusals()
-        assert [] == here.repeated()
-        assert 1 == len(here.texts())
-
-    scene(tmp_path, platform, chat, on)
 
 
 CHATS = pytest.mark.parametrize(("platform", "chat", "size"), [("telegram", 1, 4096), ("discord", 1, 2000)])

@@ -5,11 +5,8 @@ import structlog
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
-from agent.models.facts import UNKNOWN_WINDOW_TOKENS
 from agent.models.known_servers import LOOK_AGAIN_S, KnownServers, look_at_server
-from agent.models.openai import OpenAIModel
 from agent.models.select import ModelDeps, build_model
-from agent.models.served import ModelServerFacts
 from agent.ports import ModelFailure, ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import ToolCall, UserItem
 from gateway.testing.model import Fault, Reply
@@ -58,14 +55,6 @@ async def test_a_list_that_is_none_tells_nothing(said):
     assert not server.lacks("a")
 
 
-async def test_a_model_that_is_not_there_has_a_nearest_name():
-    """Or the names of those there are."""
-    server = await look(ollama("llama3:latest", "qwen3:8b"), "lama3")
-    assert server.lacks("lama3")
-    assert "the nearest is llama3:latest" == server.advice("lama3")
-    assert "it has: llama3:latest, qwen3:8b" == server.advice("zephyr")
-
-
 @pytest.mark.parametrize(
     ("names", "chosen"),
     [(["llama3:8b"], "llama3:8b"), (["llama3:8b", "qwen3:8b"], None), (["a", "gpt-5-mini"], "gpt-5-mini")],
@@ -86,18 +75,6 @@ async def ask(config, servers=None, request=REQUEST):
         return await model.respond(request, lambda _event: None), model
     finally:
         await model.aclose()
-
-
-async def test_what_is_learned_is_the_models_fact():
-    """Config goes before it; a server that has not answered leaves the guess."""
-    async with LocalServer(vllm("some", 9000)) as server:
-        servers = KnownServers()
-        model = OpenAIModel("some", link(server, "some"), servers=servers)
-        assert UNKNOWN_WINDOW_TOKENS == model.facts.context_window_tokens
-        await servers.learn(link(server, "some"), "some")
-        assert 9000 == model.facts.context_window_tokens
-        config = link(server, "some", context_window_tokens=7000)
-        assert 7000 == OpenAIModel("some", config, servers=servers).facts.context_window_tokens
 
 
 async def test_a_model_that_is_not_loaded_is_looked_at_again():
@@ -202,19 +179,3 @@ async def test_several_models_and_none_named_is_told():
         with pytest.raises(ModelFailure, match="TENK_MODEL=openai:NAME; it has: llama3:8b, qwen3:8b"):
             await ask(ModelConfig(name="openai:*", base_url=server.base_url))
         assert [] == server.requests
-
-
-async def test_a_server_that_is_down_is_looked_at_once_in_a_while():
-    """No request waits for a look; the next one is half a minute later."""
-    now_s, looks = [0.0], []
-
-    async def down(_config, name):
-        looks.append(name)
-        raise ModelFailure(FailureKind.NETWORK, "refused")
-
-    servers = KnownServers(down, lambda: now_s[0])
-    config = LinkConfig(base_url="http://127.0.0.1:1/v1")
-    for now_s[0] in (0.0, 1.0, LOOK_AGAIN_S):
-        assert await servers.learn(config, "some") is None
-    assert 2 == len(looks)
-    assert ModelServerFacts() == ModelServerFacts(models=())

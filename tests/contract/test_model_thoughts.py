@@ -47,14 +47,6 @@ async def test_what_was_thought_goes_back_where_it_led_to_calls(server, model, s
     assert ("First …\nthen." if calls else None) == sent.get("reasoning_content")
 
 
-async def test_another_wires_thoughts_are_not_sent(server, model):
-    """A provider refuses fields that it does not know."""
-    thought = {"wire": "anthropic", "block": {"type": "thinking", "thinking": "x", "signature": "s"}}
-    said = AssistantItem("", (ToolCall("c", "double", "{}"),), (thought, "old"))
-    await ask(model, items=(UserItem("go"), said, ToolItem("c", "double", "{}")))
-    assert {"role", "content", "tool_calls"} == set(server.requests[0].body["messages"][2])
-
-
 async def test_a_turn_that_another_model_began_goes_on_without_thinking(server):
     """Anthropic refuses thinking in the rest of such a turn; the next one has it again, over its own calls too."""
     model = AnthropicModel("test", ModelConfig(base_url=server.root_url, thinking=2048))

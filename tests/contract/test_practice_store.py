@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from agent.coach.practice import DayTotal, Insight, InsightType, PracticeRefused, Result, SkillEdit, WeeklyPlan
 from agent.ports import Change, LocalEffect, Principal
 from gateway.coach import writer
 from gateway.coach.practice import StoredPractice
-from gateway.coach.tables import PRACTICE_TABLES, practice_sessions
+from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, add_people
@@ -100,18 +99,6 @@ class TestOnce:
         result = await ledger.once(LocalEffect(writer.create_skill, "Piano"), "api:1", BEA)
         assert "Piano" == result["skill"]
 
-    async def test_a_job_that_fails_leaves_nothing(self, ledger: Ledger, reader: StoredPractice):
-        """The effect and whatever commits with it are one."""
-
-        def job(connection: sa.Connection) -> None:
-            writer.log(Change(connection, ANA, "turn/9/9", NOW), "Guitar", 45, TODAY)
-            raise LookupError("the rest of the commit failed")
-
-        with pytest.raises(LookupError):
-            await ledger.store.commit(job)
-        assert {} == await totals(reader)
-        assert 45 == (await ledger.log("Guitar", 45, key="turn/9/9"))["minutes"]
-
 
 class TestLogging:
     async def test_a_log_tells_the_new_total(self, ledger: Ledger):
@@ -197,15 +184,6 @@ class TestUndo:
         assert not (await ledger.change(LocalEffect(writer.undo_last_log)))["archived_skill"]
         assert ["Piano"] == [skill.name for skill in await reader.skills(ANA)]
 
-    async def test_nothing_is_deleted(self, ledger: Ledger):
-        """The row is kept, with the time it was undone."""
-        await ledger.log("Guitar", 30)
-        await ledger.change(LocalEffect(writer.undo_last_log))
-        rows = await ledger.store.read(
-            lambda connection: connection.execute(sa.select(practice_sessions.c.undone_at)).scalars().all()
-        )
-        assert [datetime(2026, 3, 4, 12, 0, 2, tzinfo=UTC)] == rows
-
 
 class TestEditing:
     async def test_the_last_log_is_edited_where_none_is_named(self, ledger: Ledger, reader: StoredPractice):
@@ -230,17 +208,6 @@ class TestEditing:
         assert [("Piano", 40), ("Guitar", 30)] == [(one.name, one.total_minutes) for one in await reader.skills(ANA)]
         result = await ledger.change(LocalEffect(writer.edit_session, None, skill="guitar"))
         assert ("Guitar", 70) == (result["skill"], result["total_minutes"])
-
-    async def test_a_refused_edit_makes_no_skill(self, ledger: Ledger, reader: StoredPractice):
-        """Nothing is written before it is refused: a command commits what was."""
-        await ledger.log("Guitar", 30)
-
-        def job(connection: sa.Connection) -> None:
-            with pytest.raises(PracticeRefused):
-                writer.edit_session(Change(connection, ANA, "k", NOW), None, 1441, skill="Piano")
-
-        await ledger.store.commit(job)
-        assert {"Guitar": 30} == await totals(reader)
 
     async def test_an_undone_session_cannot_be_edited(self, ledger: Ledger):
         """It is not there any more."""

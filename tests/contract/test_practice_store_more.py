@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -20,7 +20,6 @@ from gateway.store import inbox
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.inbox import NewRow
-from gateway.store.people import set_timezone
 from tests.fakes.people import message
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, add_people
 
@@ -88,31 +87,6 @@ class TestReminders:
             kept.at, kept.weekdays, kept.day, kept.about, kept.next_at,
         )  # fmt: skip
         assert () == await world.reader.reminders(BEA)
-
-    async def test_one_for_a_day_is_gone_when_it_was_said(self, world: World) -> None:
-        """Nothing stays of it."""
-        await world.change(LocalEffect(writer.set_reminder, time(7, 30), (), date(2026, 3, 6), "piano"))
-        assert 1 == len(await world.due(datetime(2026, 3, 6, 7, 30, tzinfo=UTC)))
-        assert () == await world.reader.reminders(ANA)
-        assert await world.next_at() is None
-
-    async def test_the_same_asked_for_twice_is_said_once(self, world: World) -> None:
-        """Another time, another day or another matter is another one."""
-        for about in ("", "piano", ""):
-            await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, about))
-        for _ in range(2):
-            await world.change(LocalEffect(writer.set_reminder, time(19), (), date(2026, 3, 6), ""))
-        listed = {(kept.day, kept.about) for kept in await world.reader.reminders(ANA)}
-        assert {(None, ""), (None, "piano"), (date(2026, 3, 6), "")} == listed
-        assert 3 == len(await world.reader.reminders(ANA))
-
-    async def test_another_zone_moves_what_is_kept(self, world: World) -> None:
-        """A person who travels is reminded by the clock on their wall."""
-        await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""))
-        await world.store.commit(lambda c: set_timezone(c, ANA.user_id, "America/Lima"))
-        assert await world.next_at() == NOW
-        assert [] == await world.due(NOW)
-        assert await world.next_at() == SEVEN + timedelta(hours=5)
 
     async def test_only_ones_own_is_taken_away(self, world: World) -> None:
         """By its id, or all; a group is no place for one."""

@@ -1,7 +1,6 @@
 """Rows of a table mean the same on every engine."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -11,16 +10,6 @@ from tests.fakes.people import NOON, minutes
 
 KEY = ApiKey("aaaa", "default", "CI", "0" * 64, frozenset({"read", "chat"}), None, NOON, "cli")
 OTHER = replace(KEY, id="bbbb", name="page", scopes=frozenset({"operate"}), created_at=NOON - minutes(1))
-
-
-async def test_a_row_is_found_as_it_was_added_and_once(store: Store) -> None:
-    added = [await store.commit(KEYS.add, row) for row in (KEY, OTHER, replace(KEY, name="again"))]
-    assert [True, True, False] == added
-    assert [KEY, OTHER] == await store.read(KEYS.find)
-    assert [OTHER, KEY] == await store.read(partial(KEYS.find, order=KEYS.c.created_at))
-    assert KEY == await store.read(partial(KEYS.get, id="aaaa", revoked_at=None))
-    assert None is await store.read(partial(KEYS.get, id=["cccc", "dddd"]))
-    assert 2 == await store.read(partial(KEYS.count, tenant="default"))
 
 
 async def test_a_row_changes_once_on_a_condition(store: Store) -> None:

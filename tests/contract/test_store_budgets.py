@@ -1,6 +1,5 @@
 """A cap holds, whatever is under way at once, repeated or killed; the same on every store."""
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -35,19 +34,6 @@ def settle(id_, spent, caps=(USER, TENANT)):
 
 async def used(store: Store, cap: Cap = USER) -> Spending:
     return await store.read(partial(budgets.used_of, cap=cap))
-
-
-async def test_fifty_calls_at_once_stay_below_the_cap(store: Store) -> None:
-    """Of fifty people's turns in one tenant as many are let in as fit; none of the others leaves a trace."""
-    caps = [(replace(USER, key=f"p{number}"), TENANT) for number in range(50)]
-    jobs = [store.queue(reserve(f"c{n}", Spending(400, 10), caps=both)) for n, both in enumerate(caps)]
-    await asyncio.wait(jobs)
-    refused = [error for job in jobs if isinstance(error := job.exception(), CapReached)]
-    assert (50, 38) == (len(jobs), len(refused))
-    assert {("tenant", "tokens")} == {(each.cap.scope, each.limit) for each in refused}
-    assert Spending(12 * 400, 120) == await used(store, TENANT)
-    rows = await store.read(lambda c: c.execute(sa.select(sa.func.count()).select_from(budget_use)).scalar_one())
-    assert 13 == rows
 
 
 async def test_what_is_settled_makes_room(store: Store) -> None:

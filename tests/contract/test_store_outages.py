@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import re
-from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -14,10 +13,8 @@ from structlog.testing import capture_logs
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.inbound.intake import ChannelSink
 from gateway.ops.home_check import check_database
-from gateway.store import journal
 from gateway.store.engine import Store, link_to
-from gateway.store.journal import Fence
-from gateway.store.postgres import READERS, is_outage
+from gateway.store.postgres import is_outage
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.chat import FakeChannel
 from tests.fakes.door import NobodyListens
@@ -37,28 +34,6 @@ class TestOutages:
         await store.commit(note("after"))
         assert store.healthy
         assert ["before", "after"] == await store.read(subjects)
-
-    async def test_a_hot_statement_is_the_first_behind_an_outage(self, case: StoreCase, store: Store) -> None:
-        """What goes straight to the driver finds the connection closed: that is the outage, and not the job's error."""
-        epoch = await store.commit(journal.take_all_shards, owner="me")
-        hold = partial(journal.check_fence, fence=Fence(3, epoch))
-        await store.commit(hold)
-        with case.outage():
-            pass
-        async with asyncio.timeout(30):
-            await store.commit(hold)
-            assert [] == await store.read(subjects, lasting=True)
-
-    async def test_the_first_read_behind_an_outage_finds_what_there_is(self, case: StoreCase, store: Store) -> None:
-        """Whoever it is for, and however many readers were left with a dead connection."""
-        await store.commit(note("before"))
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(READERS):
-                tasks.create_task(store.read(subjects))
-        with case.outage():
-            pass
-        async with asyncio.timeout(30):
-            assert ["before"] == await store.of("t").read(subjects)
 
     async def test_a_channel_that_begins_in_an_outage_waits_it_out(self, case: StoreCase, store: Store) -> None:
         """Where it had left off is asked for first: without an answer it would have broken, and rested."""

@@ -1,7 +1,6 @@
 """What every store promises of its reads and of the values it keeps."""
 
 import asyncio
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +11,6 @@ from sqlalchemy.util import await_only
 from gateway.store.engine import Store, reading
 from gateway.store.tables.people import audit
 from gateway.store.tables.traffic import channel_accounts
-from gateway.store.tables.turns import SHARDS, shards
 from tests.contract.stores import StoreCase, note, subjects
 
 
@@ -63,13 +61,6 @@ class TestReads:
             await store.read(note("never"))
         assert [] == await store.read(subjects)
 
-    async def test_more_reads_than_readers_wait_their_turn(self, store: Store) -> None:
-        """A burst of reads is answered whole."""
-        await store.commit(note("one"))
-        async with asyncio.TaskGroup() as group:
-            reads = [group.create_task(store.read(subjects)) for _ in range(50)]
-        assert [["one"]] * 50 == [read.result() for read in reads]
-
     async def test_a_read_that_fails_leaves_nothing_of_what_it_saw(self, store: Store) -> None:
         """Also one that broke off in the middle of its rows, and whose error somebody keeps."""
         first = [str(number) for number in range(50)]
@@ -91,27 +82,6 @@ class TestReads:
         await store.commit(note("late"))
         for _ in kept:
             assert [*first, "late"] == await store.read(subjects)
-
-    async def test_whoever_stops_waiting_for_a_read_leaves_nothing_open(self, store: Store) -> None:
-        """A cancelled read gives its connection back whole; no reader is lost by it."""
-        await store.commit(note("one"))
-        for pause in [0.0] * 20 + [0.0005] * 20:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await store.read(subjects)
-        assert ["one"] == await store.read(subjects)
-
-    async def test_a_store_opened_again_has_everything(self, case: StoreCase) -> None:
-        """What was acknowledged is there after the end of the process that wrote it; 256 shards wait for owners."""
-        store = await case.open()
-        await store.commit(note("kept"))
-        await store.aclose()
-        store = await case.open()
-        assert ["kept"] == await store.read(subjects)
-        assert list(range(SHARDS)) == await store.read(
-            lambda c: list(c.execute(sa.select(shards.c.shard).order_by(shards.c.shard)).scalars())
-        )
-        await store.aclose()
 
 
 class TestValues:
@@ -151,13 +121,4 @@ class TestValues:
         await good
         kept = await store.read(lambda c: set(c.execute(sa.select(audit.c.subject)).scalars()))
         assert kept <= {"good", "a\0b"}
-        assert store.healthy
-
-    async def test_a_lone_surrogate_fails_its_job_alone(self, store: Store) -> None:
-        """F40, A91: neither database can hold it; the other jobs of the group do not notice."""
-        good, bad = store.queue(note("good")), store.queue(note("\ud800"))
-        with pytest.raises((UnicodeEncodeError, sa.exc.DBAPIError)):
-            await bad
-        await good
-        assert ["good"] == await store.read(subjects)
         assert store.healthy

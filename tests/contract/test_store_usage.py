@@ -96,17 +96,6 @@ async def test_one_person_sees_their_own(store: Store) -> None:
     assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1, unpriced=1)] == sums
 
 
-async def test_a_response_counts_once_however_often_its_commit_is_repeated(store: Store) -> None:
-    """A COMMIT nobody heard of is repeated: the tokens of a step are counted once, those of the next one too."""
-    address = Address("sim", "main", "1")
-    turn = TurnRow("turn", "t", "s", "ada", "chat", address, None, MIDNIGHT)
-    for step in (0, 0, 1):
-        response = ModelResponded(step, "hi", model="m", usage=Usage(10, 5))
-        await store.commit(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
-    (counted,) = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
-    assert (2, 20, 10) == (counted.calls, counted.input_tokens, counted.output_tokens)
-
-
 async def test_what_is_known_of_the_cost_is_summed_and_the_rest_is_counted(store: Store) -> None:
     """A thrown-away response is paid for as well; a call of unknown cost is not one that cost nothing."""
     turn = TurnRow("turn", "t", "s", "ada", "chat", Address("sim", "main", "1"), None, MIDNIGHT)

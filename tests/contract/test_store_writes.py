@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from agent.errors import Fenced
 from gateway.errors import StoreUnavailable
 from gateway.store import journal
-from gateway.store.dialect import insert_new, upsert
+from gateway.store.dialect import upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import EPOCH
 from gateway.store.tables.traffic import channel_accounts
@@ -26,22 +26,6 @@ def bad_job(connection: sa.Connection) -> None:
 
 class TestWrites:
     """One class over every store."""
-
-    async def test_jobs_commit_in_the_order_they_were_queued(self, store: Store) -> None:
-        """Row numbers follow the order of the calls, across groups and tasks."""
-        futures: list[asyncio.Future[int]] = []
-
-        async def producer(number: int) -> None:
-            for n in range(40):
-                futures.append(store.queue(note(f"{number}.{n}")))
-                await asyncio.sleep(0)
-
-        async with asyncio.TaskGroup() as group:
-            for number in range(15):
-                group.create_task(producer(number))
-        numbers = [await future for future in futures]
-        assert sorted(numbers) == numbers
-        assert 600 == len(set(numbers))
 
     async def test_callers_hear_in_the_order_of_their_commits(self, store: Store) -> None:
         """What they do next begins in that order, too, as long as none of them is cancelled."""
@@ -69,30 +53,6 @@ class TestWrites:
             await bad
         assert [None] * 4 == [await one for one in good]
         assert ["0", "1", "2", "3"] == await store.read(subjects)
-
-    async def test_a_bad_job_hurts_nobody_else_in_its_group(self, store: Store) -> None:
-        """Its caller gets its own error, nothing of it holds, the jobs before and after it do."""
-        before, bad, after = (
-            store.queue(note("before")),
-            store.queue(bad_job),
-            store.queue(note("after")),
-        )
-        with pytest.raises(sa.exc.IntegrityError):
-            await bad
-        assert await before < await after
-        assert ["before", "after"] == await store.read(subjects)
-        assert store.healthy
-
-    async def test_an_error_that_is_no_database_error_reaches_the_caller_too(self, store: Store) -> None:
-        """A job may refuse by raising; what it wrote until then is undone."""
-
-        def refuse(connection: sa.Connection) -> None:
-            note("never")(connection)
-            raise LookupError("no such session")
-
-        with pytest.raises(LookupError, match="no such session"):
-            await store.try_commit(refuse)
-        assert [] == await store.read(subjects)
 
     async def test_a_job_that_swallows_a_database_error_does_not_hold(self, store: Store) -> None:
         """PostgreSQL would roll such a group back and report success; here the job's author hears of it."""
@@ -129,20 +89,6 @@ class TestWrites:
             lost.cancel()
         assert [2, 3] == await store.commit(add, "told", twice=True)
         assert ["lost", "told", "told"] == await store.read(subjects)
-
-    async def test_insert_new_leaves_a_row_that_is_there(self, store: Store) -> None:
-        """A retry of the same insert changes nothing and says so."""
-
-        def admit(connection: sa.Connection) -> int:
-            return connection.execute(insert_new(connection, channel_accounts), ACCOUNT | {"cursor": "1"}).rowcount
-
-        def admit_again(connection: sa.Connection) -> str | None:
-            insert = insert_new(connection, channel_accounts).returning(channel_accounts.c.cursor)
-            return connection.execute(insert, ACCOUNT | {"cursor": "2"}).scalar()
-
-        assert 1 == await store.commit(admit)
-        assert 0 == await store.commit(admit)
-        assert await store.commit(admit_again) is None
 
     async def test_upsert_sets_only_what_it_names(self, store: Store) -> None:
         """A row that is there keeps its other columns."""

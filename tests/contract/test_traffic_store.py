@@ -23,12 +23,11 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import chats, earlier, inbox, journal, outbox, sends
+from gateway.store import earlier, inbox, journal, outbox, sends
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
-from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.people import NOON, message
 
 KEY = "agent:coach:telegram:main:direct:42"
@@ -76,14 +75,6 @@ async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
     assert 0 == await store.read(inbox.open_count)
 
 
-async def test_the_cursor_of_an_account_moves(store: Store) -> None:
-    """The first move makes it, the second changes it, another account has its own."""
-    for value in ("1", "2"):
-        await store.commit(lambda c, v=value: chats.move_cursor(c, "default", "telegram", "main", v, NOON))
-    assert "2" == await store.read(lambda c: chats.cursor_of(c, "telegram", "main"))
-    assert await store.read(lambda c: chats.cursor_of(c, "telegram", "other")) is None
-
-
 async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     """Claiming again for the same turn is the same; another turn gets nothing; the first outcome stays."""
     first, second = [await admitted(store, said(number)) for number in (1, 2)]
@@ -123,34 +114,6 @@ async def test_each_job_of_a_group_sees_what_the_jobs_before_it_wrote(store: Sto
     assert sorted({row.id for each in rows for row in each}) == [row.id for row in await open_rows(store)]
 
 
-async def test_clearing_takes_what_waits_before_a_row_of_one_person_or_of_all(store: Store) -> None:
-    """What is claimed is recorded as stopped, what waits as cleared; what came later is not touched."""
-    claimed, waiting, stop, later = [await admitted(store, said(number, f"m{number}")) for number in range(1, 5)]
-    await store.commit(inbox.claim, ids=[claimed.id], turn_id="t1")
-    other = await store.commit(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u2"))
-    assert [] == other
-    cleared = await store.commit(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u1"))
-    assert [waiting] == cleared
-    assert 1 == await store.commit(lambda c: inbox.clear_claimed(c, KEY, stop.id, NOON, "/stop"))
-    assert await store.read(lambda c: inbox.is_settled(c, claimed.id))
-    assert [stop, later] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
-
-
-async def test_an_edit_takes_the_place_of_what_nobody_has_claimed(store: Store) -> None:
-    """After the claim it does not."""
-    original = await admitted(store, said(1, "helo"))
-    edit = await admitted(store, replace(said(1, "hello", edited=True), event_id="edit:1"))
-    assert await store.commit(lambda c: earlier.replace(c, original.id, edit, NOON))
-    assert ["hello"] == [
-        row.event.text
-        for row in await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
-        if isinstance(row.event, InboundMessage)
-    ]
-    await store.commit(inbox.claim, ids=[original.id], turn_id="t1")
-    second = await admitted(store, replace(said(1, "hallo", edited=True), event_id="edit:2"))
-    assert not await store.commit(lambda c: earlier.replace(c, original.id, second, NOON))
-
-
 async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> None:
     """What changes a row afterwards."""
     row = await admitted(store, said(1, "/connect sk-secret"))
@@ -181,16 +144,6 @@ async def open_rows(store: Store) -> list[OutboxRow]:
     return await store.read(lambda c: outbox.open_parts(c, CHAT.lane, 0, 10))
 
 
-async def test_parts_come_back_as_they_were_put_and_once(store: Store) -> None:
-    """Putting them again gives back those that are open, and changes nothing."""
-    rows = await put(store, part(0), part(1), claimed=True)
-    assert [PartState.SENDING, PartState.READY] == [row.state for row in rows]
-    assert rows == await open_rows(store)
-    assert rows == await put(store, part(0), part(1))
-    await store.commit(lambda c: sends.record_sent(c, rows[0].id, "m1", NOON))
-    assert rows[1:] == await put(store, part(0), part(1))
-
-
 async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> None:
     """Marks, waits, what goes instead; a sent one has the platform's id."""
     (row,) = await put(store, part(0, 1, Action.EDIT))
@@ -210,50 +163,11 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
     assert {} == await store.read(outbox.depths)
 
 
-async def test_lanes_that_ask_at_once_are_read_in_one(store: Store) -> None:
-    """Each behind its own row and no more than it asks for; one with a row that cannot be read is left to itself."""
-
-    def at(chat: str, *numbers: int) -> list[OutboxPart]:
-        return [replace(part(number, cause=f"t-{chat}"), address=replace(CHAT, chat=chat)) for number in numbers]
-
-    first = await put(store, *at("1", 0, 1, 2))
-    await put(store, *at("2", 0))
-    (broken,) = await put(store, *at("3", 0))
-    lanes = [replace(CHAT, chat=chat).lane for chat in "1234"]
-    asked = {lanes[0]: (first[0].id, 1), lanes[1]: (0, 9), lanes[3]: (0, 9)}
-    read = partial(outbox.open_parts_of, asked=asked)
-    assert [[1], [0], []] == [[row.part.number for row in rows] for rows in (await store.read(read)).values()]
-    spoil = sa.update(outbox_table).where(outbox_table.c.id == broken.id).values(action="shout")
-    await store.commit(lambda c: c.execute(spoil).rowcount)
-    found = await store.read(partial(outbox.open_parts_of, asked={lanes[1]: (0, 9), lanes[2]: (0, 9)}))
-    assert [lanes[1]] == list(found)
-
-
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
     """Those behind it, of that cause."""
     rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
     assert 2 == await store.commit(lambda c: sends.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
     assert [rows[0], rows[3]] == await open_rows(store)
-
-
-async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
-    """Parking twice is parking; unparking says whether it was."""
-    await put(store, part(0))
-    assert [CHAT] == list(await store.read(outbox.open_lanes))
-    for _ in range(2):
-        await store.commit(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
-    assert ([CHAT.lane], {}) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
-    assert [True, False] == [await store.commit(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
-
-
-async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> None:
-    """Each part with its id once it was sent, with what it was told to say for good, and the number of what is next."""
-    assert [] == await store.read(lambda c: sends.recovered_parts(c, "t1"))
-    (row,) = await put(store, part(0, 0, Action.PLACEHOLDER))
-    await store.commit(lambda c: sends.record_sent(c, row.id, "m7", NOON))
-    edit, _ = await put(store, part(0, 1, Action.EDIT), part(1, 0, Action.PLACEHOLDER))
-    found = await store.read(lambda c: sends.recovered_parts(c, "t1"))
-    assert [sends.RecoveredPart(2, "m7", edit.part.rendered), sends.RecoveredPart(1, None, None)] == found
 
 
 # ---------------------------------------------------------------- journal
@@ -328,38 +242,6 @@ async def test_a_result_that_is_rewritten_twice_reads_as_it_was_left(store: Stor
     assert tuple(events) == await store.read(lambda c: journal.events_of_turn(c, "t1"))
     whole = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key="t1/0/0")
     assert '{"data":"-"}' == await store.read(whole)
-
-
-async def test_open_turns_are_found_with_their_session(store: Store) -> None:
-    _, turn = await begun(store)
-    (found,) = await store.read(journal.open_turns)
-    assert (turn, KEY) == (found.turn, found.session_key)
-    await store.commit(lambda c: journal.end_turn(c, "t1", EndReason.STOPPED, NOON))
-    assert [] == await store.read(journal.open_turns)
-
-
-async def test_a_result_is_found_by_its_call(store: Store) -> None:
-    """One result a call, whatever is appended later."""
-    _, turn = await begun(store)
-    returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true}')
-    await store.commit(lambda c: journal.append(c, turn, 0, [returned], NOON))
-    await store.commit(lambda c: journal.append(c, turn, 1, [replace(returned, content="other")], NOON))
-    assert [returned, None] == [await store.read(partial(journal.result_of, call_key=f"t1/0/{at}")) for at in range(2)]
-
-
-async def test_a_whole_result_is_of_its_conversation_and_its_person(store: Store) -> None:
-    """A handle that somebody else's turn gave, or an earlier conversation, opens nothing."""
-    _, turn = await begun(store)
-    returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true,"data":"' + "x" * 9000 + '"}')
-    await store.commit(lambda c: journal.append(c, turn, 0, [returned], NOON))
-
-    async def whole(session_id: str, user_id: str, key: str = "t1/0/0") -> str | None:
-        return await store.read(lambda c: journal.whole_result(c, session_id, user_id, key))
-
-    assert returned.content == await whole(turn.session_id, turn.user_id)
-    assert await whole(turn.session_id, "somebody") is None
-    assert await whole("another", turn.user_id) is None
-    assert await whole(turn.session_id, turn.user_id, "t1/0/1") is None
 
 
 async def test_an_earlier_owner_is_fenced(store: Store) -> None:

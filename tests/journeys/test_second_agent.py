@@ -17,7 +17,7 @@ from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
-from gateway.product import check_names, in_force, load_hooks, load_product, load_tools
+from gateway.product import check_names, load_hooks, load_product, load_tools
 from gateway.testing.model import Call, Reply
 from tests.fakes.fork_server import ForkServer
 from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
@@ -99,13 +99,6 @@ class TestByName:
     def on_the_path(self, installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """As after `pip install`."""
         monkeypatch.syspath_prepend(str(installed))
-
-    def test_the_agent_gives_limits_and_name_where_nothing_is_set(self, tmp_path: Path):
-        """Its own, not the coach's."""
-        (tmp_path / "gateway.toml").write_text('[agent]\nproduct = "pantry"\n')
-        settings = load(tmp_path / "gateway.toml", {})
-        settings = in_force(settings, load_product(settings.agent.product))
-        assert ("The Pantry", 25) == (settings.channels.web.title, settings.agent.max_steps)
 
     def test_one_without_rules_of_its_own_needs_a_model(self, tmp_path: Path):
         """Said by `tenk config check`, before a start fails of it; nobody is told that the offline one answers."""

@@ -22,19 +22,6 @@ async def test_a_second_message_joins_the_answer_under_way(tmp_path: Path) -> No
         assert here.sim.world.bot().chats[1].messages[joined].reactions
 
 
-async def test_in_mode_followup_it_waits_for_its_own_answer(tmp_path: Path) -> None:
-    """`/mode followup`: one after the other, each with its own answer."""
-    async with house(tmp_path) as here:
-        here.sim.say(1, "/mode followup")
-        await here.told(1, "follow")
-        here.model.answers(slow("First thought."), Reply("Second thought."))
-        here.sim.say(1, "one")
-        await here.asked(1)
-        here.sim.say(1, "two")
-        await here.told(1, "Second thought.")
-        assert ["First thought.", "Second thought."] == here.texts(1)[1:]
-
-
 async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) -> None:
     """A queued message is marked until its own turn has ended, or `/stop` cleared it."""
     async with house(tmp_path) as here:

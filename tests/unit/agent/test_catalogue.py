@@ -62,13 +62,6 @@ class TestLookingUp:
         """English where we do not speak theirs."""
         assert expected == house.text(locale, "hello", name="Ana")
 
-    def test_a_number_has_its_form(self, house: Catalogue):
-        """Chosen by the language, not by us."""
-        assert "1 message waits" == house.plural("en", "waits", 1)
-        assert "0 messages wait" == house.plural("en", "waits", 0)
-        assert "espera 1 mensaje" == house.plural("es", "waits", 1)
-        assert "esperan 12 mensajes" == house.plural("es", "waits", 12)
-
     def test_a_value_is_shown_as_it_is(self, house: Catalogue):
         """Its braces are nothing to fill."""
         assert "Hello {name} {0}!" == house.text("en", "hello", name="{name} {0}")

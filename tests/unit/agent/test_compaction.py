@@ -126,17 +126,6 @@ def test_thresholds_are_in_tokens_of_a_large_window_and_in_shares_of_a_small_one
     assert room.notes_tokens <= 50_000
 
 
-def test_a_provider_that_counts_more_makes_estimates_larger_and_never_smaller():
-    """What is cached may be left out of its count."""
-    calibration = Calibration()
-    calibration.note("one", 1_000, 100)
-    assert 1_000 == calibration.tokens("one", 1_000)
-    for _ in range(10):
-        calibration.note("one", 1_000, 2_000)
-    assert 1_990 <= calibration.tokens("one", 1_000) <= 2_000
-    assert 1_000 == calibration.tokens("another", 1_000)
-
-
 class TestWithinATurn:
     async def test_a_long_conversation_is_condensed_before_it_is_asked(self):
         """One call without tools makes notes of the older 70 %, the rest stays word for word; it is kept, then used."""
@@ -264,13 +253,6 @@ class TestWithinATurn:
 
 
 class TestHistory:
-    def test_a_summary_stands_for_what_is_before_its_turn(self):
-        """Whatever is older than what is known of at all was left out by age."""
-        known = remember(PAST, "u1", Summary("Notes.", "turn-18", condensed=36))
-        assert 5 == len(known.history) and ((1, "turn-18"), (3, "turn-19")) == known.starts
-        gone = remember(PAST[10:], "u1", Summary("Notes.", "turn-2"))
-        assert 21 == len(gone.history)
-
     @pytest.mark.parametrize("asks", ["parked", "meanwhile", "after"])
     def test_what_ran_while_a_turn_waited_is_not_cut_off_by_its_summary(self, asks):
         """It condensed what was before it and waited for its person while others ran: whoever asks, those are there."""

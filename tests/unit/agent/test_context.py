@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.context.layers import BLANKED, blank_old_results, trim_history
+from agent.context.layers import trim_history
 from agent.context.sections import Section, compose
 from agent.context.sizes import estimate_tokens
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
@@ -40,16 +40,6 @@ def _numbered(item, at):
     if isinstance(item, AssistantItem) and item.tool_calls:
         return AssistantItem("", (ToolCall(f"c{at}", "t", "{}"),))
     return ToolItem(f"c{at - 1}", "t", "{}") if isinstance(item, ToolItem) else item
-
-
-def test_old_results_are_left_out_and_their_calls_stay():
-    """All but the newest; the model still sees what it asked. One that is shorter than the marker stays."""
-    long = ToolItem("c", "t", "x" * 200)
-    items = [UserItem("q"), CALL[0], long, *CALL, *CALL]
-    slim = blank_old_results(items, 2)
-    assert [BLANKED, "{}", "{}"] == [item.content for item in slim if isinstance(item, ToolItem)]
-    assert len(items) == len(slim)
-    assert slim == blank_old_results(slim, 2)
 
 
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():

@@ -1,7 +1,6 @@
 """Calls that only read start while their response still streams; others never do (D4)."""
 
 import asyncio
-from itertools import product
 
 import pytest
 
@@ -11,7 +10,6 @@ from agent.ports import CallStreamed, ModelFacts, ModelFailure
 from agent.tools.base import Effect
 from agent.transcript import (
     AssistantItem,
-    CallOutcome,
     EndReason,
     ModelResponded,
     Nudged,
@@ -66,20 +64,6 @@ async def test_a_reading_call_starts_before_its_response_is_over():
     assert [f"{turn.id}/0/0"] == keys
     assert [f"{turn.id}/0/0", f"{turn.id}/0/1"] == [event.call_key for event in returned(port)]
     assert isinstance(port.events[1], ModelResponded)
-
-
-async def test_a_call_begun_early_is_not_skipped_by_steering():
-    """It had started: its result counts, the others are overtaken."""
-    port, model = FakeTurnPort(), StreamsCalls()
-
-    async def run(_context, arguments):
-        port.say("wait")
-        model.ran.set()
-        return arguments.n
-
-    tools = (a_tool("double", run, concurrency_safe=True), a_tool("late", double))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model, *tools))
-    assert [CallOutcome.DONE, CallOutcome.SKIPPED] == [event.outcome for event in returned(port)]
 
 
 @pytest.mark.parametrize("effect", [Effect.LOCAL, Effect.IDEMPOTENT, Effect.UNSAFE])
@@ -170,28 +154,6 @@ class StreamsAll:
 
     async def aclose(self):
         pass
-
-
-@pytest.mark.parametrize("order", list(product(("read", "write", "set"), repeat=3)), ids="-".join)
-async def test_no_read_overtakes_a_write_before_it(order):
-    """Whatever the order of a response's calls: each read sees exactly the writes that stand before it."""
-    port, ledger = FakeTurnPort(), Ledger()
-    agent = an_agent(StreamsAll(*order), *ledger.tools(), allow_tools=("*",))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
-    before = [sum(name != "read" for name in order[:at]) for at, name in enumerate(order) if name == "read"]
-    assert before == sorted(ledger.seen)
-    assert sum(name != "read" for name in order) == ledger.count
-
-
-async def test_reads_between_writes_run_together_and_writes_alone():
-    """read, read, write, read, read are three steps: two together, one alone, two together."""
-    port, ledger = FakeTurnPort(), Ledger()
-    model = StreamsAll(response=[ToolCall(f"c{at}", name, "{}") for at, name in enumerate("rrwrr")])
-    names = {"r": "read", "w": "write"}
-    model.wanted = [ToolCall(call.id, names[call.name], "{}") for call in model.wanted]
-    await run_turn(a_turn(port), port.ports, an_agent(model, *ledger.tools(), allow_tools=("*",)))
-    assert [2, 1, 1, 2, 1] == ledger.together
-    assert [0, 0, 1, 1] == ledger.seen
 
 
 async def test_a_read_begun_for_a_response_that_became_another_is_read_anew():

@@ -13,7 +13,6 @@ from agent.transcript import (
     CallOutcome,
     EndReason,
     ModelResponded,
-    Steered,
     ToolCall,
     ToolItem,
     UserItem,
@@ -92,16 +91,6 @@ async def test_f56_steering_at_the_last_moment_is_read_before_the_end():
     assert "One.\n\nTwo." == port.answer
 
 
-async def test_steering_before_the_first_call_is_read_with_it():
-    """What came in before the turn began to think is part of its first request."""
-    port = FakeTurnPort()
-    port.say("I mean the violin")
-    model = ScriptedModel(["Violin."])
-    await run_turn(a_turn(port), port.ports, an_agent(model))
-    assert [UserItem("hello"), UserItem("I mean the violin")] == list(model.requests[0].items)
-    assert 1 == sum(isinstance(event, Steered) for event in port.events)
-
-
 async def test_f55_a_stop_closes_the_stream_and_keeps_what_was_said():
     """A stop does not wait for the model; what had streamed is the answer, marked."""
     port = FakeTurnPort()
@@ -151,14 +140,6 @@ async def test_f36_call_ids_are_made_unique():
     results = [item for item in model.requests[1].items if isinstance(item, ToolItem)][1:]
     assert [0, 2, 4, 6] == [json.loads(item.content)["data"] for item in results]
     assert 5 == len({item.call_id for item in results} | {"old"})
-
-
-async def test_a_turn_that_ended_is_not_run_again():
-    """A journal with its end is left as it is."""
-    port = FakeTurnPort()
-    await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel(["Hi."])))
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([])))
-    assert "Hi." == port.answer
 
 
 async def test_an_answer_journaled_before_a_crash_is_not_asked_again():

@@ -28,7 +28,7 @@ from agent.transcript import (
     fold,
 )
 from tests.fakes.agents import a_tool, an_agent, double, returned
-from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn
+from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 async def test_past_the_step_limit_one_last_call_without_tools_answers():
@@ -178,15 +178,6 @@ async def test_f02_f09_f10_a_failed_model_is_told_in_words(failure, words):
     assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([failure])))
     assert words in port.answer
     assert "sk-secret" not in port.answer
-
-
-async def test_the_person_reads_their_own_language():
-    """Failures are told in Spanish to who speaks it."""
-    port = FakeTurnPort()
-    principal = type(ANA)("u", "t", locale="es-MX")
-    model = ScriptedModel([ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=200)])
-    await run_turn(a_turn(port, principal=principal), port.ports, an_agent(model))
-    assert "unos 4 min" in port.answer
 
 
 async def test_five_timeouts_in_a_row_end_the_turn():

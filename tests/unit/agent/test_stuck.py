@@ -2,7 +2,6 @@
 
 import pytest
 
-from agent.fallbacks import Fallback, Recovered
 from agent.recovery import detect_loop
 from agent.transcript import (
     CallOutcome,
@@ -103,14 +102,6 @@ def test_four_equal_calls_of_one_response_are_no_circle():
     calls = tuple(ToolCall(f"c{n}", "a", "{}") for n in range(4))
     returned = [ToolReturned(0, f"k{n}", f"c{n}", "a", "{}") for n in range(4)]
     assert detect_loop([ModelResponded(0, "", calls), *returned]) is None
-
-
-def test_a_request_that_is_too_long_again_and_again_is_a_circle():
-    """Three remedies for it in a turn are one too many, whatever happened in between."""
-    fallbacks = (Fallback.RESULTS_DROPPED, Fallback.COMPACTED, Fallback.HISTORY_DROPPED)
-    events = [event for rung in fallbacks for event in (Recovered(0, rung), *call("a", result=rung.value))]
-    assert detect_loop(events[:-4]) is None
-    assert "too long 3 times" in detect_loop(events)
 
 
 def test_hardly_any_turn_that_works_is_taken_for_a_circle():

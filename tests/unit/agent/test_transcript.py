@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.fallbacks import Fallback, Recovered
-from agent.journal import open_calls
 from agent.transcript import (
     JOURNAL_EVENT,
     NO_RESULT,
@@ -162,14 +161,6 @@ def test_notes_and_empty_responses():
     """An empty response leaves nothing; the nudge it caused stays."""
     journal = [TurnStarted((UserItem("q"),)), ModelResponded(0, " "), Nudged(0, "speak"), ModelResponded(1, "ok")]
     assert (UserItem("q"), NoteItem("speak"), AssistantItem("ok")) == fold(journal)
-
-
-def test_open_calls_are_those_without_a_result():
-    """Of the last response alone."""
-    last = ModelResponded(1, "", (A, B))
-    assert ((last, 1),) == open_calls([ModelResponded(0, "", (A,)), result("a"), last, result("a")])
-    assert () == open_calls([last, result("a"), result("b")])
-    assert () == open_calls([])
 
 
 def test_spoken_joins_answers_and_continues_cut_ones():

@@ -11,12 +11,3 @@ def test_what_was_set_longest_ago_is_forgotten() -> None:
     kept.setdefault("b", 9)
     kept["c"] = 4
     assert {"a": 3, "c": 4} == kept
-
-
-def test_every_way_of_setting_is_bounded() -> None:
-    """`update`, `|=` and `setdefault` forget like item assignment."""
-    kept: BoundedDict[int, None] = BoundedDict(3)
-    kept.update(dict.fromkeys(range(5)))
-    kept |= dict.fromkeys(range(5, 8))
-    kept.setdefault(8)
-    assert [6, 7, 8] == list(kept)

@@ -26,18 +26,6 @@ def test_discord_takes_all_of_them():
     assert [100, 1] == [len(str(commands[at]["description"])) for at in (2, 4)]
 
 
-def test_an_option_is_as_its_command_says():
-    """Asked for or not, of a list or free; a command without any takes none."""
-    options = {str(command["name"]): command["options"] for command in commands_of(MENUS)}
-    described = {"type": 3, "name": "text", "description": "What you practised", "required": True}
-    assert [described] == options["log"]
-    choices = [{"name": mode, "value": mode} for mode in ("steer", "followup")]
-    assert [{**described, "name": "mode", "description": MODE.description, "required": False, "choices": choices}] == (
-        options["mode"]
-    )
-    assert [] == options["stats"]
-
-
 def test_an_option_is_described_in_every_language():
     """Where it is said otherwise there."""
     spanish = {"es": [CommandSpec("log", "Anota", (CommandOption("text", "Qué practicaste", required=True),))]}
@@ -54,13 +42,3 @@ def test_what_is_shared_is_known_by_its_name():
     """In whatever language; nothing else is."""
     assert {"coach", "mode"} == shared_names(MENUS)
     assert frozenset() == shared_names({})
-
-
-def test_what_discord_adds_makes_no_difference():
-    """Ids, versions and empty fields are Discord's; a changed word is ours."""
-    wanted = commands_of(MENUS)
-    there = [command | {"id": "1", "version": "2", "nsfw": False} for command in wanted]
-    assert same_commands(there, wanted)
-    assert not same_commands(there[:-1], wanted)
-    assert not same_commands([*there[:-1], there[-1] | {"description": "new"}], wanted)
-    assert not same_commands({"message": "no"}, wanted)

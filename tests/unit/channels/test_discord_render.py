@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from channels.discord.limits import DISCORD_LIMITS
 from channels.discord.render import DiscordRenderer
 from channels.markdown.parse import parse
-from channels.markdown.tree import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
+from channels.markdown.tree import CodeBlock, Paragraph, Span, Style
 from channels.simulators.discord.checks import checked_content, find_pings
 from gateway.delivery.splitter import split
 from tests.fakes.amounts import share
@@ -157,32 +157,6 @@ def test_code_cannot_end_early():
     inline = seen(DISCORD.render([Paragraph((Span("a ```b", Style.CODE),))]).text)
     assert ["a ```b"] == [text.replace("\u200b", "") for text in inline.of("code")]
     assert [] == faults(DISCORD.render([CodeBlock("", "")]).text)
-
-
-def test_lists_of_other_things_keep_their_markers():
-    """An entry that begins with code, a list or a quote has its bullet; code is not indented."""
-    items = (
-        ListItem((CodeBlock("", "x\ny"),)),
-        ListItem((ListBlock((ListItem((Paragraph((Span("inner"),)),), 3),)),)),
-        ListItem((Quote((Paragraph((Span("said"),)),)),)),
-        ListItem((Heading(1, (Span("title"),)), Paragraph((Span("more"),))), 9),
-        ListItem((Paragraph((Span("- rest"),)),), continued=True),
-    )
-    text = DISCORD.render([ListBlock(items)]).text
-    assert "```\nx\ny\n```" in text
-    assert "  3. inner" in text
-    assert "9. **title**\n  more\n  \\- rest" in text
-    assert ["x\ny"] == seen(text).of("fence")
-
-
-def test_a_code_block_of_40_kb_is_split_into_blocks_that_stand():
-    """F40: every part is a fence of its own with its language, within 2,000 characters, nothing lost."""
-    lines = [f"line {number} = `value` * {number}" for number in range(1_400)]
-    parts = split("```python\n" + "\n".join(lines) + "\n```", DISCORD, DISCORD_LIMITS)
-    assert 20 < len(parts) <= 50
-    assert [] == [fault for one in parts for fault in faults(one.rendered.text)]
-    assert {"```python"} == {one.rendered.text.split("\n")[0] for one in parts}
-    assert lines == "\n".join(text for one in parts for text in seen(one.rendered.text).of("fence")).split("\n")
 
 
 @GENERATED

@@ -1,13 +1,9 @@
 """Which shard hears of what, what a change of their number does to resume points, and when one may IDENTIFY."""
 
-from itertools import pairwise
-
 import pytest
 
 from channels.discord.cursor import Cursor, GatewaySession, read_cursor, write_cursor
 from channels.discord.sharding import (
-    HOUR_S,
-    IDENTIFIES_PER_HOUR,
     SOLE,
     GatewayInfo,
     IdentifyPace,
@@ -90,30 +86,6 @@ def test_shards_of_one_bucket_are_5_s_apart_and_those_of_others_go_at_once():
     assert [5.0] * 4 == [pace.wait_s(Shard(number, 8), 100.0) for number in range(4, 8)]
     assert [2.0] * 4 == [pace.wait_s(Shard(number, 8), 103.0) for number in range(4, 8)]
     assert 0.0 == pace.wait_s(Shard(5, 8), 105.0)
-
-
-def test_sixteen_shards_take_75_s_by_one_and_5_s_by_eight_at_once():
-    """On a clock of the test's: each waits as long as it is told, and none begins too early."""
-    for at_once, takes_s in ((1, 75.0), (8, 5.0), (16, 0.0)):
-        pace, now_s, begun = IdentifyPace(max_concurrency=at_once), 0.0, []
-        for number in range(16):
-            shard = Shard(number, 16)
-            now_s += pace.wait_s(shard, now_s)
-            pace.note(shard, now_s)
-            begun.append(now_s)
-        assert takes_s == begun[-1]
-        for bucket in range(at_once):
-            own = begun[bucket::at_once]
-            assert all(later - earlier >= 5.0 for earlier, later in pairwise(own))
-
-
-def test_a_shard_that_begins_again_and_again_waits_for_the_hour():
-    """1,000 a day cost the bot its token; another shard is not held up by it."""
-    pace, shard = IdentifyPace(), Shard(1, 4)
-    for number in range(IDENTIFIES_PER_HOUR):
-        pace.note(shard, 10.0 * number)
-    assert [HOUR_S - 300.0, 0.0] == [pace.rest_s(one, 300.0) for one in (shard, Shard(2, 4))]
-    assert 0.0 == pace.rest_s(shard, HOUR_S)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from channels.discord.translate import TranslationContext as DiscordContext
 from channels.discord.translate import translate as from_discord
 from channels.messages import INBOUND_EVENT, MAX_QUOTED_CHARS, InboundMessage, Quoted, QuoteKind
 from channels.slack.identity import BotIdentity as SlackSelf
-from channels.slack.translate import TranslationContext, thread_key, translate_event
+from channels.slack.translate import TranslationContext, translate_event
 from channels.telegram.identity import BotIdentity as TelegramSelf
 from channels.telegram.translate import translate
 from tests.fakes.amounts import share
@@ -163,16 +163,6 @@ def test_slack_shares_are_passed_on_words() -> None:
     assert "hi" == event.text
     bare = slack(text="", attachments=[shared])
     assert ("", 1) == (bare.text, len(bare.quoted))
-
-
-def test_slack_names_the_message_a_thread_hangs_on_once() -> None:
-    """Where the bot is first called in a thread; not where it takes part already, nor under its own message."""
-    asked = {"channel": "C1", "channel_type": "channel", "text": "<@UBOT> log this", "thread_ts": "1700000000.000100"}
-    assert "1700000000.000100" == slack(**asked).reply_to == slack(**asked).address.thread
-    there = TranslationContext(threads=frozenset({thread_key("C1", "1700000000.000100")}))
-    assert slack(there, **asked).reply_to is None
-    assert slack(**asked, parent_user_id="UBOT").reply_to is None
-    assert slack(channel="C1", channel_type="channel", text="<@UBOT> hello").reply_to is None
 
 
 json_values = st.recursive(

@@ -2,7 +2,6 @@
 
 import pytest
 
-from channels.base import ChannelState
 from channels.chat.retrying import Backoff, CallFailure, PersistentCaller
 from channels.errors import ConfigRefused, Unknown
 from channels.foreign import LONGEST_WAIT_S
@@ -42,32 +41,6 @@ async def ask(sink: RecordingSink, waits: Waits, *answers: object, patience: int
     """What is answered at last."""
     caller = PersistentCaller("main", sink, waits, BACKOFF, "call_failed")
     return await caller.call_until_ok(Answers(*answers), explain, (Unknown, OSError), patience=patience)
-
-
-async def test_a_call_is_made_until_it_is_answered() -> None:
-    """Waits grow up to the last step, are at least what was asked for, and health is told of every failure."""
-    sink, waits = RecordingSink(), Waits()
-    assert "yes" == await ask(sink, waits, Unknown("a"), TimeoutError("b"), Unknown("c"), "yes")
-    assert [1.0, 10.0, 2.0] == waits
-    assert [(ChannelState.DEGRADED, detail) for detail in "abc"] == sink.states
-
-
-async def test_what_is_fatal_ends_it_when_it_comes_often_enough_in_a_row() -> None:
-    """One in between that is not fatal begins the count anew; then health knows what to mend."""
-    sink, waits = RecordingSink(), Waits()
-    refused = PermissionError()
-    with pytest.raises(ConfigRefused, match="mend the token"):
-        await ask(sink, waits, refused, Unknown("a"), refused, refused, "never", patience=2)
-    assert 3 == len(waits)
-    assert (ChannelState.FAILED, "mend the token") == sink.states[-1]
-
-
-async def test_a_configuration_that_the_call_itself_refuses_ends_it_at_once() -> None:
-    """However patient it is with the platform."""
-    sink, waits = RecordingSink(), Waits()
-    with pytest.raises(ConfigRefused):
-        await ask(sink, waits, ConfigRefused("no scope"), patience=3)
-    assert ([(ChannelState.FAILED, "no scope")], []) == (sink.states, waits)
 
 
 async def test_any_other_error_travels_up() -> None:

@@ -30,16 +30,6 @@ def test_a_late_event_does_not_turn_it_back():
     assert "1700000002.000001" == orjson.loads(places.cursor())["ts"]
 
 
-def test_threads_are_kept_when_they_are_for_us():
-    """A mention's thread is ours from the commit on; another's is not."""
-    places = ResumePoint(None)
-    places.note(said("1700000001.000001", "C1", "1700000001.000001", mention=True))
-    places.note(said("1700000002.000001", "C1", "1600000000.000001"))
-    again = ResumePoint(places.cursor())
-    assert {"C1:1700000001.000001": None} == again.threads
-    assert {"C1": None} == again.chats
-
-
 def test_it_stays_small():
     """Of a thousand chats and threads the newest are written; while it runs more are known."""
     places = ResumePoint(None)
@@ -72,19 +62,6 @@ def test_ts_are_compared_as_numbers():
     """Not as text."""
     assert later("1700000000.000001", "999999999.000001")
     assert not later("1700000000.000001", "1700000000.000001")
-
-
-def test_the_resume_point_waits_until_a_gap_is_filled():
-    """D1: who dies over the histories of an hour, with a new event committed, begins with that hour again."""
-    places = ResumePoint('{"ts":"1700000000.000001"}')
-    places.hold("1700000000.000001")
-    places.note(said("1700003600.000001"))
-    places.hold("1700003600.000001")
-    assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
-    places.release("1700003600.000001")
-    assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
-    places.release("1700000000.000001")
-    assert "1700003600.000001" == orjson.loads(places.cursor())["ts"]
 
 
 def test_a_gap_begins_where_we_were_a_while_ago():

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import Address, OutboundPart, Rendered
+from channels.messages import Rendered
 from channels.simulators.slack.checks import Content, check_content
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
-from channels.slack.payloads import content, to_message
+from channels.slack.payloads import content
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
 from gateway.delivery.splitter import split
 from tests.fakes.amounts import share
@@ -150,12 +150,3 @@ def test_long_answers_have_a_short_text_for_notifications():
     body = content(RENDERERS[MARKDOWN].render(parse("&" * 5_000)))
     assert 1_001 >= len(str(body["text"]))
     assert str(body["text"]).removesuffix("…").endswith("&amp;")
-
-
-def test_a_part_says_who_it_is():
-    """The same key gives the same client_msg_id; previews are off."""
-    part = OutboundPart(address=Address("slack", "main", "D1", "1.000001"), rendered=Rendered("hi"), idem_key="k1")
-    body = to_message(part)
-    assert body["client_msg_id"] == to_message(part)["client_msg_id"]
-    assert (False, False, "1.000001") == (body["unfurl_links"], body["unfurl_media"], body["thread_ts"])
-    assert {"event_type": "tenk_part", "event_payload": {"key": "k1"}} == body["metadata"]

@@ -44,22 +44,6 @@ def test_refusals_for_good(status: int, words: str, kind: PermanentKind):
     assert (kind, words) == (error.kind, error.reason)
 
 
-def test_flood_says_when_to_come_back():
-    """A 429 is retryable, with Telegram's own time, or none where it gave none."""
-    error = meant(429, "Too Many Requests: retry after 5", retry_after_s=5.0)
-    assert isinstance(error, Retryable)
-    assert 5.0 == error.retry_after_s
-    assert isinstance(meant(429, "Too Many Requests"), Retryable)
-
-
-def test_group_that_moved_names_its_new_chat():
-    """Telegram says where the group went on; the same call is made there (A31)."""
-    words = "Bad Request: group chat was upgraded to a supergroup chat"
-    error = meant(400, words, moved_to="-1000000000005")
-    assert isinstance(error, Permanent)
-    assert (PermanentKind.MOVED, "-1000000000005") == (error.kind, error.moved_to)
-
-
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_server_errors_may_have_happened(status: int):
     """A 5xx can come after the message went out."""

@@ -31,16 +31,6 @@ def test_empty_answers_at_once_are_paced_up_to_a_second() -> None:
     assert (0.0, 1.0) == (IDLE_BACKOFF.steps_s[0], IDLE_BACKOFF.steps_s[-1])
 
 
-def test_real_updates_are_never_delayed() -> None:
-    """However fast they come; and they end what emptiness had begun."""
-    clock = Clock()
-    pace = PollPace(50, clock)
-    assert [0.0] * 50 == rests(clock, pace, *[(0.001, True)] * 50)
-    assert [0.0, 0.05, 0.0, 0.0, 0.05] == rests(
-        clock, pace, (0.0, False), (0.0, False), (0.0, True), (0.0, False), (0.0, False)
-    )
-
-
 def test_a_poll_that_took_its_time_is_followed_at_once() -> None:
     """An empty answer after the timeout, or after a second, is how a long poll is."""
     clock = Clock()

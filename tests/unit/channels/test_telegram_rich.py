@@ -67,14 +67,6 @@ def test_blocks_are_what_they_mean(markdown: str, block: dict[str, object]):
     assert [block] == _blocks(markdown)
 
 
-def test_table_has_its_header():
-    """Cells in rows, the titles marked as such."""
-    (table,) = _blocks("| a | b |\n|---|---|\n| 1 | 2 |")
-    assert isinstance(table, dict)
-    assert [[True, True], [None, None]] == [[cell.get("is_header") for cell in row] for row in table["cells"]]
-    assert [["a", "b"], ["1", "2"]] == [[cell["text"] for cell in row] for row in table["cells"]]
-
-
 @pytest.mark.parametrize("markdown", ["plain", "**bold** text", "```python\nx = 1\n```", "one\n\ntwo"])
 def test_what_looks_the_same_stays_classic(markdown: str):
     """Paragraphs and code need no rich message: every client shows the classic one."""

@@ -11,7 +11,6 @@ from channels.foreign import storable
 from channels.messages import (
     INBOUND_EVENT,
     AttachmentKind,
-    ButtonPressed,
     ChatKind,
     ChatMigrated,
     InboundMessage,
@@ -132,20 +131,6 @@ def test_threads_only_where_there_are_topics():
     assert _message(chat=BAND, message_thread_id=42).address.thread is None
 
 
-def test_attachments_are_noted_with_their_handles():
-    """Of a photo the largest size; documents and voices with what the sender says of them."""
-    photo = _message(text=None, photo=[{"file_id": "small"}, {"file_id": "large", "file_size": 9}])
-    assert ("", AttachmentKind.PHOTO, "large", 9) == (
-        photo.text,
-        photo.attachments[0].kind,
-        photo.attachments[0].handle,
-        photo.attachments[0].size_bytes,
-    )
-    paper = _message(text=None, caption="mine", document={"file_id": "d", "file_name": "a\x00.pdf", "mime_type": "x/y"})
-    assert ("mine", "a.pdf", "x/y") == (paper.text, paper.attachments[0].name, paper.attachments[0].mime)
-    assert AttachmentKind.VOICE is _message(text=None, voice={"file_id": "v"}).attachments[0].kind
-
-
 def test_forwarded_words_are_marked():
     """What somebody else wrote is not the sender's wish (A32)."""
     assert _message(forward_origin={"type": "hidden_user", "date": 1}).forwarded
@@ -219,16 +204,6 @@ def test_coming_and_going(chat: dict[str, object], before: str, after: str, chan
     }
     event = translate({"update_id": 900, "my_chat_member": body}, US, NOW)
     assert change is (event.change if isinstance(event, MembershipChanged) else None)
-
-
-def test_button_press():
-    """A press is keyed by its own id; without a message or data it says nothing."""
-    press = {"id": "77", "from": ANN, "chat_instance": "1", "data": "yes", "message": {"message_id": 5, "chat": HOME}}
-    event = translate({"update_id": 900, "callback_query": press}, US, NOW)
-    assert isinstance(event, ButtonPressed)
-    assert ("cb:77", "yes", "5", NOW) == (event.event_id, event.data, event.message_id, event.received_at)
-    assert "de" == event.locale
-    assert translate({"update_id": 900, "callback_query": {"id": "77", "from": ANN}}, US, NOW) is None
 
 
 @pytest.mark.parametrize("fields", [{"text": None, "pinned_message": {}}, {"text": None, "new_chat_title": "x"}])

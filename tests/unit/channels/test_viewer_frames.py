@@ -25,36 +25,11 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 ADA = Visitor(Address("web", "main", "abc"), Sender("abc", "web visitor abc"), "en-GB")
 
 
-def test_said_text_is_a_message_of_the_visitor():
-    """Who and where come from the visitor, never from the frame; its id is the key within the chat."""
-    frame = read_frame('{"type":"say","id":"12345678","text":" hi ","chat":"other","sender":"web:owner"}')
-    event = to_event(frame, ADA, NOW)
-    assert isinstance(event, InboundMessage)
-    assert ("msg:abc:12345678", "12345678", "hi") == (event.event_id, event.message_id, event.text)
-    assert ("web:abc", ADA.address, "en-GB", True) == (
-        event.sender_key,
-        event.address,
-        event.locale,
-        event.mentions_bot,
-    )
-
-
 def test_press_is_a_press():
     """With what the button holds."""
     event = to_event(read_frame('{"type":"press","id":"12345678","message":"b-1","data":"deny:7"}'), ADA, NOW)
     assert isinstance(event, ButtonPressed)
     assert ("press:abc:12345678", "b-1", "deny:7") == (event.event_id, event.message_id, event.data)
-
-
-def test_change_of_a_message_names_it_until_it_was_answered():
-    """Then it is a message of its own that says what it changes."""
-    raw = '{"type":"edit","id":"12345678","message":"87654321","text":" hi "'
-    change, again = (to_event(read_frame(raw + end), ADA, NOW) for end in ("}", ',"again":true}'))
-    assert isinstance(change, InboundMessage) and isinstance(again, InboundMessage)
-    assert ("edit:abc:12345678", "87654321", "hi", True) == (
-        change.event_id, change.message_id, change.text, change.edited,
-    )  # fmt: skip
-    assert ("12345678", True) == (again.message_id, again.edited)
 
 
 def test_control_is_a_command_of_a_short_list():

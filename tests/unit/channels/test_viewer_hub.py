@@ -42,21 +42,3 @@ async def test_chats_without_a_view_are_forgotten():
     for number in range(100):
         hub.leave(hub.open(f"chat {number}"))
     assert 0 == len(hub)
-
-
-async def test_leaving_twice_is_leaving_once():
-    hub = small_hub()
-    first = hub.open("a")
-    hub.leave(first)
-    hub.leave(first)
-    assert [True, True, False] == [hub.open(chat) is not None for chat in ("a", "a", "a")]
-    assert hub.open("b") is not None
-    assert hub.open("c") is None
-
-
-async def test_close_all_ends_every_view():
-    hub = small_hub()
-    screen = hub.open("c")
-    hub.tell("c", {"type": "typing"})
-    hub.close_all()
-    assert await screen.next() is None

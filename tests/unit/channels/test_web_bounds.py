@@ -48,29 +48,10 @@ def test_a_file_costs_as_many_messages_as_it_is_large():
     assert 0 == bounds(clock, messages_per_min=1).say("bob", "1.2.3.4", 12)
 
 
-def test_other_requests_count_for_the_address_alone():
-    """A person who may say nothing more can still open a page; their neighbours at the address pay for it."""
-    made = bounds(Clock(), messages_per_min=1, address_messages_per_min=3)
-    assert (0, 60) == (made.say("ada", "1.2.3.4"), made.say("ada", "1.2.3.4"))
-    assert [0, 0, 20] == [made.ask("1.2.3.4") for _ in range(3)]
-    assert (20, 0) == (made.say("bob", "1.2.3.4"), made.say("bob", "5.6.7.8"))
-
-
 def test_the_old_limit_on_new_visitors_names_what_replaced_it():
     """The gateway does not start with it."""
     with pytest.raises(ValueError, match="address_messages_per_min counts new visitors, too"):
         WebAccount.model_validate({"address_newcomers_per_min": 60})
-
-
-def test_a_connection_has_a_limit_of_its_own():
-    """Frames are counted whatever they say; a second connection begins anew."""
-    clock = Clock()
-    made = bounds(clock)
-    first, second = made.connection(), made.connection()
-    assert [0, 0, 0, 20] == [first.acquire("", 1000) for _ in range(4)]
-    assert 0 == second.acquire("", 1000)
-    clock.now_s += 60
-    assert 0 == first.acquire("", 1000)
 
 
 @pytest.mark.parametrize(

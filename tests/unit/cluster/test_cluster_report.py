@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from gateway.ops.status import cluster_report, differing_versions
+from gateway.ops.status import cluster_report
 from gateway.ownership import in_name, out_name
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
 
@@ -51,13 +51,3 @@ def pick(member: object, *names: str) -> dict[str, object]:
     """Of what is said of one, how much it has, and this."""
     assert isinstance(member, dict)
     return {name: member[name] for name in (*names, "shards", "waiting", "behind_s")}
-
-
-def test_another_version_is_named_while_it_lives() -> None:
-    """With this one's, of code and schema."""
-    words = f"c/{OLD.id} runs 1.1, schema 6; a/{A.id} runs 1.2, schema 7"
-    assert words == differing_versions([there(A), there(B), there(OLD)], A)
-    assert "" == differing_versions([there(A), there(B), there(OLD, lives=False)], A)
-    report = cluster_report(ClusterLook(members=[there(A), there(OLD)]), A)["cluster"]
-    assert isinstance(report, dict)
-    assert words == report["versions_differ"]

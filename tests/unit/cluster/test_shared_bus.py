@@ -1,7 +1,6 @@
 """The bus of one process of several: whoever commits a row, its owner gives it out once, in order, and nobody else."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -52,14 +51,6 @@ def inbox() -> Inbox:
     return Inbox(row(1), row(2, THEIRS), row(3), row(4), row(5), row(6))
 
 
-async def test_a_backlog_goes_before_what_is_published(inbox: Inbox) -> None:
-    """Also where it is longer than what is read at once."""
-    inbox.bus.adopt([SHARD])
-    inbox.rows.append(row(7))
-    inbox.bus.publish(inbox.rows[-1])
-    assert [1, 3, 4, 5, 6, 7] == await inbox.take(6)
-
-
 async def test_each_row_is_given_out_once(inbox: Inbox) -> None:
     """Whether it was published, found, or both; a row that is seen late, with a smaller id, is found too."""
     inbox.bus.adopt([SHARD])
@@ -93,12 +84,3 @@ async def test_a_shard_that_is_lost_takes_its_rows_along(inbox: Inbox) -> None:
     assert [SHARD] == inbox.told
     inbox.bus.adopt([SHARD])
     assert [1, 3] == await inbox.take(2)
-
-
-async def test_a_stop_passes_a_backlog_by(inbox: Inbox) -> None:
-    """Wherever it came in."""
-    stop = row(4, text="/stop")
-    inbox.rows = [row(1), row(3), stop]
-    inbox.bus.adopt([SHARD])
-    assert [4, 1, 3] == await inbox.take(3)
-    assert replace(stop, id=4) == stop

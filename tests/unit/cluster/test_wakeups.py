@@ -60,15 +60,6 @@ async def test_a_notice_is_never_longer_than_one_may_be() -> None:
     assert names == [name for _, name in them.heard]
 
 
-async def test_a_word_that_is_lost_is_lost() -> None:
-    """Those who wait look for themselves, and the next word goes."""
-    us = Ears("a:1")
-    us.wakeups.tell(IN, 1)
-    assert 1 == len(await sent(us.wakeups, fails=True))
-    us.wakeups.tell(IN, 2)
-    assert ["wake a:1\nin 2"] == await sent(us.wakeups)
-
-
 @pytest.mark.parametrize("words", ["", "\n", "wake", "wake \n", "nothing 1", "wake b\nnothing 1\n\n", "\x00", "in"])
 def test_what_is_no_word_of_ours_wakes_nobody(words: str) -> None:
     """Whatever is said there."""

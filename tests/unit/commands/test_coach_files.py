@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.practice_file import BadLine, FileRow, guard_cell, read_file, unguard_cell
+from agent.coach.practice_file import BadLine, guard_cell, read_file, unguard_cell
 from agent.ports import LocalEffect
 from gateway.coach import writer
 from gateway.coach.commands import coach_commands
@@ -35,13 +35,6 @@ def practice() -> Iterator[ConnectedPractice]:
 
 
 class TestReading:
-    def test_a_spreadsheet_of_another_country_is_read(self):
-        """Semicolons, hours, decimal commas; each bad line is named with its reason."""
-        found = read_file(BAD, TODAY)
-        assert (FileRow(date(2026, 2, 1), "guitar", 90, ""),) == found.rows
-        expected = [(2, "import.bad_date"), (4, "import.no_name"), (5, "import.future"), (6, "import.bad_time")]
-        assert expected == [(bad.line, bad.why) for bad in found.bad]
-
     @pytest.mark.parametrize(
         ("text", "why"),
         [

@@ -99,12 +99,3 @@ class TestForget:
         """With or without an accent."""
         assert "/forget todo sí" in await answer(practice, "/forget todo", SPANISH)
         assert "borrada" in await answer(practice, "/forget todo si", SPANISH)
-
-
-async def test_the_first_entry_asks_for_the_zone_once() -> None:
-    """Where nobody has said it."""
-    with connected_practice() as practice:
-        assert "/timezone Madrid" in await answer(practice, "/log 45m guitar")
-        assert "/timezone" not in await answer(practice, "/log 45m guitar")
-    with connected_practice(replace(ANA, timezone="Europe/Madrid")) as practice:
-        assert "/timezone" not in await answer(practice, "/log 45m guitar", practice.principal)

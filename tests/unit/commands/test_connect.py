@@ -269,11 +269,3 @@ async def test_a_person_sees_and_chooses_the_model_that_answers(
     reply = await desk.store.commit(wanted.run) if isinstance(wanted, Write) else wanted
     assert said in reply.text.replace("\\", "")
     assert chosen == (reply.changed.person.model if reply.changed.person else None)
-
-
-async def test_where_there_is_one_model_there_is_no_choice() -> None:
-    """It is named; where there is none, the rules are."""
-    for models, name in ((("openai:m",), "openai:m"), ((), "offline")):
-        reply = await model_command(Connecting(models=models)).handle(invocation("model", "x", ANA))
-        assert isinstance(reply, Reply)
-        assert f"You are answered by **{name}**. There is no other" in reply.text.replace("\\", "")

@@ -90,27 +90,7 @@ class TestStop:
         assert "Parado. Quitado 1 mensaje que esperaba: “hola”" == await chat.say("stop", who=SPANISH)
 
 
-class TestNew:
-    async def test_it_begins_anew_and_tells_what_waited(self, chat: Chat):
-        """Practice data stay."""
-        chat.session.cleared = Cleared((1,), ["x"], unparked=("t1",))
-        reply = await chat.reply("new")
-        living = journal.load_session(chat.connection, ANA.tenant, KEY, 1)
-        assert living is not None and (living, 2) == (reply.changed.conversation, living.generation)
-        assert (True, ("t1",)) == (reply.changed.ended, reply.changed.unparked)
-        assert "A new conversation." in reply.text
-        assert "Cleared 1 waiting message: “x”" in reply.text
-
-
 class TestMode:
-    async def test_it_is_told_and_set(self, chat: Chat):
-        """For the conversation, in the store."""
-        assert "**steer**" in await chat.say("mode")
-        reply = await chat.reply("mode", " FollowUp ")
-        assert "**followup**" in reply.text
-        living = journal.load_session(chat.connection, ANA.tenant, KEY, 1)
-        assert living is not None and (living, "followup") == (reply.changed.conversation, living.mode)
-
     async def test_an_unknown_one_is_explained(self, chat: Chat):
         """With those there are."""
         reply = await chat.reply("mode", "turbo")
@@ -190,13 +170,6 @@ class TestTimezone:
 
 
 class TestStart:
-    async def test_it_says_who_and_how(self, chat: Chat):
-        """With the person's name as it is."""
-        said = await chat.say("start", who=replace(ANA, display_name="*Ana*"))
-        assert "Hello, \\*Ana\\*!" in said
-        assert "/help" in said
-        assert "/log" not in said
-
     async def test_an_agent_says_it_in_its_own_words(self, chat: Chat):
         """In each language; what it has no words for, everybody's are said for it."""
         for who, hello in ((ANA, "/log 45m guitar scales"), (SPANISH, "/log 45m guitarra escalas")):

@@ -81,19 +81,6 @@ class TestWords:
 
 
 class TestMenus:
-    def test_members_see_their_commands_in_every_language(self):
-        """As Telegram takes them: 1 to 32 of a-z, 0-9 and _, descriptions up to 256 (Bot API 10, BotCommand)."""
-        menus = TABLE.menus()
-        assert {"en", "es"} == set(menus)
-        own = [command.name for command in coach_commands(FakePractice()) if not command.system]
-        every = [command.name for command in SESSION_COMMANDS if command.name not in own]
-        expected = ["coach", *own, *every, "help"]
-        assert "log" in own
-        assert "stop" in every
-        for menu in menus.values():
-            assert expected == [spec.name for spec in menu]
-            assert all(1 <= len(spec.summary) <= 256 for spec in menu)
-
     def test_two_of_one_name_are_an_error(self):
         """At the start, not when somebody calls it."""
         with pytest.raises(ValueError, match="/pair"):

@@ -41,18 +41,6 @@ def drafting() -> tuple[StreamedDraft, Drafting, Clock]:
     return draft, channel, clock
 
 
-async def test_it_begins_as_a_thought_and_grows_under_one_id() -> None:
-    """The same id, so that a change is animated; never more than one a second."""
-    draft, channel, clock = drafting()
-    await draft.show(Rendered(""))
-    await draft.show(Rendered("Your week"))
-    clock.now_s += 1.0
-    await draft.show(Rendered("Your week was"))
-    assert ["", "Your week was"] == [text for _, text in channel.shown]
-    assert 1 == len({id_ for id_, _ in channel.shown})
-    assert 0 not in {id_ for id_, _ in channel.shown}
-
-
 async def test_an_unchanged_draft_is_renewed_before_it_fades() -> None:
     """A slow model does not let the draft vanish after 30 s."""
     draft, channel, clock = drafting()

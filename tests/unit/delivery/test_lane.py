@@ -288,47 +288,11 @@ def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, Ne
     return lane, lane.on_channel(NOON, idempotent=False, can_edit=True)
 
 
-def test_an_attempt_is_persisted_before_the_call() -> None:
-    """And the row counts it."""
-    lane, step = begun()
-    assert TakeTurn("c1") == step
-    assert MarkSending(1, Action.SEND) == lane.on_turn(0.0, NOON)
-    assert Call(replace(ROW, attempts=1)) == lane.on_marked()
-
-
 def test_an_attempt_that_came_with_its_commit_is_not_persisted_again() -> None:
     """One write less for each short answer."""
     row = replace(ROW, state=PartState.SENDING, attempts=1)
     lane, _ = begun(row, claimed=True)
     assert Call(row) == lane.on_turn(0.0, NOON)
-
-
-def test_an_edit_of_nothing_is_persisted_as_the_send_it_becomes() -> None:
-    """Also where its commit persisted the attempt: after a death a send is marked, an edit not."""
-    row = replace(ROW, state=PartState.SENDING, attempts=1, part=replace(ROW.part, action=Action.EDIT, revision=1))
-    lane, step = begun(row, claimed=True)
-    assert FindTarget(row.part) == step
-    lane.on_target(None)
-    assert MarkSending(1, Action.SEND) == lane.on_turn(0.0, NOON)
-
-
-def test_what_was_being_sent_when_the_process_died_is_in_doubt() -> None:
-    """Nobody claimed it in this life."""
-    _, step = begun(replace(ROW, state=PartState.SENDING, attempts=1))
-    assert isinstance(step, SaveOutcome)
-    assert isinstance(step.failure, Unknown)
-    assert step.outcome.row.maybe_duplicate
-
-
-def test_an_edit_that_a_death_cut_is_made_again_after_a_pause() -> None:
-    """Until then its lane waits, and acts by itself when that is over."""
-    part = replace(ROW.part, action=Action.EDIT, revision=1, target="m1")
-    lane, step = begun(replace(ROW, state=PartState.SENDING, attempts=1, part=part))
-    assert isinstance(step, SaveOutcome)
-    assert TakeTurn("c1") == lane.on_saved(step.outcome)
-    assert Sleep(1.0) == lane.on_turn(0.0, NOON)
-    assert lane.acts_before(NOON + timedelta(seconds=1))
-    assert MarkSending(1, Action.EDIT) == lane.on_awake()
 
 
 def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None:
@@ -339,18 +303,6 @@ def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None
         assert Sleep(wait_s) == lane.on_turn(pace_s, NOON)
         assert not lane.acts_before(NOON + timedelta(seconds=wait_s - 1))
         assert lane.acts_before(NOON + timedelta(seconds=wait_s))
-
-
-def test_a_lane_that_moved_lets_its_row_go_and_the_new_one_waits_for_that() -> None:
-    """The row is in the new lane's store by then."""
-    shared = SharedLaneState()
-    old, new = (LaneState(name, DeliveryConfig(), shared) for name in (ADDRESS.lane, "sim:main:c9"))
-    old.on_row(ROW)
-    old.on_moved(new.name)
-    assert AwaitLane(old.name) == new.on_row(ROW)
-    assert Done(ROW, None) == old.on_channel(NOON, idempotent=False, can_edit=True)
-    assert new.name == old.on_let_go()
-    assert LoadChannel(ADDRESS) == new.on_row(ROW)
 
 
 @pytest.mark.timeout(120)  # not on the class that both are made of: its limit would be that of both

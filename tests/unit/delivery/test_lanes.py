@@ -3,22 +3,18 @@
 import asyncio
 import contextlib
 import threading
-from typing import TypeVar
 
-import pytest
 import sqlalchemy as sa
 
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.lane_worker import LaneReader
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
-from gateway.store import chats, outbox
+from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
 from tests.fakes.spine import Spine
-
-T = TypeVar("T")
 
 CHAT = Address("sim", "main", "c1")
 
@@ -55,25 +51,6 @@ async def states(spine: Spine) -> list[str]:
 def names(spine: Spine, chat: str = "c1") -> list[str]:
     """The first word of each message as it stands now."""
     return [text.split()[0] for text in spine.channel.shown(chat)]
-
-
-async def test_parts_arrive_in_order_and_once(spine: Spine) -> None:
-    """D3: three parts, then a second reply behind them."""
-    await tell(spine, words("a", 3), "t1")
-    await tell(spine, words("b", 1), "t2")
-    await spine.quiet()
-    assert ["a0", "a1", "a2", "b0"] == names(spine)
-
-
-async def test_what_has_its_end_is_not_said_again_by_who_read_it_before(spine: Spine) -> None:
-    """Rows as they were at hand before they were sent: a read that took long, beside who sent them."""
-    rows = await tell(spine, words("a", 3))
-    await spine.quiet()
-    spine.delivery.publish(rows)
-    await tell(spine, words("b", 1), "t2")
-    await spine.quiet()
-    assert ["a0", "a1", "a2", "b0"] == names(spine)
-    assert {"sent"} == {*await states(spine)}
 
 
 async def test_a_crash_resumes_at_the_part_that_is_missing(spine: Spine) -> None:
@@ -127,16 +104,6 @@ async def test_a_part_unknown_twice_is_recorded_and_the_lane_goes_on(spine: Spin
     assert ["a0", "a0", "b0"] == names(spine)
 
 
-async def test_a_refused_part_gives_up_the_rest_and_says_so_once(spine: Spine) -> None:
-    """The rest of that reply is dead-lettered, the next reply is not."""
-    spine.channel.fates.extend([None, None, Permanent("no")])
-    await tell(spine, words("a", 3), "t1")
-    await tell(spine, words("b", 1), "t2")
-    await spine.quiet()
-    assert ["a0", "b0", "⚠️"] == names(spine)
-    assert 2 == (await states(spine)).count("dead")
-
-
 async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> None:
     """Nothing is lost: heard again, they get it all in order; others were not held up."""
     spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
@@ -169,26 +136,6 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
     assert ["a0"] == names(spine)
-
-
-async def test_a_parked_lane_stays_parked_after_a_crash(spine: Spine) -> None:
-    """The store knows; nothing is tried before they are heard."""
-    spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
-    await tell(spine, words("a", 1), "t1", claimed=True)
-    await spine.quiet()
-    await spine.kill()
-    await spine.begin()
-    await spine.quiet()
-    assert 1 == len(spine.channel.calls)
-    assert CHAT.lane in spine.delivery.parked
-
-
-async def test_what_nobody_announced_is_found_on_a_second_look(spine: Spine) -> None:
-    """A commit whose outcome was unknown may hold: rereading finds its parts, also behind later ones."""
-    await tell(spine, words("a", 1), "t1", silently=True)
-    await tell(spine, words("b", 1), "t2")
-    await spine.quiet()
-    assert ["a0", "b0"] == names(spine)
 
 
 async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> None:
@@ -235,65 +182,6 @@ async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> Non
     await spine.quiet()
     assert [f"b0 {'x' * 90}"] == other.shown()
     assert ["ready", "sent"] == await states(spine)
-
-
-async def test_a_place_that_was_given_back_can_be_reserved_again(spine: Spine) -> None:
-    """A commit that did not come leaves no lane reserved."""
-    first, other = (to_parts(spine.channel, OutboundMessage(CHAT, cause, "hi"))[0] for cause in ("t1", "t2"))
-    assert [True, False] == [spine.delivery.reserve(first), spine.delivery.reserve(other)]
-    spine.delivery.release(first)
-    assert spine.delivery.reserve(other)
-
-
-async def move(spine: Spine, new_chat: str = "c9") -> None:
-    """The chat goes on under another id: the platform refuses the old one and says so, as intake hears it."""
-    spine.channel.gone[CHAT.chat] = new_chat
-    await spine.store.commit(chats.move_chat, "default", CHAT, new_chat, spine.now)
-    spine.delivery.move(CHAT, new_chat)
-
-
-MOVED = Permanent("moved", PermanentKind.MOVED, moved_to="c9")
-
-
-@pytest.mark.parametrize(
-    ("ends", "old", "new"),
-    [
-        pytest.param(None, ["a0"], ["b0", "c0", "d0"], id="it arrived"),
-        pytest.param(MOVED, [], ["a0", "b0", "c0", "d0"], id="refused because the chat has moved"),
-        pytest.param(Retryable("busy", retry_after_s=0.0), [], ["a0", "b0", "c0", "d0"], id="busy"),
-        pytest.param(Permanent("no"), [], ["b0", "c0", "d0", "⚠️"], id="refused for good"),
-    ],
-)
-async def test_a_chat_moves_while_something_is_sent_to_it(
-    spine: Spine, ends: Exception | None, old: list[str], new: list[str]
-) -> None:
-    """D2, D3: the call in flight has its end before the new lane begins; nothing is said twice or out of order."""
-    spine.channel.fates.append(in_flight := Hang(ends))
-    for name in "abc":
-        await tell(spine, words(name, 1), name)
-    await spine.quiet()
-    await move(spine)
-    await tell(spine, words("d", 1), "d", address=Address("sim", "main", "c9"))
-    await spine.quiet()
-    assert ([], []) == (names(spine), names(spine, "c9"))
-    in_flight.release.set()
-    await spine.quiet()
-    assert (old, new) == (names(spine), names(spine, "c9"))
-    assert not any(recovered_mark(None) in call.text for call in spine.channel.calls)
-
-
-async def test_what_is_said_to_the_old_chat_while_it_moves_comes_last(spine: Spine) -> None:
-    """A turn that began before the move answers to the old id: it is refused there and follows into the new chat."""
-    spine.channel.fates.append(in_flight := Hang())
-    await tell(spine, words("a", 1), "a")
-    await tell(spine, words("b", 1), "b")
-    await spine.quiet()
-    await move(spine)
-    await tell(spine, words("c", 1), "c")
-    in_flight.release.set()
-    await spine.quiet()
-    assert (["a0"], ["b0", "c0"]) == (names(spine), names(spine, "c9"))
-    assert ["sent"] * 3 == await states(spine)
 
 
 async def test_lanes_have_what_is_theirs_whoever_asks_first(spine: Spine) -> None:

@@ -19,7 +19,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.store import journal
 from gateway.store.tables.traffic import outbox
 from tests.fakes.chat import LIMITS, FakeChannel
-from tests.fakes.spine import NOON, GatedModel, Spine, quick_store
+from tests.fakes.spine import NOON, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
 PACED = replace(LIMITS, max_text=2000, edit_interval_s=1.0, typing_every_s=4.5)
@@ -105,59 +105,6 @@ async def stream(spine: Spine, seconds: float) -> str:
         spine.model.stream(f"w{number} ")
         words += f"w{number} "
     return words
-
-
-def test_a_quick_answer_is_one_send(tmp_path: Path) -> None:
-    """What is done within 1.5 s has no placeholder and no edit."""
-
-    async def play(spine: Spine, channel: TimedChannel) -> None:
-        await spine.say("hello")
-        await passes(1.4)
-        spine.model.give("quick")
-        await passes(60)
-        assert ["send"] == [kind for _, kind, _, _ in channel.at_s]
-
-    scene(tmp_path, play)
-
-
-def test_edits_are_coalesced_and_none_follows_the_final(tmp_path: Path) -> None:
-    """A hundred pieces in ten seconds are at most an edit a second, and the final is the last word."""
-
-    async def play(spine: Spine, channel: TimedChannel) -> None:
-        await spine.say("tell me")
-        await passes(0.1)
-        words = await stream(spine, 10)
-        spine.model.finish(words)
-        await passes(600)
-        edits = channel.times("edit")[:-1]
-        assert 6 <= len(edits) <= 10
-        assert 1.0 <= min(after - before for before, after in pairwise(edits))
-        assert ["…"] == [text for _, kind, _, text in channel.at_s if kind == "send"]
-        assert [words.strip()] == channel.shown()
-        assert channel.at_s[-1][3] == words.strip()
-
-    scene(tmp_path, play)
-
-
-def test_two_answers_in_one_chat_share_its_edits(tmp_path: Path) -> None:
-    """Two sessions of one chat (topics) answer at once: still one live edit a second there, to both in turn."""
-
-    async def play(spine: Spine, channel: TimedChannel) -> None:
-        models = [GatedModel(), GatedModel()]
-        for number, model in enumerate(models):
-            spine.model = model
-            await spine.say("tell me", user=f"p{number + 1}")
-            await passes(0.1)
-        for number in range(100):
-            await passes(0.1)
-            for model in models:
-                model.stream(f"w{number} ")
-        edits = channel.times("edit")
-        assert 6 <= len(edits) <= 10
-        assert 1.0 <= min(after - before for before, after in pairwise(edits))
-        assert 2 == len({message for call in channel.calls if call.kind == "edit" and (message := call.message_id)})
-
-    scene(tmp_path, play)
 
 
 def test_a_live_edit_in_flight_is_waited_for(tmp_path: Path) -> None:

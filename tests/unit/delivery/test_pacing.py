@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from channels.base import Limits, TextUnit
-from gateway.delivery.pacing import Bucket, Pacer
+from gateway.delivery.pacing import Pacer
 
 LIMITS = Limits(
     max_text=4096, unit=TextUnit.UTF16, per_chat_per_s=1.0, per_group_per_min=20.0, overall_per_s=30.0
@@ -23,14 +23,6 @@ def test_after_a_429_the_chat_waits_as_long_as_it_was_told() -> None:
     assert [600.0, 601.0, 602.0] == [pacer.reserve("42") for _ in range(3)]
 
 
-def test_other_chats_go_on_while_one_waits() -> None:
-    """P4: one chat that waits 600 s delays no other."""
-    pacer = Pacer(LIMITS, lambda: 100.0)
-    pacer.slow_down("42", 600.0)
-    pacer.reserve("42")
-    assert 0.0 == pacer.reserve("43")
-
-
 def test_strict_pacing_holds_from_the_start() -> None:
     """`pacing = strict` spaces calls to a chat from the first on."""
     pacer = Pacer(LIMITS, lambda: 0.0, strict=True)
@@ -45,28 +37,11 @@ def test_the_overall_limit_is_shared_by_all_chats() -> None:
     assert waits[30] > 0.0
 
 
-def test_an_idle_bucket_refills() -> None:
-    """After a pause the next call goes at once."""
-    bucket = Bucket(per_s=1.0)
-    assert 0.0 == bucket.reserve(0.0)
-    assert 1.0 == bucket.reserve(0.0)
-    assert 0.0 == bucket.reserve(10.0)
-
-
 def test_a_group_gets_twenty_a_minute() -> None:
     """The limit of groups holds for chats whose id says that they are one."""
     pacer = Pacer(replace(LIMITS, group_prefix="-"), lambda: 0.0, strict=True)
     assert [0.0, 3.0, 6.0] == [pacer.reserve("-100") for _ in range(3)]
     assert [0.0, 1.0, 2.0] == [pacer.reserve("100") for _ in range(3)]
-
-
-def test_live_edits_of_a_chat_are_an_interval_apart() -> None:
-    """One a second, whoever answers there; other chats have their own."""
-    now_s = 0.0
-    pacer = Pacer(LIMITS, lambda: now_s)
-    assert [True, False, True] == [pacer.may_edit("42"), pacer.may_edit("42"), pacer.may_edit("43")]
-    now_s = 1.0
-    assert pacer.may_edit("42")
 
 
 def test_a_live_edit_does_not_go_where_calls_wait() -> None:

@@ -60,15 +60,6 @@ def test_a_full_page_is_as_it_will_stand() -> None:
     assert len(now.before) > len(text) - 1200
 
 
-def test_the_page_that_grows_shows_the_end_of_the_text() -> None:
-    """From the first full page on it is another text that grows."""
-    text = paragraphs(40)
-    now = grown(pages(500), text, 37)
-    assert now.current is not None
-    assert now.current.text.endswith(text[-30:])
-    assert "Paragraph 0 " not in now.current.text
-
-
 def test_a_text_that_is_another_one_shows_nothing_more() -> None:
     """What stands is not written over by what it did not begin with; the whole answer is cut anew."""
     now = grown(pages(500), paragraphs(40), 37)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from channels.base import Limits, TextUnit
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import Rendered
 from channels.slack.limits import SLACK_LIMITS
 from channels.slack.render import SlackRenderer
 from channels.telegram.render import TelegramRenderer
@@ -201,13 +200,6 @@ class TestWhereCutsFall:
         code = "\n".join(covered for part in parts for kind, covered in shown(part.rendered) if kind == "pre")
         assert lines == code.split("\n")
 
-    def test_a_cut_list_keeps_its_numbers(self):
-        """Numbering goes on over parts; the rest of a cut entry has no number of its own."""
-        entries = [f"{number}. entry\n" for number in range(5, 200)]
-        entries[100] = "105. " + "long entry. " * 200 + "\n"
-        numbers = re.findall(r"(?m)^(\d+)\. ", "\n".join(texts(split("".join(entries), TELEGRAM, limits(600)))))
-        assert list(range(5, 200)) == [int(number) for number in numbers]
-
     def test_a_cut_table_repeats_its_header(self):
         """Each part of a table begins with the titles of its columns."""
         table = "| Day | Minutes |\n|---|---|\n" + "".join(f"| day {n} | {n} |\n" for n in range(200))
@@ -348,21 +340,6 @@ class TestNastyInputs:
     def test_what_is_no_markdown_stays_visible(self, name, seen):
         """Raw HTML and unclosed syntax are text, bad links are their labels (A57, A64, A68)."""
         assert [seen] == texts(split(NASTY[name], TELEGRAM, LIMITS))
-
-
-def test_rendering_is_asked_for_only_once_when_all_fits():
-    """A short answer costs one rendering."""
-
-    class Counting(TelegramRenderer):
-        calls = 0
-
-        def render(self, blocks) -> Rendered:
-            self.calls += 1
-            return super().render(blocks)
-
-    renderer = Counting()
-    split("A short **answer**.", renderer, LIMITS)
-    assert 1 == renderer.calls
 
 
 def test_order_of_parts_is_the_order_of_the_text():

@@ -58,15 +58,3 @@ def test_the_longest_fit_is_found(sizes, limit, base):
     found = longest(len(sizes), size, limit)
     assert found == 0 or size(found) <= limit
     assert found == len(sizes) or size(found) == limit or size(found + 1) > limit
-
-
-def test_the_longest_fit_is_asked_for_seldom():
-    """Text that grows evenly is measured a few times, not a dozen."""
-    asked = []
-
-    def size(count: int) -> int:
-        asked.append(count)
-        return 100 + count
-
-    assert 3996 == longest(50_000, size, 4096, slack=64)
-    assert len(asked) <= 4

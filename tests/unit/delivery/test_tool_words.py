@@ -3,10 +3,7 @@
 import pytest
 
 from agent.coach.texts import COACH_TEXTS
-from agent.coach.tools import CoachTools
-from agent.tools.base import tools_of
 from agent.turn_progress import ToolProgress, ToolStarted
-from gateway.coach import writer
 from gateway.delivery.live_answer import MAX_CHARS, tool_words
 from gateway.texts import HARNESS
 
@@ -21,15 +18,6 @@ def test_a_tool_that_says_what_it_does_is_quoted(locale, said):
     """With the figures it gave."""
     event = ToolProgress("get_practice_sessions", "t/0/0", "tool.reading_days", {"days": 30})
     assert said == tool_words(COACH, locale, event)
-
-
-@pytest.mark.parametrize("locale", ["en", "es"])
-def test_the_coachs_tools_have_words(locale):
-    """Nobody reads the name of a function."""
-    for tool in [tool for tool in tools_of(CoachTools(None, writer)) if tool.says]:
-        words = tool_words(COACH, locale, ToolStarted(tool.name, words=tool.says))
-        assert tool.says != words
-        assert tool.name.replace("_", " ") not in words
 
 
 def test_a_tool_without_words_is_called_by_its_name():

@@ -15,7 +15,6 @@ from agent.hooks.chain import HookChain
 from agent.ports import ModelFailure
 from channels.base import ChannelState
 from channels.messages import Address, Rendered
-from gateway.delivery.owner_words import owner_chats
 from gateway.errors import StoreUnavailable
 from gateway.ops.alerts import ALERTS, Alert, OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
@@ -88,25 +87,6 @@ def test_what_comes_and_goes_is_told_once_an_hour() -> None:
         (121, "channel"),
         (123, "channel over"),
     ] == owners.told
-
-
-def test_what_does_not_go_away_by_itself_is_told_at_once() -> None:
-    """A refused key."""
-    owners = Owners()
-    owners.look(0, key=KEY)
-    owners.look(5, key=KEY)
-    owners.look(6, key=None)
-    assert [(0, "key"), (6, "key over")] == owners.told
-
-
-def test_more_of_it_is_told_after_an_hour() -> None:
-    """New letters that nobody got, while the first still wait for somebody."""
-    letters = Trouble("letters", "", "1 dead", at_once=True, level=7)
-    owners = Owners()
-    for minute, level in ((0, 7), (10, 8), (50, 9), (61, 9), (200, 9)):
-        owners.look(minute, letters=replace(letters, level=level))
-    owners.look(201, letters=None)
-    assert [(0, "letters"), (61, "letters"), (201, "letters over")] == owners.told
 
 
 def test_what_was_told_is_kept() -> None:
@@ -266,25 +246,6 @@ async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: 
     assert ({"43"}, {"42"}) == await told()
     assert 2 == len(await store.read(ALERTS.find))
     await store.aclose()
-
-
-def test_nobody_is_told_through_what_is_down() -> None:
-    """An owner's other chat is taken, the one they were heard in last else; members hear nothing."""
-    with database() as connection:
-        for sender, role in (("42", "owner"), ("43", "member")):
-            newcomer = Newcomer("default", f"telegram:{sender}", "telegram:main", "Ana", role, "cli")
-            person = people.enrol(connection, newcomer, NOON)
-            people.link(connection, "default", f"slack:T1:U{sender}", person.user_id, NOON)
-            for minute, channel in enumerate(("slack", "telegram")):
-                where = Address(channel, "main", f"{channel}{sender}")
-                connection.execute(sa.insert(chats_table), {
-                    "tenant_id": "default", "channel": where.channel, "account": where.account, "chat": where.chat,
-                    "thread": "", "direct": True, "user_id": person.user_id, "heard_at": NOON + minutes(minute),
-                })  # fmt: skip
-        assert ["telegram42"] == [where.chat for _, where in owner_chats(connection, "default", "")]
-        assert ["slack42"] == [where.chat for _, where in owner_chats(connection, "default", "telegram:main")]
-        taken_out = owner_chats(connection, "default", is_known=lambda where: where.channel != "telegram")
-        assert ["slack42"] == [where.chat for _, where in taken_out]
 
 
 async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:

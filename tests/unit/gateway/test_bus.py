@@ -56,43 +56,6 @@ async def take(bus: Bus, count: int) -> list[int]:
         return [(await bus.consume()).id for _ in range(count)]
 
 
-async def test_a_stop_passes_the_backlog_by_and_comes_once() -> None:
-    """`/stop` does not wait behind what it is to clear."""
-    inbox = Inbox()
-    bus = Bus(100, inbox.load, is_urgent)
-    assert [] == await take(bus, 0)
-    for text in ("one", "two", "/stop", "three"):
-        bus.publish(inbox.add(text))
-    assert [3, 1, 2, 4] == await take(bus, 4)
-    waiting = asyncio.ensure_future(bus.consume())  # noqa: TID251  cancelled below
-    for _ in range(10):
-        await asyncio.sleep(0)
-    assert not waiting.done()
-    waiting.cancel()
-
-
-async def test_rows_of_an_earlier_life_come_before_those_of_this_one() -> None:
-    """The store is read first."""
-    inbox = Inbox()
-    inbox.add()
-    inbox.add()
-    bus = Bus(100, inbox.load, is_urgent)
-    bus.publish(inbox.add())
-    assert [1, 2, 3] == await take(bus, 3)
-
-
-async def test_a_second_look_finds_what_was_never_announced() -> None:
-    """A commit whose outcome was unknown held: its row comes, in its place."""
-    inbox = Inbox()
-    bus = Bus(100, inbox.load, is_urgent)
-    bus.publish(inbox.add())
-    assert [1] == await take(bus, 1)
-    inbox.add("silent")
-    bus.reread()
-    bus.publish(inbox.add())
-    assert [2, 3] == await take(bus, 2)
-
-
 @given(
     st.integers(1, 5),
     st.lists(

@@ -1,14 +1,12 @@
 """The command that is printed works where its reader stands."""
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from gateway.command_line import invocation_of
-
-FOUND: Mapping[str, str] = {}
 
 
 def typed(
@@ -42,16 +40,6 @@ def test_elsewhere_it_is_the_whole_path(tmp_path: Path) -> None:
     program = "/opt/my tools/tenk"
     line = typed(tmp_path, [program, "run"])
     assert [program, "pairing", "approve", "CODE"] == shlex.split(line)
-
-
-def test_as_a_module_it_is_the_module(tmp_path: Path) -> None:
-    """Unless the program lies beside the interpreter."""
-    argv = ["/x/gateway/__main__.py", "run"]
-    python = tmp_path / ".venv" / "bin" / "python"
-    assert ".venv/bin/python -m gateway pairing approve CODE" == typed(tmp_path, argv, python=str(python))
-    python.parent.mkdir(parents=True)
-    python.with_name("tenk").touch()
-    assert ".venv/bin/tenk pairing approve CODE" == typed(tmp_path, argv, python=str(python))
 
 
 @pytest.mark.parametrize("given", [["--config", "my.toml"], ["--config=my.toml"]])

@@ -120,27 +120,6 @@ async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: D
     assert ["Your days are counted in Europe/Madrid, the zone of your device; /timezone changes it."] == told
 
 
-async def test_a_redelivery_is_acknowledged_and_no_more(door: Door) -> None:
-    """D1: the row is there, so the platform is told again; nothing runs twice."""
-    event = door.spine.message("one")
-    await door.receive(event)
-    await door.receive(event)
-    assert ["one"] == door.bus.texts
-    assert 1 == len(await door.rows())
-
-
-async def test_in_an_outage_nothing_is_acknowledged_and_nothing_announced(door: Door) -> None:
-    """F64: the channel hears that it must offer it again; then it comes in once."""
-    event = door.spine.message("one")
-    door.engine.down = True
-    with pytest.raises(NotPersisted):
-        await door.receive(event)
-    assert [] == door.bus.rows
-    door.engine.down = False
-    await door.receive(event)
-    assert ["one"] == door.bus.texts
-
-
 async def test_what_is_offered_again_and_again_in_an_outage_is_counted_once(door: Door) -> None:
     """A poller that keeps its batch does not use up what its people may send."""
     door.under(AccessConfig.model_validate({"direct": "open", "limits": {"burst_messages": 2}}))

@@ -11,8 +11,6 @@ from gateway.access import codes, pairing
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
 from gateway.cluster.process import wait_until_idle
 from gateway.delivery.retry_policy import decide
-from gateway.sessions.config import SessionsConfig
-from gateway.sessions.inbox_rules import is_missed
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.people import KEY, database, message
 from tests.fakes.set_clock import DAY, SetClock
@@ -33,18 +31,6 @@ async def test_drain_ends_after_its_seconds(jump: timedelta) -> None:
 
     await wait_until_idle(works, machine.steady, timedelta(seconds=20), machine.sleep)
     assert 18.0 <= machine.passed_s() - begun_s <= 22.3
-
-
-@JUMPS
-def test_what_came_in_a_minute_ago_is_not_missed(jump: timedelta) -> None:
-    """And what waits for a day is, all the same."""
-    machine, config = SetClock(), SessionsConfig()
-    admitted_at = machine.steady()
-    machine.set_by(jump)
-    machine.pass_s(60.0)
-    assert not is_missed(machine.steady() - admitted_at, config)
-    machine.pass_s(1.2 * config.missed_after_s)
-    assert is_missed(machine.steady() - admitted_at, config)
 
 
 @JUMPS

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gateway.errors import AlreadyRunning, StoreUnavailable
-from gateway.supervision import MOST_SHOWN, REST_S, Faults, Supervised, care_of, start
+from gateway.supervision import REST_S, Faults, Supervised, care_of, start
 from tests.fakes.simulated_channel import Pauses
 
 
@@ -116,17 +116,6 @@ async def test_a_store_that_does_not_answer_ends_nothing_and_counts_for_nothing(
         assert ([REST_S[0]] * 7, 0, {}) == (rests.asked_s, tasks.faults.noted, dict(tasks.faults.resting()))
         away.append(StoreUnavailable("the store did not answer"))
         assert await tasks.create_task(part()) is None
-
-
-async def test_what_rests_is_named_with_its_error() -> None:
-    """At most a hundred, the newest; what works again is not named any more."""
-    faults = Faults()
-    for number in range(MOST_SHOWN + 1):
-        faults.rests("lane", str(number), ValueError("a bug"), 5.0)
-    faults.note_mended("lane", "7")
-    resting = faults.resting()
-    assert (MOST_SHOWN - 1, "ValueError: a bug; tried again after 5 s") == (len(resting), resting["lane 100"])
-    assert {"lane 0", "lane 7"}.isdisjoint(resting)
 
 
 async def test_under_a_plain_group_nothing_is_contained() -> None:

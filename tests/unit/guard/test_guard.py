@@ -112,15 +112,6 @@ def test_a55_a_disguise_does_not_hide_it(disguised: str) -> None:
     assert "ignore_instructions" in find(disguised)
 
 
-def test_a_warning_stands_before_the_words_which_stay_as_they_are() -> None:
-    """The default: the model is told what it reads, the person is answered."""
-    verdict = InputGuard().check(ATTACK)
-    note, _, words = verdict.text.partition("\n\n")
-    assert (("ignore_instructions",), False, ATTACK) == (verdict.findings, verdict.blocked, words)
-    assert "untrusted" in note
-    assert "ignore_instructions" in note
-
-
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

@@ -89,14 +89,6 @@ async def test_health_is_not_shadowed():
         assert 200 == (await asked("GET", f"{url}healthz"))[0]
 
 
-async def test_first_channel_with_a_path_has_it():
-    """Two channels that want one path: the one loaded first is served."""
-    first, second = Hook(), Hook()
-    async with served(Loaded([first, second])) as url:
-        await asked("POST", f"{url}hook", b"x")
-    assert ([b"x"], []) == (first.bodies, second.bodies)
-
-
 async def test_body_over_a_megabyte_is_refused():
     """A16: 413, whether its length is told or it comes in chunks."""
     hook = Hook()

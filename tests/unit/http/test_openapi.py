@@ -87,14 +87,6 @@ def test_what_must_be_known_of_a_route_is_in_it() -> None:
     assert {"202", "401", "403", "404", "413", "422", "502", "503"} <= set(chat["responses"])
 
 
-def test_a_path_is_one_routes() -> None:
-    """`approve` by code is not taken for a request of that name, and nothing odd gets through a brace."""
-    table = RouteTable(routes())
-    assert "/v1/pairing/approve" == table.find("POST", "/v1/pairing/approve")[0].path
-    found, path = table.find("GET", "/v1/sessions/main/turns/t-1")
-    assert ("/v1/sessions/{session}/turns/{turn}", {"session": "main", "turn": "t-1"}) == (found.path, path)
-
-
 def test_the_page_brings_all_it_needs() -> None:
     """It names no other host, runs nothing, and has every path and model; what it may load is its own style alone."""
     page = docs_page(document())

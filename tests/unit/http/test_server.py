@@ -51,16 +51,6 @@ ANY_PORT = HttpConfig(listen="127.0.0.1:0")
 READY = PartHealth(ChannelState.READY, heard_at=datetime(2026, 11, 20, tzinfo=UTC))
 
 
-async def test_health_says_how_every_part_is_doing() -> None:
-    """The process is alive whatever its parts are; each is shown with when it was last heard."""
-    parts = Parts({"telegram:main": READY, "store": PartHealth(ChannelState.FAILED, "disk full")})
-    async with serving(ANY_PORT, parts) as url:
-        status, body = await get(f"{url}/healthz")
-    assert 200 == status
-    assert '"telegram:main": {"state": "ready", "detail": "", "heard_at": "2026-11-20T00:00:00+00:00"}' in body
-    assert '"store": {"state": "failed", "detail": "disk full", "heard_at": null}' in body
-
-
 @pytest.mark.parametrize(
     ("state", "status"),
     [
@@ -82,14 +72,6 @@ async def test_nothing_known_yet_is_not_ready() -> None:
     """Before any part has reported the answer is 503."""
     async with serving(ANY_PORT, Parts()) as url:
         assert 503 == (await get(f"{url}/readyz"))[0]
-
-
-async def test_metrics_are_served_in_the_text_format() -> None:
-    """Prometheus finds what is counted."""
-    async with serving(ANY_PORT, Parts()) as url:
-        status, body = await get(f"{url}/metrics")
-    assert 200 == status
-    assert "# HELP tenk_turns_total" in body
 
 
 async def test_with_a_key_details_need_it() -> None:

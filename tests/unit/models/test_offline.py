@@ -1,12 +1,8 @@
 """The model that is none."""
 
-import json
-from dataclasses import replace
-from datetime import UTC, datetime
-
-from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
-from agent.ports import CallStreamed, ModelRequest, RequestContext, SystemPrompt, TextDelta
-from agent.transcript import StopReason, SuggestedReply, UserItem
+from agent.models.offline import OfflineModel, RuleAnswer
+from agent.ports import ModelRequest, SystemPrompt, TextDelta
+from agent.transcript import SuggestedReply, UserItem
 
 REQUEST = ModelRequest(SystemPrompt(), (UserItem("hello"),))
 
@@ -48,32 +44,11 @@ class TestOfflineModel:
         assert [TextDelta("Hello there")] == events
         assert [] == pauses
 
-    async def test_calls_stream_in_and_have_their_own_ids(self):
-        """As from a real model; the same request gives the same ids."""
-        answer = RuleAnswer(calls=(RuleCall("a", {"n": 1}), RuleCall("b", {})))
-        response, events, _ = await respond(answer)
-        again, _, _ = await respond(answer)
-        assert StopReason.TOOLS == response.stop
-        assert response == again
-        assert [("a", {"n": 1}), ("b", {})] == [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
-        assert [CallStreamed(index, call) for index, call in enumerate(response.tool_calls)] == events
-        assert 2 == len({call.id for call in response.tool_calls})
-
     async def test_what_the_rules_suggest_is_part_of_the_response(self):
         """As it is; none of it is spoken."""
         response, events, _ = await respond(RuleAnswer("Shall I?", replies=(SuggestedReply("Yes", "yes"),)))
         assert (SuggestedReply("Yes", "yes"),) == response.replies
         assert [TextDelta("Shall I?")] == events
-
-    async def test_who_speaks_is_said_first_unless_others_say_it(self):
-        """In talk; what an agent asked for in a form of its own says it by itself."""
-        rules = Rules(RuleAnswer("Hello.", notice="By rules."))
-        written = replace(REQUEST, context=RequestContext("en", datetime(2026, 11, 23, tzinfo=UTC), data={}))
-        told = [
-            (await OfflineModel(rules, introduced=introduced).respond(request, lambda _: None)).text
-            for introduced, request in ((False, REQUEST), (True, REQUEST), (True, written))
-        ]
-        assert ["By rules.\n\nHello.", "Hello.", "By rules.\n\nHello."] == told
 
     async def test_it_costs_nothing_and_says_what_it_is(self):
         """Never passed off as a model."""

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from structlog.testing import capture_logs
 
 from agent.consent import AskedCall, Consent
 from agent.ports import Turn, TurnPorts
@@ -15,7 +14,6 @@ from channels.console.adapter import ConsoleChannel
 from channels.messages import Button
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.questions import is_numbered
-from gateway.store.tables.turns import events as events_table
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine, quick_store
@@ -180,14 +178,6 @@ async def test_a_press_of_another_person_is_told_so_and_does_nothing(scene: Scen
     assert ["12"] == scene.payer.paid
 
 
-async def test_in_a_group_the_question_names_its_person(scene: Scene) -> None:
-    """Everybody reads it, one may answer; another member's turn does not wait behind it."""
-    await scene.ask(chat="g1")
-    assert scene.last.startswith("P1, only you can answer this:")
-    await scene.ask("p2", "g1")
-    assert scene.last.startswith("P2, only you can answer this:")
-
-
 async def test_a_forged_press_means_nothing(scene: Scene) -> None:
     """Another answer in place of the sealed one, or another question."""
     deny = (await scene.ask())["Deny"]
@@ -216,15 +206,6 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(scene: Scene, rest
     assert [] == scene.payer.paid
 
 
-async def test_a_press_that_comes_too_late_is_none_although_nobody_looked_yet(scene: Scene) -> None:
-    """The clock decides."""
-    buttons = await scene.ask()
-    scene.spine.later(minutes=10)
-    await scene.press(buttons["Allow once"])
-    assert ["That question has run out. It was not done.", "It is expired."] == scene.spine.channel.shown()[1:]
-    assert [] == scene.payer.paid
-
-
 @pytest.mark.parametrize("before", ["press", "turn"])
 async def test_a_question_outlives_the_process(scene: Scene, before: str) -> None:
     """Killed while it waits, and again with the press committed and nothing of it done: done once."""
@@ -249,19 +230,6 @@ async def test_crashes_while_a_turn_waits_are_not_counted_for_it(scene: Scene) -
         await scene.restart()
     await scene.press(buttons["Allow once"])
     assert ["12"] == scene.payer.paid
-
-
-async def test_the_clock_of_a_turn_stands_while_it_waits(scene: Scene) -> None:
-    """Two days without a process: the question has run out, and the turn says so. It was not missed, nor slow."""
-    await scene.ask()
-    await scene.spine.kill()
-    scene.spine.later(days=2)
-    with capture_logs() as logs:
-        await scene.spine.begin()
-        await scene.spine.parking.expire()
-        await scene.spine.quiet()
-    assert "It is expired." == scene.last
-    assert [0.0] == [line["duration_s"] for line in logs if line["event"] == "turn_ended"]
 
 
 async def test_an_answer_holds_for_no_other_arguments(scene: Scene) -> None:
@@ -363,14 +331,6 @@ async def test_where_there_are_no_buttons_answers_are_numbered(tmp_path: Path, t
 def test_in_the_terminal_answers_are_numbered() -> None:
     """It has no buttons; the page has."""
     assert (True, False) == (is_numbered(ConsoleChannel()), is_numbered(FakeChannel()))
-
-
-async def test_the_wait_is_journaled(scene: Scene) -> None:
-    """With the call it is about and what is left of the turn's time."""
-    await scene.ask()
-    query = sa.select(events_table.c.payload).where(events_table.c.kind == "parked")
-    (payload,) = await scene.spine.store.read(lambda c: list(c.execute(query).scalars()))
-    assert all(part in payload for part in ('"left_s":100.0', '"about":"', '"name":"pay"'))
 
 
 async def test_a_commit_that_held_unheard_asks_once_and_is_answered_once(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from agent.transcript import (
     EndReason,
     JournalEvent,
     ModelResponded,
-    Steered,
     ToolReturned,
     TurnEnded,
     TurnStarted,
@@ -96,14 +95,6 @@ def clock() -> Any:
     return NOON
 
 
-async def test_a_claim_begins_the_turn_with_all_its_rows(desk: Desk) -> None:
-    """Rows, turn and first event are one commit; the same again changes nothing."""
-    await desk.claim(2)
-    await desk.claim(2)
-    assert (STARTED,) == await desk.events()
-    assert [desk.place.turn.id] == [open_.turn.id for open_ in await desk.store.read(journal.open_turns)]
-
-
 async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(desk: Desk) -> None:
     """It says which are open still, to be claimed anew."""
     settle = partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
@@ -139,25 +130,6 @@ async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
     assert (STARTED, first) == await desk.events()
 
 
-async def test_steering_claims_what_is_open_still(desk: Desk) -> None:
-    """What was cleared meanwhile is left out of the turn."""
-    await desk.claim()
-    await desk.store.commit(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
-    read = [(row, UserItem(row.event.text)) for row in desk.rows[1:]]  # type: ignore[union-attr]  all are messages
-    claimed = await desk.write(commits.steer, seq=1, step=0, overtaken=(RETURNED,), read=read, clock=clock)
-    assert [desk.rows[2]] == [row for row, _ in claimed]
-    assert (STARTED, RETURNED, Steered(0, (UserItem("more"),))) == await desk.events()
-
-
-async def test_steering_that_finds_nothing_overtakes_nothing(desk: Desk) -> None:
-    """The calls that were to be skipped run after all."""
-    await desk.claim()
-    await desk.store.commit(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
-    read = [(desk.rows[1], UserItem("and"))]
-    assert [] == await desk.write(commits.steer, seq=1, step=0, overtaken=(RETURNED,), read=read, clock=clock)
-    assert (STARTED,) == await desk.events()
-
-
 @pytest.mark.parametrize(
     ("reason", "outcome"),
     [
@@ -181,23 +153,6 @@ async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, rea
     assert [outcome, "merged", None] == await desk.outcomes()
     assert (STARTED, TurnEnded(reason, "bye")) == await desk.events()
     assert [] == await desk.store.read(journal.open_turns)
-
-
-async def test_a_refusal_settles_its_rows_and_says_so(desk: Desk) -> None:
-    """In one commit, without a turn."""
-    parts = to_parts(FakeChannel(), OutboundMessage(desk.place.turn.address, "inbox:1", "no"))
-    rows = desk.rows[:2]
-    refuse = partial(
-        commits.refuse,
-        fence=desk.place.fence,
-        rows=rows,
-        parts=parts,
-        outcome=Outcome.FAILED,
-        detail="why",
-        clock=clock,
-    )
-    assert 1 == len(await desk.store.commit(refuse))
-    assert ["failed", "failed", None] == await desk.outcomes()
 
 
 async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:

@@ -4,21 +4,6 @@ from agent.context.sizes import RequestSizes
 from tests.fakes.spine import Spine
 
 
-async def test_what_was_encoded_stays_with_the_conversation_until_new(spine: Spine) -> None:
-    """All requests of one generation share their pieces; the next one begins without any."""
-    for words in ("one", "two", "/new", "three"):
-        await spine.say(words)
-        if words != "/new":
-            await spine.asked()
-            spine.model.give("yes")
-        await spine.quiet()
-    one, two, three = (request.pieces for request in spine.model.requests)
-    assert one is not None
-    assert three is not None
-    assert one is two
-    assert two is not three
-
-
 async def test_a_request_is_held_for_as_long_as_it_is_though_its_history_was_measured_before(spine: Spine) -> None:
     """What a turn starts from is measured when it is recalled: about, a token a turn less at most."""
     for words in ("one, and some words more", "two", "three"):

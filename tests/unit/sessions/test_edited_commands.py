@@ -93,11 +93,3 @@ async def test_a_waiting_command_that_becomes_a_message_is_answered(spine: Spine
     spine.model.give("this")
     await spine.quiet()
     assert None not in (await spine.outcomes()).values()
-
-
-async def test_an_edit_of_what_was_answered_is_never_a_command(spine: Spine) -> None:
-    """Whatever it says now."""
-    spine.model.give("done")
-    await spine.quiet()
-    await edit(spine, "2", "/echo this")
-    assert "context" == list((await spine.outcomes()).values())[-1] and "echo this" not in spine.channel.shown()

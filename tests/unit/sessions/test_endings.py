@@ -24,19 +24,6 @@ def said_to_the_model(spine: Spine) -> list[str]:
     return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
 
 
-async def test_a_crash_goes_on_from_the_journal(spine: Spine) -> None:
-    """D5: the turn is taken up, its message is answered once."""
-    row = await spine.say("hello")
-    await spine.asked()
-    await spine.kill()
-    await spine.begin()
-    await spine.asked()
-    spine.model.give("after all")
-    await spine.quiet()
-    assert ["after all"] == spine.channel.shown()
-    assert {row: "answered"} == await spine.outcomes()
-
-
 async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) -> None:
     """D5: counted at each attempt, then failed, and the person is told."""
 
@@ -127,24 +114,6 @@ async def test_no_placeholder_stays_open(tmp_path: Path, end: str) -> None:
     assert None not in (await spine.outcomes()).values()
     if end in {"answer", "crash"}:
         assert ["done"] == spine.channel.shown()
-    await spine.kill()
-    await store.aclose()
-
-
-async def test_a_channel_is_told_what_will_be_replaced_and_for_whom(tmp_path: Path) -> None:
-    """A placeholder is unfinished and names whom it is for, a live edit is unfinished, the answer is neither."""
-    store = await quick_store(tmp_path / "live.db")
-    spine = Spine(store, live=DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0))
-    await spine.begin()
-    await spine.say("hello", user="p2")
-    await spine.asked()
-    await spine.until(lambda: spine.channel.shown() == ["…"])
-    spine.model.stream("so far")
-    await spine.until(lambda: spine.channel.shown() == ["so far …"])
-    spine.model.give("done")
-    await spine.quiet()
-    told = [(one.rendered.text, one.unfinished, one.recipient) for one in spine.channel.parts]
-    assert [("…", True, "p2"), ("so far …", True, None), ("done", False, None)] == told
     await spine.kill()
     await store.aclose()
 

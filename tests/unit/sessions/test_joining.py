@@ -55,26 +55,9 @@ def test_another_persons_message_never_belongs() -> None:
     assert not belongs(row(1, "x" * 4090), row(2, "mine", after_s=0.1, user="ben"), LIMITS)
 
 
-def test_an_album_is_one_message_with_its_files_in_order() -> None:
-    """Files that were sent as one come as one, with the caption."""
-    rows = [row(1, "my week", album="a"), row(2, album="a", after_s=0.1), row(3, album="a", after_s=0.2)]
-    assert belongs(rows[0], rows[1], LIMITS) and belongs(rows[1], rows[2], LIMITS)
-    one = join_rows(rows).event
-    assert isinstance(one, InboundMessage)
-    assert ("my week", ["file1", "file2", "file3"]) == (one.text, [file.handle for file in one.attachments])
-
-
 def test_two_albums_stay_apart() -> None:
     """The next album is a message of its own."""
     assert not belongs(row(1, album="a"), row(2, album="b", after_s=0.1), LIMITS)
-
-
-def test_joined_text_carries_everything() -> None:
-    """Nothing of a paste is lost or glued together."""
-    rows = [row(1, "one two"), row(2, "three "), row(3, "four")]
-    one = join_rows(rows).event
-    assert isinstance(one, InboundMessage)
-    assert "one two\nthree four" == one.text
 
 
 def test_one_row_stays_as_it_is() -> None:

@@ -25,15 +25,6 @@ async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
     await store.aclose()
 
 
-async def test_a_press_is_carried_out_and_its_buttons_taken_away(spine: Spine) -> None:
-    """Every kind of button comes this way."""
-    data = spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10))
-    await spine.press(data)
-    await spine.quiet()
-    assert ["p1 confirms q1"] == spine.channel.shown()
-    assert ["m1"] == spine.channel.unbuttoned
-
-
 @pytest.mark.parametrize("chat", ["c1", "g1"])
 async def test_a34_another_persons_press_does_nothing_and_leaves_them_their_buttons(spine: Spine, chat: str) -> None:
     """A34: also in a group, where everybody sees the button."""
@@ -50,13 +41,3 @@ async def test_a_button_of_another_account_or_without_a_seal_does_nothing(spine:
         await spine.press(data)
     await spine.quiet()
     assert ["That button means nothing any more."] * 4 == spine.channel.shown()
-
-
-async def test_a_button_whose_time_is_over_does_nothing_and_goes(spine: Spine) -> None:
-    """It was this person's, so nobody else misses it."""
-    data = spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10))
-    spine.later(minutes=10)
-    await spine.press(data)
-    await spine.quiet()
-    assert ["That button means nothing any more."] == spine.channel.shown()
-    assert ["m1"] == spine.channel.unbuttoned

@@ -33,69 +33,9 @@ async def spine(engine: FickleEngine) -> AsyncIterator[Spine]:
     await store.aclose()
 
 
-async def test_an_edit_of_what_was_answered_is_context(spine: Spine) -> None:
-    """F59: it is kept and not answered."""
-    message = spine.message("helo")
-    await spine.admit(message)
-    await spine.asked()
-    spine.model.give("hi")
-    await spine.quiet()
-    edit = await spine.say("hello", message_id=message.message_id, edited=True)
-    await spine.quiet()
-    assert "context" == (await spine.outcomes())[edit]
-    assert spine.model.asked is None
-
-
-async def test_an_edit_of_what_is_being_answered_steers(spine: Spine) -> None:
-    """F59: the model reads what it was changed to."""
-    message = spine.message("helo")
-    await spine.admit(message)
-    await spine.asked()
-    edit = await spine.say("hello", message_id=message.message_id, edited=True)
-    await spine.quiet()
-    spine.model.give("one")
-    await spine.asked()
-    said = [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
-    assert "(I changed my earlier message to:) hello" == said[-1]
-    spine.model.give("two")
-    await spine.quiet()
-    assert "merged" == (await spine.outcomes())[edit]
-
-
 async def test_an_edit_of_what_nobody_knows_is_a_message(spine: Spine) -> None:
     """Its original came before the bot did."""
     await spine.say("hello", message_id="999", edited=True)
-    await spine.asked()
-
-
-async def test_a_deletion_of_a_waiting_message_clears_it(spine: Spine) -> None:
-    """It is not answered any more; the deletion itself is context."""
-    await spine.say("/mode followup")
-    await spine.quiet()
-    await spine.say("one")
-    await spine.asked()
-    message = spine.message("two")
-    waiting = await spine.admit(message)
-    deletion = await spine.take_back(message.message_id)
-    await spine.quiet()
-    spine.model.give("answer one")
-    await spine.quiet()
-    outcomes = await spine.outcomes()
-    assert ("cleared", "context") == (outcomes[waiting], outcomes[deletion])
-    assert spine.model.asked is None
-
-
-async def test_a_deletion_of_what_is_being_answered_ends_the_turn(spine: Spine) -> None:
-    """F59: nobody waits for that answer any more; nothing is said of it."""
-    message = spine.message("one")
-    answered = await spine.admit(message)
-    await spine.asked()
-    deletion = await spine.take_back(message.message_id)
-    await spine.quiet()
-    outcomes = await spine.outcomes()
-    assert ("cleared", "context") == (outcomes[answered], outcomes[deletion])
-    assert [] == spine.channel.shown()
-    await spine.say("two")
     await spine.asked()
 
 

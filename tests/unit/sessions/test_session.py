@@ -28,32 +28,6 @@ def said_to_the_model(spine: Spine) -> list[str]:
     return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
 
 
-async def test_a_message_is_answered(spine: Spine) -> None:
-    """One message, one turn, one answer, one outcome."""
-    row = await spine.say("hello")
-    await spine.asked()
-    spine.model.give("hi there")
-    await spine.quiet()
-    assert ["hi there"] == spine.channel.shown()
-    assert {row: "answered"} == await spine.outcomes()
-
-
-async def test_what_comes_mid_turn_steers_and_is_merged(spine: Spine) -> None:
-    """A message that arrives while the model works is read before the turn ends; the answer before it stands."""
-    first = await spine.say("hello")
-    await spine.asked()
-    second = await spine.say("and this")
-    await spine.quiet()
-    spine.model.give("one")
-    await spine.asked()
-    assert ["hello", "and this"] == said_to_the_model(spine)
-    spine.model.give("two")
-    await spine.quiet()
-    assert ["one\n\ntwo"] == spine.channel.shown()
-    assert {first: "answered", second: "merged"} == await spine.outcomes()
-    assert [("2", Reaction.STEERED)] == spine.channels.reactions
-
-
 async def test_a_stop_clears_what_waits_and_says_so(spine: Spine) -> None:
     """F55: the turn ends, the queue is cleared, the person is told both; the next message works."""
     await spine.say("/mode followup")
@@ -175,19 +149,6 @@ async def test_another_member_never_steers(spine: Spine) -> None:
     assert ["for p1", "for p2"] == spine.channel.shown("g1")
 
 
-async def test_what_is_said_elsewhere_never_steers(spine: Spine) -> None:
-    """One conversation, two places (a private command in a server, direct messages): each is answered where it is."""
-    await spine.say("here", chat="c1")
-    await spine.asked()
-    await spine.say("there", chat="c2")
-    await spine.quiet()
-    spine.model.give("for c1")
-    await spine.asked()
-    spine.model.give("for c2")
-    await spine.quiet()
-    assert (["for c1"], ["for c2"]) == (spine.channel.shown("c1"), spine.channel.shown("c2"))
-
-
 async def test_new_mid_turn_loses_nothing_of_the_old_journal(spine: Spine) -> None:
     """F60: the old turn's end is journaled in its own generation, and the new one begins without history."""
     await spine.say("old")
@@ -270,23 +231,6 @@ async def test_an_edit_of_what_waits_for_a_slot_is_what_is_answered(tmp_path: Pa
     assert ["(I changed my earlier message to:) two"] == said_to_the_model(spine)
     await spine.kill()
     await store.aclose()
-
-
-async def test_a_message_deleted_before_it_steered_is_not_read(spine: Spine) -> None:
-    """F59: what was taken back while the model worked is in no transcript."""
-    await spine.say("one")
-    await spine.asked()
-    regret = spine.message("never mind this")
-    row = await spine.admit(regret)
-    await spine.take_back(regret.message_id)
-    await spine.quiet()
-    spine.model.give("answer")
-    await spine.quiet()
-    if spine.model.asked is not None:
-        spine.model.give("again")
-        await spine.quiet()
-    assert "cleared" == (await spine.outcomes())[row]
-    assert all(said_to_the_model(spine) == ["one"] for _ in spine.model.requests)
 
 
 async def test_a_person_who_is_shut_out_mid_turn_gets_no_further_tool(tmp_path: Path) -> None:

@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agent.journal import suggested_replies
-from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem
+from agent.transcript import ModelResponded, SuggestedReply, UserItem
 from channels.messages import ChatKind, CommandInvoked, Route
-from gateway.access.buttons import MAX_DATA_BYTES
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.presses import HOLDS, LABEL_CHARS, MAX_REPLIES
+from gateway.sessions.presses import HOLDS
 from gateway.store.tables.people import users
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
@@ -45,18 +43,6 @@ async def answer(spine: Spine, text: str | ModelResponded = "Done.") -> None:
     await spine.asked()
     spine.model.give(text)
     await spine.quiet()
-
-
-async def test_a_press_is_what_the_person_said(spine: Spine) -> None:
-    """It starts a turn that reads the words; the buttons go, and nothing is said but the answer."""
-    buttons = await question(spine)
-    assert ["Yes", "No"] == list(buttons)
-    pressed = await spine.press(buttons["Yes"])
-    await answer(spine)
-    assert ["hello", "yes, do it"] == said(spine)
-    assert ["Shall I?", "Done."] == spine.channel.shown()
-    assert ["m1"] == spine.channel.unbuttoned
-    assert {1: "answered", pressed: "answered", pressed + 1: "answered"} == await spine.outcomes()
 
 
 async def test_buttons_are_pressed_once(spine: Spine) -> None:
@@ -93,15 +79,6 @@ async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker
     await spine.press(buttons["Yes"], "p1", chat)
     await answer(spine)
     assert ["hello", "yes, do it"] == said(spine)
-
-
-async def test_in_a_group_the_words_are_its_persons(spine: Spine) -> None:
-    """The model reads who said them, and the answer replies to the question."""
-    buttons = await question(spine, chat="g1")
-    await spine.press(buttons["Yes"], chat="g1")
-    await answer(spine)
-    assert UserItem("yes, do it", "P1", spine.now.isoformat()) == spine.model.requests[-1].items[-1]
-    assert "m1" == spine.channel.parts[-1].reply_to
 
 
 @pytest.mark.parametrize("chat", ["c2", "g1"])
@@ -179,16 +156,6 @@ async def test_a_press_while_a_turn_runs_waits_in_mode_followup(tmp_path: Path) 
     assert ["Shall I?", "One moment.", "Done."] == spine.channel.shown()
     await spine.kill()
     await store.aclose()
-
-
-async def test_a_question_outlives_the_process(spine: Spine) -> None:
-    """What the button says is in the journal."""
-    buttons = await question(spine)
-    await spine.kill()
-    await spine.begin()
-    await spine.press(buttons["No"])
-    await answer(spine)
-    assert ["hello", "no"] == said(spine)
 
 
 async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> None:
@@ -284,37 +251,6 @@ async def test_where_nothing_is_left_of_an_answer_there_is_nothing_to_reply_to(t
     assert ["My answer came out empty. Please ask me again."] == spine.channel.shown()
     await spine.kill()
     await store.aclose()
-
-
-async def test_a_button_is_short_and_there_are_few(spine: Spine) -> None:
-    """Whatever an agent suggests; what says nothing is left out, and each says its own words."""
-    labels = ["", "x" * 99, *(str(number) for number in range(20))]
-    await spine.say("hello")
-    await answer(spine, replace(ASKED, replies=tuple(SuggestedReply(label, f"say {label}") for label in labels)))
-    shown = shown_buttons(spine)
-    assert ["x" * (LABEL_CHARS - 1) + "…", "0", "1", "2", "3", "4", "5"] == list(shown)
-    assert MAX_REPLIES == 1 + len(shown)
-    assert all(data.isascii() and len(data) <= MAX_DATA_BYTES for data in shown.values())
-    await spine.press(shown["5"])
-    await answer(spine)
-    assert "say 5" == said(spine)[-1]
-
-
-async def test_only_an_answer_that_came_to_its_end_suggests(spine: Spine) -> None:
-    """A response with suggestions that something else was said to before it was shown is not the last one."""
-    await spine.say("hello")
-    await spine.asked()
-    await spine.say("and this")
-    await spine.quiet()
-    spine.model.give(ASKED)
-    await answer(spine, "Not now.")
-    assert "Shall I?\n\nNot now." == spine.channel.shown()[-1]
-    assert {} == shown_buttons(spine)
-    ended = (ASKED, TurnEnded(EndReason.STOPPED, "Shall I?"))
-    assert ((), (), ASKED.replies) == (
-        suggested_replies(ended), suggested_replies((ASKED,)),
-        suggested_replies((ASKED, TurnEnded(EndReason.COMPLETED, "Shall I?"))),
-    )  # fmt: skip
 
 
 LOGS = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Log it", "/log 45m guitar", is_yes=True),))

@@ -42,16 +42,6 @@ def a_running_turn(told: list[EndReason]) -> SessionTurn:
     return turn
 
 
-def test_a_running_turn_is_told_of_its_cancellation_once() -> None:
-    """The first reason counts."""
-    told: list[EndReason] = []
-    turn = a_running_turn(told)
-    assert turn.cancel(EndReason.STOPPED, 6, "p1")
-    assert turn.cancel(EndReason.TIMEOUT, 7, None)
-    assert ([EndReason.STOPPED], EndReason.STOPPED) == (told, turn.cancelled)
-    assert not turn.may_steer
-
-
 @pytest.mark.parametrize(("before_id", "user"), [(5, "p1"), (5, None), (9, "p2")])
 def test_what_came_before_it_or_is_somebody_elses_does_not_cancel_it(before_id: int, user: str | None) -> None:
     """Only a later row of its person, or of somebody who may speak for everybody, ends a turn."""
@@ -59,65 +49,6 @@ def test_what_came_before_it_or_is_somebody_elses_does_not_cancel_it(before_id: 
     turn = a_running_turn(told)
     assert not turn.cancel(EndReason.STOPPED, before_id, user)
     assert ([], None) == (told, turn.cancelled)
-
-
-def test_a_turn_cancelled_while_it_is_claimed_is_told_when_it_runs() -> None:
-    """The claim's commit is on its way: the turn begins, and ends at its first checkpoint."""
-    told: list[EndReason] = []
-    turn = SessionTurn()
-    turn.begin()
-    assert not turn.cancel(EndReason.STOPPED, 5, "p1")
-    turn.claim(a_claim(5))
-    assert turn.cancel(EndReason.STOPPED, 6, "p1")
-    assert [] == told
-    turn.run(steers=True, on_cancel=told.append)
-    assert [EndReason.STOPPED] == told
-
-
-def test_a_turn_cancelled_before_it_was_claimed_is_told_when_it_runs() -> None:
-    """A stop that was committed before a crash holds for the turn that is taken up after it."""
-    told: list[EndReason] = []
-    turn = SessionTurn()
-    turn.begin()
-    turn.cancel(EndReason.STOPPED, 6, "p1")
-    turn.claim(a_claim(5))
-    turn.run(steers=True, on_cancel=told.append)
-    assert [EndReason.STOPPED] == told
-
-
-def test_a_cancellation_comes_too_late_for_an_end_that_is_committed_now() -> None:
-    """Such a turn was at work, and ends as it is about to; where that commit breaks, the next attempt is told."""
-    told: list[EndReason] = []
-    turn = a_running_turn(told)
-    turn.finish()
-    assert turn.cancel(EndReason.STOPPED, 6, "p1")
-    assert ([], None) == (told, turn.cancelled)
-    turn.retry()
-    turn.run(steers=True, on_cancel=told.append)
-    assert [EndReason.STOPPED] == told
-
-
-def test_the_next_turn_is_not_cancelled_by_what_was_meant_for_the_one_before() -> None:
-    """A stop ends what answers earlier messages, and nothing later."""
-    told: list[EndReason] = []
-    turn = a_running_turn(told)
-    turn.cancel(EndReason.STOPPED, 6, None)
-    turn.end()
-    turn.begin()
-    turn.claim(a_claim(7))
-    turn.run(steers=True, on_cancel=told.append)
-    assert ([EndReason.STOPPED], None) == (told, turn.cancelled)
-
-
-def test_only_its_persons_messages_join_and_only_while_the_agent_is_at_work() -> None:
-    """Another member's message waits for a turn of its own, as does everything where the mode is followup."""
-    turn = a_running_turn([])
-    assert (True, False) == (turn.takes(a_row(6)), turn.takes(a_row(6, "p2")))
-    turn.steers = False
-    assert not turn.takes(a_row(6))
-    turn.steers = True
-    turn.end()
-    assert not turn.takes(a_row(6))
 
 
 def test_its_rows_are_free_to_change_until_they_are_claimed() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from gateway.cli.client import home_of
-from gateway.config.sources import ConfigFile, Sources, annotation_at, explain, is_secret, key_of, read_file
+from gateway.config.sources import ConfigFile, Sources, explain, key_of, read_file
 from gateway.errors import SettingsError
 
 TEXT = """\
@@ -190,11 +190,3 @@ def test_a_typed_key_is_a_key_and_nothing_else(typed: str, parts: tuple[str, ...
 def test_no_text_breaks_the_search_for_a_line(text: str) -> None:
     """Finding a line never fails, whatever the file holds."""
     ConfigFile(Path("x"), {}, text).line_of(("rooms", "kitchen"))
-
-
-def test_declared_types_are_found_through_tables_and_options() -> None:
-    """The walk follows models, mappings and optional values."""
-    assert Room is annotation_at(House, ("rooms", "any"))
-    assert is_secret(House, ("rooms", "any", "key"))
-    assert not is_secret(House, ("rooms", "any", "size_m2"))
-    assert annotation_at(House, ("rooms", "any", "size_m2", "deeper")) is None

@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 from gateway.config.editing import draft, with_value, without_value
 from gateway.config.sources import key_parts
 from gateway.errors import SettingsError
-from tests.house.tree import ROOT
-
-EXAMPLE = (ROOT / "config" / "gateway.toml").read_text(encoding="utf-8")
 
 
 def files(tmp_path: Path, main: str = "", secrets: str | None = None) -> Path:
@@ -24,30 +21,10 @@ def files(tmp_path: Path, main: str = "", secrets: str | None = None) -> Path:
     return tmp_path / "gateway.toml"
 
 
-def test_a_key_of_the_example_comes_out_of_its_comment() -> None:
-    """One line changes where the key is explained; one in a table that is a comment brings its header along."""
-    after = with_value(EXAMPLE, ("access", "direct"), "open")
-    assert [('#direct = "pairing"', 'direct = "open"')] == changed(EXAMPLE, after)
-    after = with_value(EXAMPLE, ("channels", "telegram", "main", "rich"), True)
-    assert [("#[channels.telegram.main]", "[channels.telegram.main]"), ("#rich = false", "rich = true")] == changed(
-        EXAMPLE, after
-    )
-
-
 def changed(before: str, after: str) -> list[tuple[str, str]]:
     """The lines that differ."""
     pairs = zip(before.splitlines(), after.splitlines(), strict=True)
     return [(old, new) for old, new in pairs if old != new]
-
-
-def test_a_value_that_stands_is_replaced_and_its_comment_stays() -> None:
-    """Also in a table nobody explained, and where the table is not there yet."""
-    assert '[http]\nlisten = "[::1]:9"  # why\n' == with_value(
-        '[http]\nlisten = "x"  # why\n', ("http", "listen"), "[::1]:9"
-    )
-    made = with_value("# mine\n", key_parts('access.accounts."telegram:main".allow'), ["telegram:42"])
-    assert made.startswith("# mine\n")
-    assert {"access": {"accounts": {"telegram:main": {"allow": ["telegram:42"]}}}} == tomllib.loads(made)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c d", "e.f"]), st.sampled_from(["x", "y:z"])), max_size=4))

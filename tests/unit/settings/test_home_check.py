@@ -14,7 +14,6 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from channels.chat.probing import Finding
-from gateway.cli.doctor import carry_out
 from gateway.http.config import HttpConfig
 from gateway.ops.home_check import check_database, check_disk, check_files, check_port, check_secrets, check_socket
 from gateway.ops.lock import HomeLock
@@ -65,15 +64,6 @@ def test_what_others_could_write_needs_a_look_first(tmp_path: Path) -> None:
     assert ["tenk.db", "secrets.key", "chmod 700"] == [
         part for part in ("tenk.db", "secrets.key", "chmod 700") if any(part in finding.to_do for finding in found)
     ]
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="a file that even root may not change is Linux's")
-async def test_a_file_that_may_not_be_changed_raises_for_who_mends() -> None:
-    """`--fix` without rights: the caller says so."""
-    (found,) = [finding for finding in check_files([Path("/proc/self/status")], None) if finding.mend is not None]
-    assert found.mend is not None
-    done, problem = await carry_out(found)
-    assert ("", True) == (done, problem.startswith("this user may not"))
 
 
 async def test_a_leftover_socket_goes_and_one_that_answers_stays(tmp_path: Path) -> None:

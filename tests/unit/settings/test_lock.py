@@ -3,21 +3,12 @@
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
-from gateway.errors import AlreadyRunning, GatewayError
+from gateway.errors import GatewayError
 from gateway.ops.lock import HomeLock
-
-
-def test_a_second_gateway_is_told_who_holds_the_home(tmp_path: Path) -> None:
-    """The refusal names the process, the home and the way out."""
-    with HomeLock(tmp_path), pytest.raises(AlreadyRunning) as refused, HomeLock(tmp_path):
-        pass
-    assert f"process {os.getpid()} already runs a gateway on {tmp_path}" in str(refused.value)
-    assert "TENK_HOME" in str(refused.value)
 
 
 def test_a_home_is_free_again_after_use(tmp_path: Path) -> None:
@@ -43,12 +34,3 @@ def test_a_home_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     blocked = HomeLock(tmp_path / "file")
     with pytest.raises(GatewayError, match=r"the home .*file.* cannot be used .*TENK_HOME"), blocked:
         pass
-
-
-def test_a_start_waits_for_a_command_that_has_the_home(tmp_path: Path) -> None:
-    """What takes a moment, as `tenk pairing approve` does where no gateway runs, stops no gateway from starting."""
-    command = HomeLock(tmp_path)
-    command.__enter__()
-    threading.Timer(0.2, command.__exit__, (None, None, None)).start()
-    with HomeLock(tmp_path, wait_s=30):
-        assert f"{os.getpid()}\n" == (tmp_path / "lock").read_text()

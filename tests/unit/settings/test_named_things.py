@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from agent.tools.base import Effect
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.product import check_names, load_hooks, unusable_tools
@@ -101,17 +100,6 @@ def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
     odd, tree = unusable_tools(tools)
     assert odd.startswith("the schema of what the tool 'odd' takes cannot be used: ") and "\n" not in odd
     assert tree.endswith("'tree' takes cannot be used: it holds itself")
-
-
-def test_a_tool_whose_promise_nobody_would_keep_is_named() -> None:
-    """What a local change gives is known once it is committed: too late to refuse it."""
-
-    class Fine(BaseModel):
-        n: int = 0
-
-    tools = [a_tool("keep", _nothing, Fine, effect, output_schema=Fine) for effect in (Effect.LOCAL, Effect.NONE)]
-    (why,) = unusable_tools(tools)
-    assert "the tool 'keep' has an output_schema" in why
 
 
 async def _nothing(_context: object, _arguments: object) -> None:

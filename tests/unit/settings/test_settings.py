@@ -1,8 +1,6 @@
 """Files and environment become settings, or a message that says what to mend."""
 
-import os
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +15,6 @@ from gateway.errors import SettingsError
 from gateway.product import in_force
 
 TOKEN = "123456789:" + "AbC-_" * 7
-OTHER = "987654321:" + "dEf-_" * 7
-
 Given = Callable[..., Settings]
 
 BOT, TOKENS = "[channels.telegram.main]\n", f"[channels.telegram.main]\ntoken = '{TOKEN}'\n"
@@ -120,17 +116,6 @@ def test_a_key_of_an_unused_provider_stays_out(given: Given) -> None:
     assert given(OPENAI_API_KEY="key-of-openai", TENK_MODEL="offline").model.api_key is None
 
 
-def test_each_wire_gets_its_own_key_and_server(given: Given) -> None:
-    """With both providers in the environment the one that is named gets what is its own."""
-    both = {
-        "OPENAI_API_KEY": "key-of-openai", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1",
-        "ANTHROPIC_API_KEY": "key-of-anthropic", "ANTHROPIC_BASE_URL": "http://127.0.0.1:2",
-    }  # fmt: skip
-    for wire, base in (("openai", "http://127.0.0.1:1/v1"), ("anthropic", "http://127.0.0.1:2")):
-        model = given(**both, TENK_MODEL=f"{wire}:some").model
-        assert (f"key-of-{wire}", base) == (model.api_key and model.api_key.get_secret_value(), model.base_url)
-
-
 def test_the_hint_names_both_providers(given: Given) -> None:
     """Whoever has either key reads which variable takes it."""
     told = " ".join(given().hints())
@@ -172,23 +157,6 @@ def test_a_model_that_cannot_be_used_is_refused(given: Given, name: str, message
     told = refusal(given, TENK_MODEL=name)
     assert told.startswith("TENK_MODEL: model.")
     assert message in told
-
-
-def test_an_account_is_named_by_its_table(given: Given) -> None:
-    """Several bots stand side by side; TELEGRAM_API_BASE moves all of them."""
-    settings = given(
-        '[channels.telegram.coach]\npacing = "strict"\n',
-        f'[channels.telegram.coach]\ntoken = "{TOKEN}"\n',
-        TELEGRAM_BOT_TOKEN=OTHER,
-        TELEGRAM_API_BASE="http://127.0.0.1:8081",
-    )
-    accounts = settings.channels.telegram
-    names = {key: (account.name, account.api_base, account.pacing) for key, account in accounts.items()}
-    expected = {
-        "coach": ("coach", "http://127.0.0.1:8081", "strict"),
-        "main": ("main", "http://127.0.0.1:8081", "adaptive"),
-    }
-    assert expected == names
 
 
 def test_a_base_without_a_token_makes_no_account(given: Given) -> None:
@@ -315,15 +283,6 @@ def test_settings_never_show_a_secret(given: Given) -> None:
     assert [] == [secret for secret in settings.secret_values() if secret in repr(settings) + str(settings)]
 
 
-def test_the_real_environment_is_not_read(given: Given) -> None:
-    """Only what is passed in counts."""
-    os.environ["TENK_MODEL"] = "nonsense"
-    try:
-        assert "offline" == given().model.name
-    finally:
-        del os.environ["TENK_MODEL"]
-
-
 @pytest.fixture
 def letterbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody else's channel is installed."""
@@ -358,14 +317,6 @@ def test_an_address_is_listed_without_what_may_be_a_secret_in_it(given: Given) -
     listed = "\n".join(lines_of(settings, Sources(ConfigFile(Path()), ConfigFile(Path()), {})))
     assert "hidden" not in listed
     assert '"http://********@127.0.0.1:9/v1?key=********&v=********"' in listed
-
-
-def test_what_is_listed_can_be_read_again(given: Given) -> None:
-    """Every key with its value is TOML, those above all tables too."""
-    settings = given(BOT, TELEGRAM_BOT_TOKEN=TOKEN)
-    listed = tomllib.loads("\n".join(lines_of(settings, Sources(ConfigFile(Path()), ConfigFile(Path()), {}))))
-    assert [] == listed["hooks"]
-    assert "127.0.0.1:8080" == listed["http"]["listen"]
 
 
 def test_a_list_of_fallbacks_is_refused_in_words(given: Given) -> None:

@@ -10,7 +10,7 @@ from gateway.store.dialect import HotStatement, insert_new_in
 from gateway.store.engine import VALUE_REFUSED
 from gateway.store.looking import is_outage
 from gateway.store.tables.base import Instant
-from gateway.store.writer import SwallowedError, commit_group, mark_errors
+from gateway.store.writer import commit_group, mark_errors
 from tests.fakes.people import NOON
 
 NOTES = sa.Table(
@@ -81,19 +81,6 @@ def test_refused_value_is_its_jobs_error_with_the_drivers_own_behind_it(connecti
     assert all(isinstance(error, VALUE_REFUSED) for error in errors[1:4])
     assert errors[4] is None
     assert ["a", "b"] == list(connection.execute(sa.select(NOTES.c.text)).scalars())
-
-
-def test_job_that_swallows_its_error_comes_to_nothing(connection):
-    """On PostgreSQL the transaction would be over; so it is here."""
-
-    def careless(c: sa.Connection) -> None:
-        INSERT.count(c, note("a"))
-        with pytest.raises(sa.exc.IntegrityError):
-            INSERT.count(c, note("a"))
-
-    ((_, error),) = commit_group(connection, [careless], is_outage)
-    assert isinstance(error, SwallowedError)
-    assert [] == connection.execute(sa.select(NOTES)).all()
 
 
 def test_default_that_python_makes_is_not_left_out_unseen():

@@ -36,33 +36,3 @@ async def test_the_loop_does_nothing_while_statements_run(tmp_path: Path) -> Non
         over.set()
     assert before == after
     await store.aclose()
-
-
-async def test_the_loop_goes_on_beside_a_long_job(tmp_path: Path) -> None:
-    """A disk that hangs holds up what is written, and nothing else."""
-    await copy_fresh(tmp_path / "tenk.db")
-    store = await Store(SqliteEngine(tmp_path / "tenk.db")).start()
-    begun, go_on = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
-
-    def job(_: Connection) -> bool:
-        loop.call_soon_threadsafe(begun.set)
-        return go_on.wait(LONG_S)
-
-    async def let_go() -> None:
-        await begun.wait()
-        go_on.set()
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(let_go())
-        assert await store.commit(job)
-    await store.aclose()
-
-
-async def test_no_file_is_made_for_what_a_statement_changes(tmp_path: Path) -> None:
-    """SQLite can undo a statement of many rows by the pages as they were: people's words, which nobody would erase."""
-    await copy_fresh(tmp_path / "tenk.db")
-    store = await Store(SqliteEngine(tmp_path / "tenk.db")).start()
-    in_memory = await store.commit(lambda connection: connection.exec_driver_sql("PRAGMA temp_store").scalar())
-    assert 2 == in_memory, "https://sqlite.org/pragma.html#pragma_temp_store"
-    await store.aclose()

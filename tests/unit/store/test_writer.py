@@ -78,20 +78,6 @@ async def test_a_full_writer_refuses_at_once_what_is_not_lasting() -> None:
         assert [job] * 4 == [await future for future in [*futures, lasting]]
 
 
-async def test_an_idle_store_that_is_down_is_tried_until_it_is_back() -> None:
-    """Health turns green without anybody asking: the writer writes something of its own."""
-    engine = Engine()
-    async with running(engine) as writer:
-        engine.down = True
-        with pytest.raises(StoreUnavailable):
-            await writer.enqueue(job)
-        assert not writer.healthy
-        await until(lambda: len(engine.groups) == 3, engine)
-        engine.down = False
-        await until(lambda: writer.healthy, engine)
-    assert [[job], [probe], [probe], [probe]] == engine.groups
-
-
 async def test_a_lasting_job_keeps_its_place_before_younger_ones() -> None:
     """After an outage the oldest goes first, so that what depends on it still comes later."""
     engine = Engine()

@@ -18,16 +18,6 @@ def program(directory: Path, code: str) -> tuple[str, str]:
     return sys.executable, str(file)
 
 
-async def test_a_program_reads_json_and_prints_json(tmp_path: Path):
-    """What it is told never passes a shell; of our environment it sees nothing that is a secret."""
-    code = """
-given = json.load(sys.stdin)
-print(json.dumps({"decision": "deny", "reason": given["input"]["to"], "context": " ".join(sorted(os.environ))}))"""
-    said = await program_hook(program(tmp_path, code))(GIVEN)
-    assert ("deny", "acme; rm -rf /") == (said.decision, said.reason)
-    assert {"PATH"} <= set(said.context.split()) <= {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "LC_CTYPE"}
-
-
 async def test_its_arguments_are_its_own(tmp_path: Path):
     """A list, not a line."""
     code = 'print(json.dumps({"reason": sys.argv[1]}))'

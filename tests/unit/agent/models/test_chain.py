@@ -10,9 +10,8 @@ from agent.errors import FailureKind
 from agent.fallbacks import Fallback
 from agent.models.attempts import Attempts
 from agent.models.failures import failure
-from agent.models.health import DOWN, Gate, HealthBoard, Rest
+from agent.models.health import Gate, HealthBoard, Rest
 from agent.models.link import ModelLink
-from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,
@@ -23,7 +22,7 @@ from agent.ports import (
     TextDiscarded,
 )
 from agent.transcript import AssistantItem, ToolCall, ToolItem
-from tests.fakes.model_chain import REQUEST, SPEC, LoggingRules, Watch, answering, ask, chain_of, failing, said
+from tests.fakes.model_chain import REQUEST, SPEC, Watch, answering, ask, chain_of, failing, said
 
 K = FailureKind
 
@@ -77,15 +76,6 @@ async def test_rules_do_not_begin_what_a_model_has_begun():
     assert K.SERVER is problem.kind
 
 
-async def test_what_rules_have_begun_they_end_though_the_model_is_back():
-    """A model would not know whose call that was."""
-    back = answering()
-    call = (await OfflineModel(LoggingRules()).respond(REQUEST, lambda _: None)).tool_calls[0]
-    items = (*REQUEST.items, AssistantItem("", (call,)), ToolItem(call.id, "log", "{}"))
-    response, _ = await ask(chain_of(back), ModelRequest(REQUEST.system, items, (SPEC,)))
-    assert ("offline:rules", []) == (response.model, back.requests)
-
-
 async def test_what_a_failed_link_said_is_taken_back():
     """Half a sentence of the first is no beginning of the second's."""
     half = ScriptedModel([Says("Half a", fails_after=failure(K.NETWORK, "cut"))], name="first:m")
@@ -133,16 +123,6 @@ async def test_a_key_that_works_again_is_forgiven():
     watch.leap(-2)
     problem, _ = await ask(model)
     assert 1.0 == problem.retry_after_s
-
-
-@pytest.mark.parametrize("kind", sorted(set(K) - {K.AUTH, K.QUOTA}))
-async def test_nothing_else_cools_down(kind):
-    """A busy or broken provider is asked again by the next turn."""
-    inner = failing(kind)
-    model = ModelLink(inner, HealthBoard(Watch()))
-    await ask(model)
-    await ask(model)
-    assert 2 == len(inner.requests)
 
 
 # ---------------------------------------------------------------- the board
@@ -234,16 +214,6 @@ async def test_only_one_call_tries_whether_it_is_back():
         problem, _ = await ask(model)
         gate.set()
     assert (K.SERVER, "ok", 1) == (problem.kind, trial.result()[0].text, slow.asked)
-
-
-@pytest.mark.parametrize("kind", sorted(set(K) - DOWN))
-async def test_an_answer_of_a_provider_that_is_there_opens_nothing(kind):
-    """It refuses, but it is not down."""
-    inner = failing(kind)
-    model = Attempts(inner, LinkConfig(tries=1), HealthBoard(Watch()))
-    for _ in range(7):
-        await ask(model)
-    assert 7 == len(inner.requests)
 
 
 async def test_who_chose_a_model_is_answered_by_it_and_by_the_others_behind_it():

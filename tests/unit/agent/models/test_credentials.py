@@ -1,6 +1,6 @@
 """Each level of credentials alone and in sequence, what falls to the next and what does not, and how one is shown."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from pydantic import SecretStr
@@ -75,48 +75,12 @@ def model_over(inner: Refusing, *levels, board=None, clock=None) -> ModelLink:
     return ModelLink(inner, board or HealthBoard(clock), levels)
 
 
-@pytest.mark.parametrize("level", ALL, ids=lambda level: level.name)
-async def test_each_level_serves_alone(level):
-    """Whoever is the only one with a key is the one that is asked with."""
-    empty = [Level("own"), ConfiguredKey(None), Level("keyring"), Level("file")]
-    levels = [level if one.name == level.name else one for one in empty]
-    answer, _ = await ask(model_over(Refusing(), *levels), REQUEST)
-    assert f"with {'settings' if level is SETTINGS else level.name}" == answer.text
-
-
-@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.QUOTA])
-async def test_a_refused_level_falls_to_the_next_by_itself(kind):
-    """From the person's own down to the file; when all are refused, that of the first is told."""
-    order = ["own", "settings", "keyring", "file"]
-    for refused in range(4):
-        inner = Refusing(**dict.fromkeys(order[:refused], kind))
-        answer, _ = await ask(model_over(inner, *ALL), REQUEST)
-        assert f"with {order[refused]}" == answer.text
-        assert order[: refused + 1] == inner.asked
-    problem, _ = await ask(model_over(Refusing(**dict.fromkeys(order, kind)), *ALL), REQUEST)
-    assert kind is problem.kind
-
-
 @pytest.mark.parametrize("kind", [FailureKind.RATE_LIMIT, FailureKind.SERVER, FailureKind.BAD_REQUEST])
 async def test_what_no_other_key_would_change_is_not_tried_with_another(kind):
     """A busy provider, a broken one, a wrong request: as without levels."""
     inner = Refusing(own=kind)
     problem, _ = await ask(model_over(inner, *ALL), REQUEST)
     assert (kind, ["own"]) == (problem.kind, inner.asked)
-
-
-async def test_a_refused_key_rests_and_another_in_its_place_does_not():
-    """5 min, then it is tried again; a key that was connected anew is another key."""
-    clock, inner = Hand(), Refusing(own=FailureKind.AUTH)
-    model = model_over(inner, OWN, SETTINGS, clock=clock)
-    for _ in range(2):
-        await ask(model, REQUEST)
-    assert ["own", "settings", "settings"] == inner.asked
-    clock.now += timedelta(seconds=301)
-    await ask(model, REQUEST)
-    assert ["own", "settings"] == inner.asked[3:]
-    other = model_over(inner, Level("own", ana="newer"), SETTINGS, clock=clock)
-    assert "with newer" == (await ask(other, REQUEST))[0].text
 
 
 async def test_nobodys_own_key_makes_the_model_rest_for_others():

@@ -159,32 +159,6 @@ def talk(count, first=0):
 
 
 class TestEncodedPieces:
-    def test_only_what_is_new_is_made(self):
-        """A conversation that grows by one costs one, also where its items are made anew each time."""
-        pieces, maker = EncodedPieces(), Maker()
-        for length in range(1, 50):
-            assert [str(item) for item in talk(length)] == pieces.of("w", talk(length), maker)
-        assert talk(49) == maker.made
-
-    def test_what_stays_of_a_cut_conversation_is_not_made_again(self):
-        """Only the notes are, that stand for the rest."""
-        pieces, maker = EncodedPieces(), Maker()
-        pieces.of("w", talk(40), maker)
-        maker.made.clear()
-        head = UserItem("notes")
-        pieces.of("w", [head, *talk(30, 10), UserItem("new")], maker)
-        assert [head, UserItem("new")] == maker.made
-
-    @pytest.mark.parametrize("after", [("w", talk(1, 50)), ("v", talk(1))])
-    def test_nothing_but_the_last_request_is_kept(self, after):
-        """What was left out of it, or was for another wire, is made again."""
-        pieces, maker = EncodedPieces(), Maker()
-        pieces.of("w", talk(40), maker)
-        pieces.of(after[0], after[1], maker)
-        maker.made.clear()
-        pieces.of("w", talk(40), maker)
-        assert talk(40) == maker.made
-
     def test_a_piece_that_cannot_be_made_leaves_all_as_it_was(self):
         """The next request finds what the last whole one left."""
         pieces, maker = EncodedPieces(), Maker()

@@ -6,10 +6,7 @@ import sys
 import pytest
 
 from agent.config import ModelConfig
-from agent.models.anthropic import AnthropicModel
-from agent.models.attempts import Attempts
 from agent.models.facts import UNKNOWN_WINDOW_TOKENS, facts_of
-from agent.models.openai import OpenAIModel
 from agent.ports import ModelFacts
 
 LOCAL = "http://127.0.0.1:11434/v1"
@@ -48,15 +45,6 @@ def test_the_window_is_what_config_or_the_table_says(name, config, window_tokens
 def test_the_rest_is_what_config_says(config, facts):
     """Pictures are taken by the providers' own models; tools by all, unless config knows better."""
     assert facts == facts_of("openai:some", ModelConfig(**config))
-
-
-@pytest.mark.parametrize("kind", [OpenAIModel, AnthropicModel])
-def test_a_wire_and_its_wrappers_have_the_models_facts(kind):
-    """Whoever holds the model asks it alone."""
-    config = ModelConfig(base_url=LOCAL, context_window_tokens=9000)
-    model = kind("some", config)
-    assert 9000 == model.facts.context_window_tokens
-    assert model.facts is Attempts(model, config).facts
 
 
 def test_the_table_is_read_when_it_is_asked():

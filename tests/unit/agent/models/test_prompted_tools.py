@@ -155,14 +155,6 @@ async def test_what_is_no_call_stays_text(words):
     assert words == "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-async def test_several_calls_are_read_in_order():
-    """Each block is one, with an id of its own."""
-    blocks = "".join(f'<tool_call>{{"name": "double", "arguments": {{"n": {n}}}}}</tool_call>\n' for n in range(3))
-    response, _, _ = await ask(blocks)
-    assert [0, 1, 2] == [json.loads(call.arguments)["n"] for call in response.tool_calls]
-    assert 3 == len({call.id for call in response.tool_calls})
-
-
 async def test_a_marked_call_that_cannot_be_read_is_a_call():
     """The model is told that it could not be read; it is no answer for the person."""
     response, _, _ = await ask('<tool_call>{"name": "double", "arguments": {oops</tool_call>')

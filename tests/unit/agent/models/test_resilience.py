@@ -12,9 +12,7 @@ from agent.models.attempts import Attempts
 from agent.models.failures import failure
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
-    ALIVE,
     PINGED,
-    ModelAtWork,
     ModelFacts,
     ModelFailure,
     ModelRequest,
@@ -170,14 +168,6 @@ async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
     assert ["model_stream_stalled", "model_call_failed"] == [line["event"] for line in logs]
 
 
-async def test_thinking_keeps_the_watchdog_quiet():
-    """Signs of life that are no text count; only real silence ends a stream."""
-    beats = [(0.02, ALIVE)] * 6
-    inner = Stalling(*beats)
-    await ask(resilient(inner, first_byte_s=0.2, idle_warn_s=0.1, idle_abort_s=0.1)[0])
-    assert 2 == len(inner.requests)
-
-
 async def test_the_last_stall_is_a_timeout():
     """With no try left the failure says so."""
     problem, _ = await ask(resilient(Stalling(), first_byte_s=0.01, tries=1)[0])
@@ -220,26 +210,6 @@ def played(scene):
 
     run_virtually(play)
     return results[0]
-
-
-@pytest.mark.parametrize("silent_s", [59, 200, 800])
-def test_a_local_server_is_waited_for_and_its_time_is_its_own(silent_s):
-    """At the defaults: one request, however long the prompt takes to be read; the turn's clock stands."""
-    inner = seconds((silent_s, TextDelta("at")))
-    response, events = played(lambda: ask(resilient(inner, base_url=LOCAL)[0]))
-    assert "at last" == response.text
-    assert [ModelAtWork(True), TextDelta("at"), ModelAtWork(False)] == events
-    assert 1 == len(inner.requests)
-
-
-def test_a_server_that_says_it_works_is_waited_for():
-    """Pings every 20 s for 5 minutes, then an answer: one request; the turn's clock stands until it begins."""
-    inner = seconds(*[(20, PINGED)] * 15, (20, TextDelta("at")), (1, TextDelta("last")))
-    response, events = played(lambda: ask(resilient(inner)[0]))
-    assert "at last" == response.text
-    told = [event for event in events if event is not PINGED]
-    assert [ModelAtWork(True), ModelAtWork(False), TextDelta("at"), TextDelta("last")] == told
-    assert 1 == len(inner.requests)
 
 
 @pytest.mark.parametrize("config", [{"base_url": LOCAL}, {"base_url": LOCAL, "first_byte_s": 5}, {}])

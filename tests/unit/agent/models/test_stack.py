@@ -15,7 +15,6 @@ from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,
     ModelRequest,
-    RetryPause,
     SystemPrompt,
     TextDelta,
     ToolSpec,
@@ -28,21 +27,6 @@ K = FailureKind
 
 
 # ---------------------------------------------------------------- limits
-
-
-def test_requests_a_minute_wait_for_room():
-    """The third of two a minute begins when the first is a minute old; who watches is told of the pause."""
-
-    async def scene(loop):
-        model = Attempts(answering(), LinkConfig(requests_per_min=2))
-        begun = []
-        for _ in range(5):
-            _, events = await ask(model)
-            begun.append(loop.time())
-        assert [0.0, 0.0, 60.0, 60.0, 120.0] == pytest.approx(begun)
-        assert [RetryPause(pytest.approx(60.0))] == [event for event in events if isinstance(event, RetryPause)]
-
-    run_virtually(scene)
 
 
 def test_tokens_a_minute_count_what_the_provider_counted():
@@ -126,20 +110,6 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
         assert 2 == len(calling.requests)
 
     run_virtually(scene)
-
-
-async def test_a_route_takes_what_it_wants_and_may_be_a_router_itself():
-    """Tools to one model, long talk to another, the rest to the last."""
-    long = ModelRoute(lambda request: len(request.items) > 1, answering("long", "long:m"))
-    inner = RoutedModel([long], answering("short", "short:m"))
-    model = RoutedModel([ModelRoute(needs_tools, answering("tools", "tools:m"))], inner)
-    plain = ModelRequest(SystemPrompt(), REQUEST.items)
-    texts = [
-        (await ask(model, request))[0].text
-        for request in (REQUEST, plain, ModelRequest(SystemPrompt(), REQUEST.items * 2))
-    ]
-    assert ["tools", "short", "long"] == texts
-    assert "short:m" == model.name
 
 
 async def test_a_router_has_the_smallest_window_of_all():

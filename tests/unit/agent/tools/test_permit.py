@@ -301,13 +301,3 @@ async def test_what_says_too_much_is_not_judged():
     model = SmallModel('{"matches": "allow", "confidence": 1}')
     assert Verdict.ASK is await Judge(model, AutoConfig()).judge("pay", "", "x" * 8001, FakeTurnPort().note_cost)
     assert [] == model.requests
-
-
-async def test_a_judge_that_takes_too_long_is_not_waited_for():
-    """A person is asked."""
-
-    class Slow(SmallModel):
-        async def respond(self, request, on_event):
-            raise TimeoutError
-
-    assert Verdict.ASK is await Judge(Slow(""), AutoConfig()).judge("pay", "", "{}", FakeTurnPort().note_cost)

@@ -13,7 +13,7 @@ from agent.tools.base import ToolContext, ToolError
 from agent.tools.results import PREVIEW_CHARS, fit_result, success_result
 from agent.tools.toolbox import LEAST_CHARS, PAGE_CHARS, READ_RESULT_TOOL, ResultBudget, ResultPage
 from agent.transcript import ToolItem, ToolReturned, UserItem, fold
-from tests.fakes.agents import a_tool, an_agent, double
+from tests.fakes.agents import a_tool, an_agent
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
 
 WHOLE = success_result({"lines": [f'line {n}: "quoted" and \\ back' for n in range(20_000)]})
@@ -121,11 +121,3 @@ async def test_a_page_fits_whatever_it_holds(text, room):
 async def test_a_page_has_its_bound():
     """Also where there is room for more."""
     assert PAGE_CHARS == len((await page(room=10_000_000))["text"])
-
-
-async def test_a_tool_of_the_agents_own_goes_before_ours():
-    """Who has a `read_result` keeps it, and is always told of it."""
-    model = ScriptedModel(["Hello."])
-    port = FakeTurnPort()
-    await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("read_result", double)))
-    assert ["read_result"] == [spec.name for spec in model.requests[0].tools]

@@ -273,17 +273,6 @@ async def test_the_risk_that_the_model_scores_is_for_the_permission_alone(writte
     assert ([risk], CallOutcome.DONE) == (seen, returned.outcome)
 
 
-def test_only_tools_that_reach_outside_ask_for_a_score():
-    """Each word of a schema is paid for in each request."""
-
-    async def run(_context, _arguments):
-        pass
-
-    tools = [a_tool("reads", run), a_tool("sends", run, effect=Effect.UNSAFE)]
-    scored = {each.name: "security_risk" in each.spec.schema["properties"] for each in tools}
-    assert {"reads": False, "sends": True} == scored
-
-
 async def test_a_disabled_tool_is_not_there():
     """It is asked once; one that cannot say is not there either."""
 
@@ -319,17 +308,6 @@ def test_a_flag_may_depend_on_the_input_and_fails_closed(flags, safe):
 
     one = a_tool("one", run, **flags)
     assert safe is one.is_concurrency_safe(one.arguments(n=2))
-
-
-def test_a_destructive_check_that_throws_counts_as_destructive():
-    """Unsure is unsafe."""
-
-    async def run(_context, _arguments):
-        pass
-
-    odd = a_tool("odd", run, destructive=lambda arguments: arguments.nothing)
-    assert odd.is_destructive(odd.arguments())
-    assert not a_tool("even", run).is_destructive(odd.arguments())
 
 
 @pytest.mark.parametrize(("data", "fits"), [({"names": ["a"]}, True), (Listing(names=["a"]), True), ([1], False)])

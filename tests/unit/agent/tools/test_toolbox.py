@@ -7,7 +7,7 @@ import pytest
 from agent.loop import run_turn
 from agent.models.scripted import ScriptedModel, calls
 from agent.tools.base import ToolContext, ToolError
-from agent.tools.toolbox import ToolBox, ToolQuery, names_offered, tool_pool
+from agent.tools.toolbox import ToolBox, ToolQuery, tool_pool
 from agent.transcript import ToolItem, fold
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
@@ -47,14 +47,6 @@ def test_the_agents_own_tools_come_first_and_keep_their_names():
     assert own[1] is ToolBox(pool).find("note")
 
 
-def test_a_request_offers_deferred_tools_by_their_search():
-    """Rules that speak for a model call a tool without looking for it; what a loaded one is stays the same."""
-    box = ToolBox(tools())
-    everything = {"always", "tool_search", "send_mail", "read_mail", "weather"}
-    assert everything == names_offered(box.specs) == names_offered(box.specs_with(frozenset({"weather"})))
-    assert {"double"} == names_offered(ToolBox([a_tool("double", double)]).specs)
-
-
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -89,15 +81,6 @@ async def test_what_was_looked_for_is_told_of_from_then_on():
     again, later = ScriptedModel(["Hello again."]), FakeTurnPort()
     await run_turn(a_turn(later, history=fold(port.events)), later.ports, an_agent(again, *tools()))
     assert [*base, "weather"] == names(again.requests[0].tools)
-
-
-async def test_a_deferred_tool_that_is_called_unseen_runs_and_is_told_of():
-    """The model guessed the schema right; refusing it would cost a step more."""
-    port = FakeTurnPort()
-    model = ScriptedModel([calls(("inbox", '{"n": 1}')), "Done."])
-    await run_turn(a_turn(port), port.ports, an_agent(model, *tools()))
-    assert '"data":2' in returned(port)[0].content
-    assert ["always", "tool_search", "read_mail"] == names(model.requests[1].tools)
 
 
 @pytest.mark.parametrize(
