@@ -19,9 +19,6 @@ import structlog
 from tests.bench import (
     acks,
     boot,
-    console,
-    context,
-    encoding,
     entered,
     growth,
     ingest,
@@ -29,8 +26,6 @@ from tests.bench import (
     memory,
     plan,
     profile,
-    ratelimit,
-    scale,
     stores,
     streams,
     tools,
@@ -59,19 +54,14 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "acks-each": lambda asked: acks.each(asked.per_s, asked.seconds),
     "stores": lambda asked: stores.run(asked.loads),
     "plan": lambda _asked: plan.run(),
-    "ratelimit": lambda _asked: ratelimit.run(),
     "tools": lambda _asked: tools.run(),
     "streams": lambda _asked: streams.run(),
-    "context": lambda _asked: context.run(),
-    "encoding": lambda _asked: encoding.run(),
     "growth": lambda asked: growth.run(asked.settled),
     "memory": lambda asked: memory.waves(asked.memory),
     "memory-hours": lambda asked: memory.hours(asked.memory),
-    "scale": lambda _asked: scale.run(),
     "boot": lambda _asked: boot.run(),
-    "console": lambda _asked: console.run(),
 }
-ASKED_FOR = ("acks-each", "profile", "console", "growth", "memory", "memory-hours", "scale")
+ASKED_FOR = ("acks-each", "profile", "growth", "memory", "memory-hours")
 USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 
