@@ -253,31 +253,12 @@ async def test_f26_the_farewell_alone_may_be_missing_and_no_more(server, model):
     assert K.NETWORK is caught.value.kind
 
 
-async def test_f27_comments_unknown_events_and_a_byte_order_mark_are_passed_over(server, model):
-    """What is no event of a message changes nothing."""
-    server.answers(Reply("noisy text", noise=True))
-    assert "noisy text" == (await ask(model))[0].text
-
-
-async def test_f28_usage_may_be_missing(server, model):
-    """Counts that were not said are None."""
-    server.answers(Reply("hi", usage=None))
-    assert Usage() == (await ask(model))[0].usage
-
-
 async def test_f29_half_a_call_is_never_told(server, model):
     """A cut response ends its last block too: what cannot be read is not begun early."""
     server.answers(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 1')), finish="length"))
     response, events = await ask(model)
     assert (StopReason.LENGTH, 2) == (response.stop, len(response.tool_calls))
     assert [0] == [event.index for event in events if isinstance(event, CallStreamed)]
-
-
-async def test_f30_a_pause_is_gone_on_with_and_an_unknown_stop_is_named_so(server, model):
-    """`pause_turn` is a response that is not over; a reason we do not know is no failure."""
-    server.answers(Reply("so far", finish="pause_turn"), Reply("hi", finish="because"))
-    assert StopReason.LENGTH is (await ask(model))[0].stop
-    assert StopReason.UNKNOWN is (await ask(model))[0].stop
 
 
 @pytest.mark.parametrize("stream", [True, False])

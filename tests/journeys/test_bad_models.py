@@ -5,81 +5,12 @@ import os
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 
-from gateway.testing.model import Answer, Call, Fault, Reply
+from gateway.testing.model import Answer, Fault, Reply
 from tests.journeys.house import WAIT_S, house
 
 BAD_KEY = Fault(status=401, body={"error": {"message": "bad key"}})
-
-QUICK = """
-[model]
-first_byte_s = 0.3
-idle_abort_s = 0.3
-whole_s = 0.5
-tries = 2
-[agent]
-deadline_s = 3.0
-patience_s = 0.5
-"""
-
-PAGE = Fault(body=b"<html><body>Sign in to the hotel network</body></html>", content_type="text/html")
-
-
-def stream(*deltas: dict[str, object]) -> Fault:
-    """Chunks of a stream as they stand, which ends well."""
-    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    said = b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks)
-    return Fault(body=said + b"data: [DONE]\n\n", content_type="text/event-stream")
-
-
-PLACES: list[dict[str, object]] = [
-    {"tool_calls": [{"index": index, "id": "1", "function": {"name": "get_user_skills", "arguments": "{}"}}]}
-    for index in ("a", 0)
-]
-
-
-GATE = pytest.mark.gate
-
-
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        pytest.param([PAGE] * 6, "can't reach my model", id="F17 a page of HTML"),
-        pytest.param([Fault(body=b"")] * 6, "can't reach my model", id="F18 an empty body", marks=GATE),
-        pytest.param([Reply("")] * 6, "no answer", id="F31 nothing said"),
-        pytest.param([Fault(hang=True)] * 6, "", id="F21 never a byte"),
-        pytest.param([Reply("half", stall_after_chunks=2)] * 6, "", id="F22 a stream that stalls", marks=GATE),
-        pytest.param([Reply(calls=(Call("log_practice", '{"minutes": '),))] * 8, "", id="F34 malformed arguments"),
-        pytest.param([Reply(calls=(Call("no_such_tool"),))] * 8, "", id="F35 an unknown tool", marks=GATE),
-        pytest.param([stream(*PLACES)] * 6, "can't reach my model", id="calls at places that cannot be ordered"),
-        pytest.param([stream({"refusal": {"a": 1}})] * 6, "can't answer that", id="a refusal that is no text"),
-        pytest.param(
-            [stream({"refusal": ["a"]})] * 6,
-            "can't answer that",
-            id="a refusal in parts that are none",
-            marks=GATE,
-        ),
-    ],
-)
-async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
-    tmp_path: Path, answers: list[Answer], words: str
-) -> None:
-    """F01–F38: one outcome that the person sees, within the deadline; then all is well again."""
-    async with house(tmp_path, config=QUICK) as here:
-        here.model.answers(*answers)
-        here.sim.say(1, "hello")
-        await here.settled()
-        assert 1 == len(here.texts(1))
-        assert words in here.texts(1)[0]
-        assert "Traceback" not in here.texts(1)[0]
-        rows = await here.rows("SELECT outcome FROM inbox")
-        assert rows[0]["outcome"] in {"answered", "failed"}
-        here.model.forget()  # what the failing turn did not ask for
-        here.sim.say(1, "and now?")
-        await here.told(1, "A short answer.")
 
 
 async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -> None:
@@ -170,17 +101,4 @@ async def test_a_provider_that_is_down_is_stood_in_for_and_says_so(tmp_path: Pat
         assert "no language model is connected" not in answer.text, "two reasons, one of them wrong"
         here.sim.say(1, "yes")
         await here.settled()
-        assert 1 == len(await here.rows("SELECT id FROM practice_sessions"))
-
-
-async def test_malformed_arguments_are_told_to_the_model_which_mends_them(tmp_path: Path) -> None:
-    """F34: the error is a tool's result, nothing ran, and the second try counts."""
-    async with house(tmp_path) as here:
-        here.model.answers(
-            Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30,'),)),
-            Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}'),)),
-            Reply("Noted."),
-        )
-        here.sim.say(1, "30 minutes of guitar")
-        await here.told(1, "Noted.")
         assert 1 == len(await here.rows("SELECT id FROM practice_sessions"))

@@ -22,30 +22,6 @@ def circling(server: ModelServer, *circle: Reply) -> None:
     server.brain = answer
 
 
-async def test_f54_two_calls_that_alternate_six_times_are_told_then_ended(tmp_path: Path) -> None:
-    """A/B for six cycles is a circle, five are none: told once, then the next six end the turn with an answer."""
-    async with house(tmp_path, config=MANY_STEPS) as here:
-        circling(here.model, Reply(calls=(Call("get_user_skills"),)), Reply(calls=(Call("get_journey_stats"),)))
-        here.sim.say(1, "look around")
-        shown = await here.told(1, "What I know so far.")
-        await here.settled()
-        assert "circles" in shown.text
-        assert 2 * 12 + 1 == len(here.model.requests)
-        assert [{"end_reason": "stuck"}] == await here.rows("SELECT end_reason FROM turns")
-
-
-async def test_f54_a_monologue_is_ended(tmp_path: Path) -> None:
-    """A model that says the same again instead of going on is not asked to go on for ever."""
-    async with house(tmp_path, config=MANY_STEPS) as here:
-        here.model.brain = lambda _: Reply("As I said. ", finish="length")
-        here.sim.say(1, "hello")
-        shown = await here.told(1, "circles")
-        await here.settled()
-        assert 3 == len(here.model.requests)
-        assert "As I said." in shown.text
-        assert [{"end_reason": "stuck"}] == await here.rows("SELECT end_reason FROM turns")
-
-
 async def test_f41_f42_a_request_that_stays_too_long_is_never_sent_twice(tmp_path: Path) -> None:
     """Each try leaves something out; when nothing is left to leave out the person is told."""
     async with house(tmp_path, config=MANY_STEPS) as here:

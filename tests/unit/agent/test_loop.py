@@ -6,21 +6,19 @@ import json
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import TextDelta
-from agent.tools.base import Effect, ToolContext, ToolError
+from agent.tools.base import Effect
 from agent.transcript import (
     SKIPPED,
     AssistantItem,
     CallOutcome,
     EndReason,
     ModelResponded,
-    ToolCall,
-    ToolItem,
     UserItem,
     fold,
 )
 from agent.turn_progress import ToolStarted
 from tests.fakes.agents import a_tool, an_agent, double, returned
-from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn
+from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 async def test_an_answer_without_tools_ends_the_turn():
@@ -122,26 +120,6 @@ async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
     assert "Stopped." == port.answer
 
 
-async def test_f23_the_deadline_ends_a_model_that_never_answers():
-    """The total deadline holds whatever drips in."""
-    port, model = FakeTurnPort(), ScriptedModel([Says("never", delay_s=3600)])
-    assert EndReason.TIMEOUT is await run_turn(a_turn(port), port.ports, an_agent(model, deadline_s=0.05))
-    assert "too long" in port.answer
-
-
-async def test_f36_call_ids_are_made_unique():
-    """Doubled, missing and reused call ids become ids of our own; each call has its result."""
-    port = FakeTurnPort()
-    history = [UserItem("q"), AssistantItem("", (ToolCall("old", "double", "{}"),)), ToolItem("old", "double", "{}")]
-    wanted = tuple(ToolCall(id_, "double", f'{{"n": {n}}}') for n, id_ in enumerate(["same", "same", "", "old"]))
-    model = ScriptedModel([Says(calls=wanted), "ok"])
-    agent = an_agent(model, a_tool("double", double, concurrency_safe=True))
-    await run_turn(a_turn(port, history=history), port.ports, agent)
-    results = [item for item in model.requests[1].items if isinstance(item, ToolItem)][1:]
-    assert [0, 2, 4, 6] == [json.loads(item.content)["data"] for item in results]
-    assert 5 == len({item.call_id for item in results} | {"old"})
-
-
 async def test_an_answer_journaled_before_a_crash_is_not_asked_again():
     """A text that stands last in the journal is finished, not repeated."""
     port = FakeTurnPort()
@@ -150,17 +128,3 @@ async def test_an_answer_journaled_before_a_crash_is_not_asked_again():
     turn = a_turn(port)
     assert EndReason.COMPLETED is await run_turn(turn, port.ports, an_agent(ScriptedModel([])))
     assert "Hi." == port.answer
-
-
-async def test_a_tool_error_is_read_by_the_model():
-    """A refusal of a tool is its result (F46)."""
-    port = FakeTurnPort()
-
-    async def refuse(context: ToolContext, _arguments):
-        assert ANA == context.principal
-        raise ToolError("no such skill")
-
-    model = ScriptedModel([calls(("refuse", "{}")), "There is none."])
-    await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("refuse", refuse)))
-    assert "no such skill" == json.loads(returned(port)[0].content)["error"]
-    assert "There is none." == port.answer

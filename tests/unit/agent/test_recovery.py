@@ -3,10 +3,8 @@
 import asyncio
 from decimal import Decimal
 
-import pytest
-
 from agent.errors import FailureKind
-from agent.fallbacks import Fallback, Recovered, ResponseDiscarded
+from agent.fallbacks import Fallback, ResponseDiscarded
 from agent.journal import Journal, fallback_of
 from agent.loop import run_turn
 from agent.model_caller import Recoveries
@@ -14,7 +12,6 @@ from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, Recovering, SystemPrompt, TextDelta
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import (
-    AssistantItem,
     CallOutcome,
     EndReason,
     NoteItem,
@@ -22,9 +19,7 @@ from agent.transcript import (
     NudgeReason,
     StopReason,
     ToolCall,
-    ToolItem,
     Usage,
-    UserItem,
     fold,
 )
 from tests.fakes.agents import a_tool, an_agent, double, returned
@@ -51,15 +46,6 @@ async def test_f54_the_same_call_again_and_again_is_nudged_once_then_ended():
     assert EndReason.STUCK is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
     assert 9 == len(model.requests)
     assert port.answer.startswith("It is 2.")
-
-
-@pytest.mark.parametrize("written", ["", "   ", "<think>hm</think>"])
-async def test_f31_f32_nothing_said_is_nudged_twice_then_told(written):
-    """An empty response is asked again twice; then the person is told, never left in silence."""
-    port, model = FakeTurnPort(), ScriptedModel([written, written, written])
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model))
-    assert 3 == len(model.requests)
-    assert port.answer
 
 
 async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
@@ -106,13 +92,6 @@ async def test_the_raised_cap_is_given_up_when_the_model_refuses_it():
     assert "ab" == port.answer
 
 
-async def test_f30_a_refusal_is_an_answer():
-    """A filtered response ends in words."""
-    port, model = FakeTurnPort(), ScriptedModel([Says("", stop=StopReason.REFUSED)])
-    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
-    assert "I can't answer that." == port.answer
-
-
 async def test_f30_a_refusal_in_the_middle_is_marked_and_hides_nothing_that_was_done():
     """What had streamed is no whole answer; behind a tool without a word, what that came to is told."""
     partly, after = FakeTurnPort(), FakeTurnPort()
@@ -124,13 +103,6 @@ async def test_f30_a_refusal_in_the_middle_is_marked_and_hides_nothing_that_was_
     assert "double: 8" in after.answer and after.answer.endswith("I can't answer that.")
 
 
-async def test_f33_calling_without_a_call_is_told_three_times():
-    """stop_reason "tools" without a call is malformed: said how, at most three times."""
-    port, model = FakeTurnPort(), ScriptedModel(lambda _: Says("", stop=StopReason.TOOLS))
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model))
-    assert 4 == len(model.requests)
-
-
 async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
     """Unreadable arguments come back as results; the third time the model must answer without tools."""
     port = FakeTurnPort()
@@ -138,46 +110,6 @@ async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
     assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
     assert 4 == len(model.requests)
     assert port.answer.startswith("Sorry.")
-
-
-async def test_f41_f42_too_long_a_request_is_made_shorter_twice_then_told():
-    """The old tool results go first, then the history is condensed, then left out; the person is told in the end."""
-    history = [UserItem("q"), AssistantItem("", (ToolCall("a", "double", "{}"),)), ToolItem("a", "double", "x" * 999),
-               AssistantItem("", (ToolCall("b", "double", "{}"),)), ToolItem("b", "double", "y"),
-               AssistantItem("", (ToolCall("c", "double", "{}"),)), ToolItem("c", "double", "z"),
-               AssistantItem("ok")]  # fmt: skip
-    port = FakeTurnPort()
-    too_long = ModelFailure(FailureKind.CONTEXT, "too long")
-    model = ScriptedModel([too_long, too_long, "Notes.", too_long, too_long])
-    reason = await run_turn(a_turn(port, history=history), port.ports, an_agent(model))
-    assert EndReason.CONTEXT_EXHAUSTED is reason
-    first, second, _, fourth, fifth = model.requests
-    assert ["x" * 999, "y", "z"] == [item.content for item in first.items if isinstance(item, ToolItem)]
-    assert ["y", "z"] == [item.content for item in second.items if isinstance(item, ToolItem)][1:]
-    assert "left out" in second.items[2].content
-    assert "Notes." in fourth.items[0].data and UserItem("hello") == fourth.items[1]
-    assert [UserItem("hello")] == list(fifth.items)
-    taken = [event.rung for event in port.events if isinstance(event, Recovered)]
-    assert [Fallback.RESULTS_DROPPED, Fallback.COMPACTED, Fallback.HISTORY_DROPPED] == taken
-
-
-@pytest.mark.parametrize(
-    ("failure", "words"),
-    [
-        (ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=3600), "try again in about 60 min"),
-        (ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=61), "try again in about 2 min"),
-        (ModelFailure(FailureKind.OVERLOADED, "529"), "try again in about 1 min"),
-        (ModelFailure(FailureKind.AUTH, "401 key sk-secret"), "check its key"),
-        (ModelFailure(FailureKind.QUOTA, "402"), "out of credit"),
-        (ModelFailure(FailureKind.NETWORK, "reset"), "can't reach my model"),
-    ],
-)
-async def test_f02_f09_f10_a_failed_model_is_told_in_words(failure, words):
-    """The person reads what they can do; never the error, never the key."""
-    port = FakeTurnPort()
-    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([failure])))
-    assert words in port.answer
-    assert "sk-secret" not in port.answer
 
 
 async def test_five_timeouts_in_a_row_end_the_turn():

@@ -7,7 +7,6 @@ import pytest
 
 from agent.config import LinkConfig
 from agent.errors import FailureKind
-from agent.fallbacks import Fallback
 from agent.models.attempts import Attempts
 from agent.models.failures import failure
 from agent.models.health import Gate, HealthBoard, Rest
@@ -17,7 +16,6 @@ from agent.ports import (
     ModelFacts,
     ModelRequest,
     Principal,
-    Recovering,
     TextDelta,
     TextDiscarded,
 )
@@ -28,16 +26,6 @@ K = FailureKind
 
 
 # ---------------------------------------------------------------- the chain
-
-
-@pytest.mark.parametrize("kind", sorted(set(K) - {K.BAD_REQUEST, K.CONTEXT}))
-async def test_the_next_model_answers(kind):
-    """Whatever the provider fails of; that it changed is told, for the journal."""
-    response, events = await ask(chain_of(failing(kind), answering()))
-    assert ("ok", "second:m") == (response.text, response.model)
-    assert [Recovering(Fallback.NEXT_MODEL, "second:m", f"first:m: {kind.value}")] == [
-        one for one in events if isinstance(one, Recovering)
-    ]
 
 
 @pytest.mark.parametrize("kind", [K.BAD_REQUEST, K.CONTEXT])
@@ -60,14 +48,6 @@ async def test_rules_answer_when_every_provider_is_down_and_say_so(kind):
     assert answer.text == "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-@pytest.mark.parametrize("waits_s", [None, 5.0, 3600.0])
-async def test_f02_who_should_wait_is_never_answered_by_rules(waits_s):
-    """A busy provider is not down: the person is told when to come back, at the earliest of all."""
-    busy = failing(K.RATE_LIMIT, retry_after_s=waits_s)
-    problem, _ = await ask(chain_of(failing(K.SERVER), busy, failing(K.AUTH)))
-    assert (K.RATE_LIMIT, waits_s) == (problem.kind, problem.retry_after_s)
-
-
 async def test_rules_do_not_begin_what_a_model_has_begun():
     """Its tools have run: to run them again would write twice."""
     call = ToolCall("c1", "log", "{}")
@@ -82,12 +62,6 @@ async def test_what_a_failed_link_said_is_taken_back():
     _, events = await ask(chain_of(half, answering("whole")))
     told = [event for event in events if isinstance(event, TextDelta | TextDiscarded)]
     assert [TextDelta("Half "), TextDelta("a"), TextDiscarded(), TextDelta("whole")] == told
-
-
-async def test_without_rules_the_first_failure_is_told():
-    """Switched off, or an agent that has none."""
-    problem, _ = await ask(chain_of(failing(K.OVERLOADED), failing(K.AUTH), rules=False))
-    assert K.OVERLOADED is problem.kind
 
 
 # ---------------------------------------------------------------- cooldown
@@ -158,27 +132,6 @@ async def test_an_operator_reads_how_each_model_is():
 
 
 # ---------------------------------------------------------------- the circuit
-
-
-async def test_f06_the_circuit_opens_after_five_failures_and_one_call_tries_after_30_s():
-    """Failures of any turns in a row; a good answer closes it, another failure opens it again."""
-    watch = Watch()
-    script = [failure(K.OVERLOADED, "x")] * 6 + [Says("ok")] + [failure(K.SERVER, "x")] * 4 + [Says("ok")]
-    inner = ScriptedModel(script, name="first:m")
-    model = Attempts(inner, LinkConfig(tries=1), HealthBoard(watch))
-    for asked in (1, 2, 3, 4, 5, 5, 5):
-        problem, _ = await ask(model)
-        assert asked == len(inner.requests)
-    assert (K.OVERLOADED, False, 30.0) == (problem.kind, problem.retryable, problem.retry_after_s)
-    watch.leap(30)
-    await ask(model)
-    problem, _ = await ask(model)
-    assert (6, 30.0) == (len(inner.requests), problem.retry_after_s), "the trial failed: it is open again"
-    watch.leap(30)
-    assert "ok" == (await ask(model))[0].text
-    for _ in range(4):
-        await ask(model)
-    assert "ok" == (await ask(model))[0].text, "four failures are no five"
 
 
 async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():

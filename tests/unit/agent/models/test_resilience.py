@@ -77,61 +77,6 @@ async def ask(model, request=REQUEST):
         return problem, events
 
 
-@pytest.mark.parametrize(
-    "kind", [FailureKind.SERVER, FailureKind.OVERLOADED, FailureKind.NETWORK, FailureKind.RATE_LIMIT]
-)
-async def test_f05_f07_f14_f15_what_may_pass_is_tried_three_times(kind):
-    """5 and 10 s apart; the third answer counts."""
-    model, pauses = resilient(ScriptedModel([failure(kind, "x"), failure(kind, "x"), "ok"]))
-    response, events = await ask(model)
-    assert "ok" == response.text
-    assert [5.0, 10.0] == pauses.taken
-    assert [RetryPause(5.0), RetryPause(10.0)] == [event for event in events if isinstance(event, RetryPause)]
-
-
-async def test_the_third_failure_is_the_last():
-    """No retry within a retry, no fourth call."""
-    inner = ScriptedModel(lambda _: failure(FailureKind.SERVER, "x"))
-    problem, _ = await ask(resilient(inner)[0])
-    assert FailureKind.SERVER is problem.kind
-    assert 3 == len(inner.requests)
-
-
-@pytest.mark.parametrize("kind", [FailureKind.QUOTA, FailureKind.BAD_REQUEST, FailureKind.CONTEXT])
-async def test_f03_f08_f10_what_cannot_pass_is_not_tried_again(kind):
-    """One call, one failure."""
-    inner = ScriptedModel([failure(kind, "x"), "never"])
-    problem, _ = await ask(resilient(inner)[0])
-    assert kind is problem.kind
-    assert 1 == len(inner.requests)
-
-
-@pytest.mark.parametrize("passes_on", [frozenset(), frozenset({FailureKind.SERVER})])
-async def test_f09_a_refused_key_is_asked_with_once_more(passes_on):
-    """5 s later, whoever else could answer; a second refusal is believed."""
-    refused, pauses = failure(FailureKind.AUTH, "x"), Pauses()
-    inner = ScriptedModel([refused, "ok", refused, refused, "never"])
-    model = Attempts(inner, ModelConfig(), passes_on=passes_on, sleep=pauses, jitter=lambda: 0.0)
-    response, _ = await ask(model)
-    problem, _ = await ask(model)
-    assert ("ok", FailureKind.AUTH) == (response.text, problem.kind)
-    assert ([5.0, 5.0], 4) == (pauses.taken, len(inner.requests))
-
-
-async def test_f01_retry_after_is_obeyed():
-    """The provider's own time is waited for, never less."""
-    model, pauses = resilient(ScriptedModel([failure(FailureKind.RATE_LIMIT, "429", wait_s=5), "ok"]))
-    response, _ = await ask(model)
-    assert ("ok", [5.0]) == (response.text, pauses.taken)
-
-
-async def test_f02_a_long_retry_after_is_not_slept():
-    """Over the patience of the turn there is no pause: the failure says when to come back."""
-    model, pauses = resilient(ScriptedModel([failure(FailureKind.RATE_LIMIT, "429", wait_s=3600), "never"]))
-    problem, _ = await ask(model)
-    assert (3600, []) == (problem.retry_after_s, pauses.taken)
-
-
 async def test_pauses_together_keep_within_the_patience():
     """40 s and 40 s are more than 60 s: the second is not slept."""
     busy = failure(FailureKind.RATE_LIMIT, "429", wait_s=40)

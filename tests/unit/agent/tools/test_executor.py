@@ -136,21 +136,6 @@ def test_results_come_in_the_order_asked():
     assert ["c0", "c1"] == [item.call_id for item in fold(port.events) if hasattr(item, "call_id")]
 
 
-def test_f52_a_failing_call_leaves_its_siblings_running():
-    """One of three fails: the others run to their end."""
-    model = Streams((0.0, "slow"), (0.0, "breaks"), (0.0, "write"), ends_s=0.0)
-    tools = lambda watch: [  # noqa: E731  read once
-        watch.tool("slow", 5.0, concurrency_safe=True),
-        watch.tool("breaks", 0.2, concurrency_safe=True, fails=True),
-        watch.tool("write", 0.1, effect=Effect.UNSAFE),
-    ]
-    watch, port, _ = play(model, tools, allow_tools=("*",))
-    outcomes = {event.name: event.outcome for event in returned(port)}
-    assert CallOutcome.FAILED is outcomes["breaks"]
-    assert (CallOutcome.DONE, CallOutcome.DONE) == (outcomes["slow"], outcomes["write"])
-    assert 5.1 == round(watch.ended_s, 3)
-
-
 @pytest.mark.parametrize(
     ("flags", "outcome", "ended_s"),
     [

@@ -101,16 +101,6 @@ async def test_f37_too_many_calls_are_refused_and_the_rest_run_a_few_at_a_time()
     assert 10 == sum("at most 50" in (error(one) or "") for one in results)
 
 
-@pytest.mark.parametrize("name", ["", "Read", "reads", "no_such_tool", "x" * 5000])
-async def test_f35_an_unknown_tool_is_said_with_a_hint(name):
-    """Nothing runs; the model reads what there is."""
-    bench, port = Bench(), FakeTurnPort()
-    (returned,) = await run(port, tools_of(bench), (name, "{}"))
-    assert CallOutcome.FAILED is returned.outcome
-    assert "read" in error(returned)
-    assert [] == bench.began
-
-
 async def test_only_outside_effects_journal_an_intent():
     """Reads need none and local effects are one commit; others say what they are about to do first (D4)."""
     bench, port = Bench(), FakeTurnPort(run_effect=lambda _: "{}")
@@ -140,16 +130,6 @@ async def test_f46_whatever_a_tool_raises_is_its_result(effect):
     assert (CallOutcome.UNKNOWN if outside else CallOutcome.FAILED) is returned.outcome
     assert "RuntimeError" in error(returned)
     assert "hunter2" not in returned.content
-
-
-async def test_f47_a_tool_that_hangs_is_timed_out():
-    """Its time is the least of its own, the agent's and the turn's."""
-
-    async def hang(_context, _arguments):
-        await asyncio.Event().wait()
-
-    (returned,) = await run(FakeTurnPort(), [a_tool("hang", hang)], ("hang", "{}"), remaining_s=0.02)
-    assert "timed out" in error(returned)
 
 
 async def test_f48_a_tool_that_ignores_cancellation_is_left_behind():
@@ -182,19 +162,6 @@ async def test_f49_a_long_result_is_journaled_raw_and_shown_as_a_preview():
     raw, rewritten = port.events
     assert len(raw.content) > 5000
     assert ToolResultRewritten(0, "t/0/0", "c0", returned.content, is_cut=True) == rewritten
-
-
-async def test_f52_one_of_three_fails_and_the_others_do_not():
-    """Each call has its own result."""
-
-    async def some(_context, arguments):
-        if arguments.n == 2:
-            raise ToolError("not two")
-        return arguments.n
-
-    wanted = [("some", f'{{"n": {n}}}') for n in (1, 2, 3)]
-    results = await run(FakeTurnPort(), [a_tool("some", some, concurrency_safe=True)], *wanted)
-    assert [None, "not two", None] == [error(one) for one in results]
 
 
 @pytest.mark.parametrize("calls", [1, 3])
