@@ -1,6 +1,7 @@
 """The real gateway in this process, with the simulated Telegram on one side and a model server on the other."""
 
 import asyncio
+import json
 from collections import ChainMap
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -146,3 +147,9 @@ def slow(text: str, seconds: float = 1.0) -> Reply:
 def said(body: dict[str, Any]) -> list[str]:
     """What the model was told that people said, oldest first."""
     return [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
+
+
+def results(here: House) -> list[dict[str, Any]]:
+    """Return what the model read of its last calls."""
+    messages = here.model.requests[-1].body["messages"]
+    return [json.loads(message["content"]) for message in messages if message["role"] == "tool"]

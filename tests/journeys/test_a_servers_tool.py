@@ -4,8 +4,7 @@ from pathlib import Path
 
 from agent.tools.base import Effect, Tool, ToolContext
 from gateway.testing.model import Call, Reply
-from tests.journeys.house import house
-from tests.journeys.test_tool_faults import results
+from tests.journeys.house import house, results
 
 SCHEMA = {
     "$schema": "http://json-schema.org/draft-07/schema#",

@@ -10,8 +10,7 @@ from agent.tools.base import Effect, ToolContext, tool, tools_of
 from gateway.ops.control_client import short_name
 from gateway.testing.model import Call, Reply
 from tests.fakes.views import FakeTerminal
-from tests.journeys.house import house
-from tests.journeys.test_tool_faults import results
+from tests.journeys.house import house, results
 
 SEEN = "find"
 """Said first in a second life: this platform counts its updates anew, and the gateway has had its first one."""
