@@ -10,47 +10,9 @@ from channels.base import (
 )
 from channels.discord.ingest import MOST_WAITING
 from channels.errors import ConfigRefused, Retryable, Unknown
-from channels.messages import (
-    CommandInvoked,
-)
 from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import MENTION, ROOM, TOKEN, Rig, discord, invoked, part, texts
 from tests.fakes.sink import RecordingSink
-
-
-async def test_killed_before_the_commit_gets_the_message_again():
-    """Four runs that end inside `receive` commit nothing; the fifth is given the same message (redelivery x 4)."""
-    async with discord() as rig:
-        async with rig.running():
-            pass
-        rig.sink.open.clear()
-        said = rig.simulator.say(1, "keep me")
-        for _ in range(4):
-            await rig.restarted(rig.sink)
-            rig.sink.arriving.clear()
-            async with rig.running(wait=False):
-                await rig.sink.arriving.wait()
-        rig.sink.open.set()
-        await rig.restarted(rig.sink)
-        async with rig.running(wait=False):
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert [f"msg:{said}"] * 5 == [batch[0] for batch in rig.sink.batches if batch]
-        assert ["keep me"] == texts(rig)
-        assert (1, 5) == (rig.sessions.identifies, rig.sessions.resumes)
-
-
-async def test_batch_the_store_refuses_is_offered_again():
-    """NotPersisted three times: the same message comes four times, with backoff, and the cursor does not move."""
-    async with discord() as rig, rig.running():
-        before = rig.sink.committed
-        rig.sink.refusals = 3
-        said = rig.simulator.say(1, "one")
-        await rig.sink.until(lambda: rig.sink.refusals < 3)
-        assert before == rig.sink.committed
-        await rig.sink.until(lambda: bool(rig.sink.events))
-        assert [[f"msg:{said}"]] * 4 == rig.sink.batches[-4:]
-        assert [0.05, 0.1, 0.2] == rig.pauses.asked_s
-        assert any("store" in told for told in rig.sink.details(ChannelState.DEGRADED))
 
 
 async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
@@ -63,22 +25,6 @@ async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
         await rig.sink.until(lambda: len(rig.sink.events) >= len(said))
         assert said == [event.event_id for event in rig.sink.events]
         assert (1, 1) == (rig.sessions.identifies, rig.simulator.gateway.sockets)
-
-
-async def test_restart_resumes_and_nothing_comes_twice():
-    """What was committed is not replayed; what was said meanwhile is, without a new session (P2)."""
-    async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "one")
-            await rig.sink.until(lambda: len(rig.sink.events) == 1)
-        rig.simulator.say(1, "two")
-        rig.simulator.command(1, "stats")
-        await rig.restarted()
-        async with rig.running(wait=False):
-            await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        assert ["two"] == texts(rig)
-        assert isinstance(rig.sink.events[1], CommandInvoked)
-        assert (1, 1) == (rig.sessions.identifies, rig.sessions.resumes)
 
 
 async def test_a_graceful_end_keeps_the_session():

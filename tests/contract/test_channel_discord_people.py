@@ -17,7 +17,6 @@ from channels.messages import (
     InboundMessage,
     Membership,
     MembershipChanged,
-    MessageDeleted,
     OutboundMedia,
 )
 from channels.simulators.discord.faults import Fault
@@ -63,23 +62,6 @@ async def test_a_thread_nobody_told_of_is_asked_for():
         async with rig.running(wait=False):
             await rig.sink.until(lambda: len(rig.sink.events) == 2)
         assert {(str(ROOM), "6001")} == {(event.address.chat, event.address.thread) for event in rig.sink.events}
-
-
-async def test_edits_deletions_and_embeds():
-    """An edit is an event of its own, an embed that Discord adds is none, a deletion names who had written."""
-    async with discord() as rig, rig.running():
-        said = rig.simulator.say(1, "20 minutes")
-        rig.simulator.unfurl(1, said)
-        rig.simulator.edit(1, said, "30 minutes")
-        rig.simulator.delete(1, said)
-        await rig.sink.until(lambda: len(rig.sink.events) == 3)
-        first, changed, gone = rig.sink.events
-        assert isinstance(first, InboundMessage)
-        assert isinstance(changed, InboundMessage)
-        assert isinstance(gone, MessageDeleted)
-        assert ("30 minutes", True, str(said)) == (changed.text, changed.edited, changed.message_id)
-        assert changed.event_id.startswith(f"edit:{said}:")
-        assert ("1", str(said)) == (gone.sender.id, gone.message_id)
 
 
 async def test_joining_and_leaving_a_server():

@@ -4,7 +4,7 @@ import aiohttp
 import orjson
 
 from channels.base import ChannelState
-from channels.messages import Button, ButtonPressed, CommandInvoked
+from channels.messages import CommandInvoked
 from channels.simulators.slack.faults import Fault
 from channels.simulators.slack.posting import signed_headers
 from channels.simulators.slack.state import SIGNING_SECRET
@@ -90,18 +90,6 @@ async def test_commands_and_buttons_come_by_the_same_path():
         assert ("coach", "T0SIM:U7") == (command.name, command.sender.id)
         assert [200] == used.statuses
         assert "U7" == rig.simulator.answers("C1")[0].ephemeral_for
-
-
-async def test_press_comes_by_http():
-    """A button under a message of ours."""
-    async with slack_by_http() as rig, rig.running():
-        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
-        rig.simulator.world.chat("D1")
-        receipt = await rig.channel.send(part("Start?", buttons=(Button("Yes", "yes"),)))
-        pressed = rig.simulator.press("D1", receipt.platform_id, "yes")
-        await rig.simulator.until(lambda: pressed.done)
-        assert [200] == pressed.statuses
-        assert isinstance(rig.sink.events[0], ButtonPressed)
 
 
 async def test_message_and_app_mention_over_http_are_one():

@@ -53,22 +53,6 @@ async def test_send_stands_in_its_thread_without_previews_and_with_its_key():
         assert {"key": "0123456789abcdef"} == answer.metadata["event_payload"]
 
 
-@pytest.mark.parametrize("keys_count", [True, False])
-async def test_repeated_send_says_it_once(keys_count: bool):
-    """By the key where Slack honours it, by the history where it may not (D2)."""
-    async with slack(simulated={"keys_count": keys_count}) as rig, rig.running():
-        rig.simulator.world.chat("D1")
-        rig.simulator.faults.script(Fault(kind="cut", method="chat.postMessage", applied=True))
-        with pytest.raises(Unknown):
-            await rig.channel.send(part("hello"))
-        found = await rig.channel.find_sent(part("hello"))
-        assert found is not None
-        assert None is await rig.channel.find_sent(part("hello", key="another"))
-        if keys_count:
-            assert found == await rig.channel.send(part("hello"))
-        assert [found.platform_id] == [one.ts for one in rig.simulator.answers("D1")]
-
-
 async def test_what_cannot_be_looked_up_now_is_asked_again():
     """A history that does not answer is no word that nothing was said."""
     async with slack() as rig, rig.running():

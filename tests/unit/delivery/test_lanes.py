@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.lane_worker import LaneReader
-from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
-from tests.fakes.chat import FakeChannel, Hang, Lost
+from tests.fakes.chat import FakeChannel, Hang
 from tests.fakes.spine import Spine
 
 CHAT = Address("sim", "main", "c1")
@@ -53,35 +53,6 @@ def names(spine: Spine, chat: str = "c1") -> list[str]:
     return [text.split()[0] for text in spine.channel.shown(chat)]
 
 
-async def test_a_crash_resumes_at_the_part_that_is_missing(spine: Spine) -> None:
-    """D3: what was sent stays sent; the part in flight goes once more, marked."""
-    spine.channel.fates.extend([None, None, hang := Hang()])
-    await tell(spine, words("a", 3))
-    await spine.quiet()
-    assert ["a0"] == names(spine)
-    await spine.kill()
-    hang.release.set()
-    await spine.begin()
-    await spine.quiet()
-    assert ["a0", "a1", "a2"] == names(spine)
-    assert recovered_mark(None).strip()[:20] in spine.channel.shown()[1]
-    assert recovered_mark(None).strip()[:20] not in spine.channel.shown()[2]
-
-
-async def test_an_edit_that_was_in_flight_at_a_crash_is_made_again(spine: Spine) -> None:
-    """D2: an edit may be repeated; the answer is neither given up nor marked."""
-    spine.channel.fates.extend([None, Hang()])
-    await tell(spine, words("a", 2))
-    await spine.quiet()
-    await spine.kill()
-    spine.later(seconds=30)
-    await spine.begin()
-    await spine.until(lambda: len(spine.channel.calls) >= 3)
-    await spine.quiet()
-    assert ["a0", "a1"] == names(spine)
-    assert ["sent"] * 3 == await states(spine)
-
-
 async def test_a_lost_placeholder_is_followed_by_one_marked_resend_at_most(spine: Spine) -> None:
     """An edit without a message to edit is a send: unknown twice, it is recorded and the lane goes on."""
     cut = Unknown("cut")
@@ -91,33 +62,6 @@ async def test_a_lost_placeholder_is_followed_by_one_marked_resend_at_most(spine
     assert ["unknown", "unknown", "sent"] == await states(spine)
     assert 4 == len(spine.channel.calls)
     assert ["a1"] == names(spine)
-
-
-async def test_a_part_unknown_twice_is_recorded_and_the_lane_goes_on(spine: Spine) -> None:
-    """D3: it is left to the operator; the next reply arrives."""
-    lost = Lost(Unknown("cut"))
-    spine.channel.fates.extend([lost, lost])
-    await tell(spine, words("a", 1), "t1")
-    await tell(spine, words("b", 1), "t2")
-    await spine.quiet()
-    assert ["unknown", "sent"] == await states(spine)
-    assert ["a0", "a0", "b0"] == names(spine)
-
-
-async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> None:
-    """Nothing is lost: heard again, they get it all in order; others were not held up."""
-    spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
-    await tell(spine, words("a", 1), "t1")
-    await spine.quiet()
-    await tell(spine, words("b", 1), "t2")
-    await tell(spine, words("c", 1), "t3", address=Address("sim", "main", "c2"))
-    await spine.quiet()
-    assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
-    assert CHAT.lane in spine.delivery.parked
-    await spine.store.commit(lambda connection: outbox.unpark(connection, CHAT.lane))
-    spine.delivery.unpark(CHAT.lane)
-    await spine.quiet()
-    assert ["a0", "b0"] == names(spine)
 
 
 async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None:

@@ -147,17 +147,6 @@ async def test_a_commit_nobody_heard_of_is_looked_for(door: Door) -> None:
     assert 1 == len(door.spine.channel.shown())
 
 
-async def test_a_stranger_gets_a_code_and_no_turn(door: Door) -> None:
-    """A23: the row ends as refused; a second message within ten minutes gets no second reply."""
-    door.under(AccessConfig())
-    await door.receive(door.spine.message("hi"))
-    await door.receive(door.spine.message("hello?"))
-    await door.spine.quiet()
-    assert [] == door.bus.rows
-    assert ["refused", "refused"] == [outcome for _, outcome in await door.rows()]
-    assert 1 == len(door.spine.channel.shown())
-
-
 async def test_over_the_bound_is_told_once_a_minute(door: Door) -> None:
     """D6: what is not taken is refused, and said so once."""
     door.under(AccessConfig.model_validate({"direct": "open", "limits": {"burst_messages": 1, "messages_per_min": 1}}))

@@ -21,18 +21,6 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
         yield door
 
 
-@pytest.mark.parametrize("said", ["{0}", "/start {0}", "/pair {1}", " {2} ", "/START@tenk_bot {0}"])
-async def test_an_invitation_lets_in_at_once(door: Door, said: str) -> None:
-    """As a member, who was told nothing of codes; whatever the spelling."""
-    code = await door.invite()
-    await door.say(said.format(code, code.replace("-", ""), code.lower()))
-    person = door.snapshot.find("default", "sim:7")
-    assert "member" == (person and person.role)
-    assert ["You are in"] == [text[:10] for text in await door.told()]
-    await door.say("hello")
-    assert ["hello"] == door.taken
-
-
 async def test_an_invitation_holds_once(door: Door) -> None:
     """A38: the second to bring it is told that it does not hold, and asks as anybody does."""
     code = await door.invite()

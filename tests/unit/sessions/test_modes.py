@@ -3,14 +3,10 @@
 import asyncio
 
 import pytest
-import sqlalchemy as sa
 
-from agent.tools.base import Effect
-from agent.transcript import ModelResponded, ToolCall, Usage, UserItem
-from channels.base import Reaction
+from agent.transcript import ModelResponded, ToolCall, UserItem
 from gateway.sessions.modes import strip_mark
-from gateway.store.tables.turns import usage
-from tests.fakes.agents import a_tool, double
+from tests.fakes.agents import a_tool
 from tests.fakes.spine import Spine
 from tests.unit.sessions.test_session import kinds_of, said_to_the_model
 
@@ -32,23 +28,6 @@ async def begin_in_mode(spine: Spine, mode: str, chat: str = "c1") -> None:
     await spine.asked()
 
 
-async def test_in_mode_collect_what_waits_becomes_one_turn(spine: Spine) -> None:
-    """Each message stands for itself in it, in order; what joined is merged and marked as taken."""
-    await begin_in_mode(spine, "collect")
-    two, three = await spine.say("two"), await spine.say("three")
-    await spine.quiet()
-    assert [Reaction.QUEUED, Reaction.QUEUED] == [reaction for _, reaction in spine.channels.reactions]
-    spine.model.give("first answer")
-    await spine.asked()
-    assert ["one", "two", "three"] == said_to_the_model(spine)
-    spine.model.give("second answer")
-    await spine.quiet()
-    outcomes = await spine.outcomes()
-    assert ("answered", "merged") == (outcomes[two], outcomes[three])
-    assert ["first answer", "second answer"] == spine.channel.shown()[-2:]
-    assert {"3": None, "4": Reaction.STEERED} == dict(spine.channels.reactions)
-
-
 async def test_in_mode_collect_a_restart_merges_alike(spine: Spine) -> None:
     """What waited when the process died becomes one turn all the same; the mode is the store's."""
     await begin_in_mode(spine, "collect")
@@ -62,20 +41,6 @@ async def test_in_mode_collect_a_restart_merges_alike(spine: Spine) -> None:
     spine.model.give("first answer")
     await spine.asked()
     assert ["one", "two", "three"] == said_to_the_model(spine)
-
-
-@pytest.mark.parametrize(("mode", "words"), [("interrupt", "two"), ("steer", "! two"), ("collect", "! two")])
-async def test_an_interruption_ends_the_stream_and_begins_anew(spine: Spine, mode: str, words: str) -> None:
-    """What was streamed stands; the new turn knows of the old one; the mark is no word of the person's."""
-    await begin_in_mode(spine, mode)
-    spine.model.stream("Half an ")
-    await spine.say(words)
-    await spine.until(lambda: len(spine.model.requests) == 2 and spine.model.asked is not None)
-    assert ["one", "two"] == said_to_the_model(spine)
-    spine.model.give("All of it.")
-    await spine.quiet()
-    assert spine.channel.shown()[-2].startswith("Half an") and "All of it." == spine.channel.shown()[-1]
-    assert ["answered", "cleared", "answered"] == list((await spine.outcomes()).values())
 
 
 async def test_an_interruption_takes_along_what_waited_before_it(spine: Spine) -> None:
@@ -150,34 +115,6 @@ async def test_an_interruption_holds_after_a_crash(spine: Spine) -> None:
     spine.model.give("second")
     await spine.quiet()
     assert ["answered", "cleared", "answered"] == list((await spine.outcomes()).values())
-
-
-async def test_a_question_beside_the_turn_is_answered_while_it_goes_on(spine: Spine) -> None:
-    """It reads the conversation up to now with tools that only read, and leaves nothing in it but its cost."""
-    await spine.kill()
-    spine.tools = (a_tool("look", double), a_tool("change", double, effect=Effect.LOCAL))
-    await spine.begin()
-    await spine.say("one")
-    await spine.asked()
-    under_way = spine.model.asked
-    await spine.say("/btw what did I say?")
-    await spine.until(lambda: len(spine.model.requests) == 2)
-    assert ["one", "what did I say?"] == said_to_the_model(spine)
-    assert ["look"] == [tool.name for tool in spine.model.requests[-1].tools]
-    spine.model.give(ModelResponded(0, "You said one.", usage=Usage(7, 3), model="test:gated"))
-    await spine.until(lambda: "You said one." in spine.channel.shown())
-    before = await kinds_of(spine)
-    spine.model.asked = under_way
-    spine.model.give("answer")
-    await spine.quiet()
-    assert (["turn_started"], ["You said one.", "answer"]) == (before, spine.channel.shown())
-    await spine.say("two")
-    await spine.asked()
-    assert ["one", "two"] == said_to_the_model(spine)
-    spine.model.give("fine")
-    await spine.quiet()
-    spent = await spine.store.read(lambda c: list(c.execute(sa.select(usage.c.input_tokens)).scalars()))
-    assert [7] == spent
 
 
 async def test_a_question_beside_the_turn_is_answered_after_a_crash(spine: Spine) -> None:

@@ -59,17 +59,6 @@ async def count(store: Store, table: str) -> int:
     return await store.read(lambda connection: connection.execute(query).scalar_one())
 
 
-async def test_a_reminder_comes_at_its_time_and_once(here: Spine) -> None:
-    """However often somebody looks; the next one the next day. What it is about is practised: it cheers."""
-    await asked(here, "/log 30m guitar yesterday")
-    assert "every day" in await asked(here, "/remind 19:00 guitar")
-    assert [] == await look(here, SEVEN - timedelta(seconds=1))
-    (said,) = await look(here, SEVEN, times=3)
-    assert "⏰ 19:00: **guitar**. Ten minutes are a good beginning." == said
-    assert [] == await look(here, SEVEN + timedelta(hours=23))
-    assert 1 == len(await look(here, SEVEN + timedelta(days=1)))
-
-
 async def test_what_a_sentence_would_say_the_command_takes(here: Spine) -> None:
     """“remind me tomorrow at seven” is understood without its slash, and so it is with it."""
     assert "tomorrow at **07:00**." in await asked(here, "/remind tomorrow at seven")

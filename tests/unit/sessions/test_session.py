@@ -28,25 +28,6 @@ def said_to_the_model(spine: Spine) -> list[str]:
     return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
 
 
-async def test_a_stop_clears_what_waits_and_says_so(spine: Spine) -> None:
-    """F55: the turn ends, the queue is cleared, the person is told both; the next message works."""
-    await spine.say("/mode followup")
-    await spine.quiet()
-    first = await spine.say("one")
-    await spine.asked()
-    second = await spine.say("two")
-    stop = await spine.say("/stop")
-    await spine.quiet()
-    outcomes = await spine.outcomes()
-    assert ("cleared", "cleared", "answered") == (outcomes[first], outcomes[second], outcomes[stop])
-    assert "two" in spine.channel.shown()[-1]
-    await spine.say("three")
-    await spine.asked()
-    spine.model.give("fine")
-    await spine.quiet()
-    assert "fine" == spine.channel.shown()[-1]
-
-
 async def test_a_stop_twice_in_a_row_is_answered_twice(spine: Spine) -> None:
     """The second one has nothing left to do and says so; nothing else is touched."""
     await spine.say("one")
@@ -107,20 +88,6 @@ async def test_a_stop_that_passes_another_command_by_does_not_swallow_it(spine: 
     assert ["answered"] * 3 == list((await spine.outcomes()).values())
 
 
-async def test_in_a_group_a_stop_is_about_ones_own_turn(spine: Spine) -> None:
-    """Another member's message never interrupts a turn, a `/stop` of theirs included."""
-    await spine.say("mine", "p1", "g1")
-    await spine.asked()
-    waiting = await spine.say("mine too", "p2", "g1")
-    await spine.say("/stop", "p2", "g1")
-    await spine.quiet()
-    assert spine.model.asked is not None
-    assert "cleared" == (await spine.outcomes())[waiting]
-    spine.model.give("for p1")
-    await spine.quiet()
-    assert "for p1" == spine.channel.shown("g1")[-1]
-
-
 async def test_a_stop_of_now_does_not_swallow_one_from_before_a_crash(spine: Spine) -> None:
     """F58: the newer one passes the backlog by, the older one comes out of it while the newer one runs."""
     for _ in range(5):
@@ -131,22 +98,6 @@ async def test_a_stop_of_now_does_not_swallow_one_from_before_a_crash(spine: Spi
         await spine.say("/stop", "p2", "g1")
         await spine.quiet()
         assert None not in (await spine.outcomes()).values()
-
-
-async def test_another_member_never_steers(spine: Spine) -> None:
-    """A turn acts for one person: what another one says in the group becomes its own turn, after it."""
-    first = await spine.say("mine", "p1", "g1")
-    await spine.asked()
-    other = await spine.say("theirs", "p2", "g1")
-    await spine.quiet()
-    assert [("2", Reaction.QUEUED)] == spine.channels.reactions
-    spine.model.give("for p1")
-    await spine.asked()
-    assert "theirs" == said_to_the_model(spine)[-1]
-    spine.model.give("for p2")
-    await spine.quiet()
-    assert {first: "answered", other: "answered"} == await spine.outcomes()
-    assert ["for p1", "for p2"] == spine.channel.shown("g1")
 
 
 async def test_new_mid_turn_loses_nothing_of_the_old_journal(spine: Spine) -> None:
@@ -192,25 +143,6 @@ async def test_command_and_message_at_once_in_a_fresh_session_share_no_place_in_
     spine.model.give("hi")
     await spine.quiet()
     assert ["turn_started", "model_responded", "turn_ended"] == await kinds_of(spine)
-
-
-async def test_an_edit_of_a_waiting_message_is_what_is_answered(spine: Spine) -> None:
-    """F59: it takes the message's place and its own row is settled as replaced."""
-    await spine.say("/mode followup")
-    await spine.quiet()
-    await spine.say("one")
-    await spine.asked()
-    typo = spine.message("tow")
-    waiting = await spine.admit(typo)
-    edit = await spine.say("two", message_id=typo.message_id, edited=True)
-    await spine.quiet()
-    spine.model.give("answer one")
-    await spine.asked()
-    assert "two" in said_to_the_model(spine)[-1]
-    spine.model.give("answer two")
-    await spine.quiet()
-    outcomes = await spine.outcomes()
-    assert ("answered", "replaced") == (outcomes[waiting], outcomes[edit])
 
 
 async def test_an_edit_of_what_waits_for_a_slot_is_what_is_answered(tmp_path: Path) -> None:

@@ -45,19 +45,6 @@ async def answer(spine: Spine, text: str | ModelResponded = "Done.") -> None:
     await spine.quiet()
 
 
-async def test_buttons_are_pressed_once(spine: Spine) -> None:
-    """Twice the same, and another under the same answer: the first one counts, whatever runs by then."""
-    buttons = await question(spine)
-    await spine.press(buttons["Yes"])
-    await spine.asked()
-    await spine.press(buttons["Yes"])
-    await spine.press(buttons["No"])
-    await spine.quiet()
-    await answer(spine)
-    assert ["hello", "yes, do it"] == said(spine)
-    assert ["Shall I?", "Already done: Yes.", "Already done: Yes.", "Done."] == spine.channel.shown()
-
-
 async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine) -> None:
     """Both wait before either is decided."""
     buttons = await question(spine)
