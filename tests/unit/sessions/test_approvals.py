@@ -10,10 +10,8 @@ import sqlalchemy as sa
 from agent.consent import AskedCall, Consent
 from agent.ports import Turn, TurnPorts
 from agent.transcript import EndReason
-from channels.console.adapter import ConsoleChannel
 from channels.messages import Button
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.questions import is_numbered
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine, quick_store
@@ -326,11 +324,6 @@ async def test_where_there_are_no_buttons_answers_are_numbered(tmp_path: Path, t
     assert ("merged" if typed == "4" else "answered") == (await scene.spine.outcomes())[row]
     await scene.spine.kill()
     await store.aclose()
-
-
-def test_in_the_terminal_answers_are_numbered() -> None:
-    """It has no buttons; the page has."""
-    assert (True, False) == (is_numbered(ConsoleChannel()), is_numbered(FakeChannel()))
 
 
 async def test_a_commit_that_held_unheard_asks_once_and_is_answered_once(tmp_path: Path) -> None:
