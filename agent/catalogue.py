@@ -1,15 +1,35 @@
-"""Finds texts for people by language and key, and never fails in front of a person.
+"""Texts for people by language and key; finding one never fails in front of a person.
 
 The texts stand in `.po` files beside the code that uses them; `make texts` compiles each to the `.mo` that is read
 here.
 """
 
 import gettext
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
+from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
-from agent.language import DEFAULT, NAMES, language_of
+DEFAULT = "en"
+NAMES: Mapping[str, str] = MappingProxyType({"en": "English", "es": "Spanish"})
+"""The languages we speak, by their ISO 639-1 code, as a model is told of them."""
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
+
+
+@lru_cache(256)
+def language_of(locale: str | None) -> str:
+    """Return the language for this BCP 47 locale; English where we do not speak theirs."""
+    spoken = (locale or "").lower().replace("_", "-").split("-")[0]
+    return spoken if spoken in NAMES else DEFAULT
+
+
+def escape(text: str) -> str:
+    """Return a person's own words as literal Markdown."""
+    return _MARKDOWN.sub(r"\\\1", text)
 
 
 class Catalogue:

@@ -11,9 +11,8 @@ from channels.clocks import steady_now
 from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig, load_channel
 from channels.web.config import Guests, WebAccount
-from gateway.access.config import Policy
+from gateway.access.config import Policy, Role
 from gateway.access.policy import AccessSnapshot, is_let_in
-from gateway.access.roles import Role
 from gateway.command_set import describe_slack_app
 from gateway.commands.table import CommandTable
 from gateway.config.settings import ChannelsConfig, whose_account

@@ -1,18 +1,28 @@
-"""Makes the models that a tenant's settings name."""
+"""The models that a tenant's settings name, and the prices at which their tokens count."""
 
-from dataclasses import replace
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+import structlog
 
 from agent.answers import by_rules_text
 from agent.budgets import OverBudget
-from agent.config import ModelConfig
+from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
-from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
+from agent.models.facts import configured_prices
+from agent.models.select import Charge, ModelDeps, UnknownModel, build_model, prices_in_force
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel, RequestContext
+from channels.messages import DEFAULT_TENANT
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.model_servers import links_of
 from gateway.product import AgentProduct
+from gateway.safety.private_files import replace_file
 
 
 def model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> ChatModel:
@@ -51,3 +61,134 @@ def judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
         return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
     except UnknownModel as unknown:
         raise SettingsError(f"permissions.auto.model: {unknown}") from None
+
+
+log = structlog.get_logger()
+
+FILE = "prices.json"
+"""In the home: by a model's name the dearest price of a token of it, in USD per million, as the table had it last."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceLook:
+    """The prices behind the caps in USD of one tenant; empty without such a cap."""
+
+    listed: Mapping[str, Decimal]
+    """By model, for `FILE`: the dearest price that the table has now, in USD per million tokens."""
+    lost: Mapping[str, Decimal]
+    """By model: the dearest price that the table had once, and has no more."""
+
+    def sentences(self) -> Iterator[str]:
+        """Say of each lost price how it is counted now, and what to do."""
+        for model, usd in self.lost.items():
+            yield (
+                f"{model} has lost its price in an upgrade of the table of prices; caps in USD count each token of it, "
+                f"read or written, at {usd:f} USD per million. Set the model's prices to have it counted exactly."
+            )
+
+
+def look_at_prices(settings: Settings) -> PriceLook:
+    """Look up the price of each model that one tenant's settings name, if they cap USD.
+
+    Raises:
+        SettingsError: a model has no price and is not known to have had one; a line for each.
+    """
+    listed: dict[str, Decimal] = {}
+    lost: dict[str, Decimal] = {}
+    missing: list[str] = []
+    known: Mapping[str, Decimal] | None = None
+    for table, link in _links_to_price(settings):
+        prices = prices_in_force(link)
+        if prices is not None:
+            if configured_prices(link) is None:
+                listed[_key(link)] = prices.dearest_usd_per_mtok
+            continue
+        known = _read(settings.home) if known is None else known
+        if not link.is_local and (last := known.get(_key(link))) is not None:
+            lost[link.name] = last
+        else:
+            missing.append(_missing(table, link))
+    if missing:
+        raise SettingsError("\n".join(missing))
+    return PriceLook(listed, lost)
+
+
+def take_up_prices(settings: Settings) -> PriceLook:
+    """Look up the prices for a start or a reload: remember them, and log those that are lost.
+
+    Raises:
+        SettingsError: as `look_at_prices`, or the prices cannot be remembered.
+    """
+    look = look_at_prices(settings)
+    keep_prices(settings.home, look)
+    for sentence in look.sentences():
+        log.warning("price_lost", problem=sentence)
+    return look
+
+
+def price_words(looks: Iterable[PriceLook]) -> dict[str, str]:
+    """Return the models whose price is lost, with how each token of them counts."""
+    lost = {model: usd for look in looks for model, usd in look.lost.items()}
+    return {model: f"each token counts at {usd:f} USD per million" for model, usd in lost.items()}
+
+
+def keep_prices(home: Path, look: PriceLook) -> None:
+    """Remember what the table has now beside what it had earlier.
+
+    Raises:
+        SettingsError: the file cannot be written.
+    """
+    known = _read(home)
+    if (now := {**known, **look.listed}) != known:
+        text = json.dumps({name: f"{usd:f}" for name, usd in sorted(now.items())}, indent=1)
+        try:
+            replace_file(home / FILE, text.encode())
+        except OSError as error:
+            raise SettingsError(f"{home / FILE} cannot be written ({error.strerror})") from error
+
+
+def price_sentences(settings: Settings) -> list[str]:
+    """Say of each price that is lost, of every tenant's models, how it is counted.
+
+    Raises:
+        SettingsError: as `look_at_prices`, of all tenants.
+    """
+    said: list[str] = []
+    missing: list[str] = []
+    for name in (DEFAULT_TENANT, *settings.tenants):
+        try:
+            said += look_at_prices(settings.of_tenant(name)).sentences()
+        except SettingsError as error:
+            whose = "" if name == DEFAULT_TENANT else f"tenant {name}: "
+            missing += [f"{whose}{line}" for line in str(error).splitlines()]
+    if missing:
+        raise SettingsError("\n".join(dict.fromkeys(missing)))
+    return list(dict.fromkeys(said))
+
+
+def _links_to_price(settings: Settings) -> Iterator[tuple[str, LinkConfig]]:
+    if not settings.budgets.caps_usd or settings.model.name == "offline":
+        return
+    yield from links_of(settings.model).items()
+    if (judge := judge_link(settings)) is not None:
+        yield "permissions.auto", judge
+
+
+def _key(link: LinkConfig) -> str:
+    return f"{link.name} {link.service_tier or ''}".strip()
+
+
+def _missing(table: str, link: LinkConfig) -> str:
+    return (
+        f"{table}: {link.name} has no price, and a cap in USD in [budgets] would not count it: set {table}.prices to "
+        "{ input_usd_per_mtok = 0.5, output_usd_per_mtok = 2 } with its own numbers (0 and 0 if it costs nothing), "
+        "or cap tokens instead"
+    )
+
+
+def _read(home: Path) -> Mapping[str, Decimal]:
+    """Return the prices known last; none if the file is missing or damaged."""
+    try:
+        return {str(name): Decimal(usd) for name, usd in json.loads((home / FILE).read_bytes()).items()}
+    except (OSError, ValueError, ArithmeticError, AttributeError, TypeError):
+        return {}

@@ -8,7 +8,6 @@ from channels.messages import DEFAULT_TENANT
 from gateway.cluster.process import LoneProcess
 from gateway.ops import alerts, housekeeper, operators, personal_data, scheduler
 from gateway.ops.alerts import OwnerAlerts
-from gateway.ops.chores import Chore, repeat
 from gateway.ops.personal_data import Eraser
 from gateway.sessions import budgets, parking
 from gateway.sessions.budgets import BudgetWatch
@@ -16,7 +15,7 @@ from gateway.shared import Shared
 from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Erasure, Progress, erase
-from gateway.supervision import Supervised
+from gateway.supervision import Chore, Supervised, repeat
 from gateway.tenant import Tenant
 
 

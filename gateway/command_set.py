@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from agent.language import DEFAULT
+from agent.catalogue import DEFAULT
 from channels.clocks import steady_now
 from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
-from gateway.access.inviting import InviteOperations
+from gateway.access.invites import InviteOperations
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Handle

@@ -14,7 +14,7 @@ from channels.errors import ChannelError
 from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
-from gateway.access.inviting import InviteOperations
+from gateway.access.invites import InviteOperations
 from gateway.access.operations import AccessOperations
 from gateway.access.ranks import BY_CLI
 from gateway.console.console import Console

@@ -12,7 +12,7 @@ from contextlib import suppress
 import structlog
 from pydantic import BaseModel, JsonValue
 
-from agent.language import escape
+from agent.catalogue import escape
 from channels.messages import DEFAULT_TENANT
 from gateway.accounts import ConfiguredAccounts
 from gateway.chores import Chores, bring_up_tables

@@ -1,12 +1,12 @@
-"""An unexpected error ends the one piece of work it is in: it is recorded, counted and shown, and the gateway goes on.
+"""Tasks under supervision, and chores, which one loop repeats.
 
-What a piece is, a chat's lane, a session's mailbox, a part like the control socket, its owner knows. What each does
-about errors it expects is not decided here. A `GatewayError` travels up: who raised it knows that nothing can go on,
-but for a store that does not answer: it comes back.
+An unexpected error ends the one piece of work that raised it: it is recorded, counted and shown, and the gateway goes
+on. The owner of a task says what a piece is: a chat's lane, a session's mailbox, a part such as the control socket. A
+`GatewayError` travels up, because the process cannot go on; `StoreUnavailable` does not, because the store comes back.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -248,3 +248,22 @@ def care_of(tasks: asyncio.TaskGroup, kind: str, name: str) -> Care | None:
 
 def _words(error: BaseException) -> str:
     return words_of(f"{type(error).__name__}: {error}", MAX_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Chore:
+    """One row of the table."""
+
+    name: str
+    every_s: float  # pause between two runs
+    run: Callable[[], Awaitable[object]]
+    first_s: float = 0.0  # pause before the first run
+    everywhere: bool = False  # every process of several does it; else one for all of them
+
+
+async def repeat(chore: Chore) -> None:
+    """Run a chore again and again until cancelled."""
+    await asyncio.sleep(chore.first_s)
+    while True:
+        await chore.run()
+        await asyncio.sleep(chore.every_s)

@@ -18,8 +18,8 @@ from agent.tools.base import Tool
 from agent.tools.toolbox import tool_pool
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
-from gateway.access.inviting import InviteOperations
-from gateway.agent_models import judge_of, model_of
+from gateway.access.invites import InviteOperations
+from gateway.agent_models import PriceLook, judge_of, model_of, price_words, take_up_prices
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
@@ -32,7 +32,6 @@ from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.build import ApiParts, api_deps
 from gateway.inbound.intake import Intake
 from gateway.inbound.reception import Doorway
-from gateway.model_prices import PriceLook, price_words, take_up_prices
 from gateway.ops.model_rests import RetryTurns
 from gateway.ops.operators import access_operations, link_deps
 from gateway.product import in_force, load_hooks, load_product, load_tools

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from agent.catalogue import escape
 from agent.coach.chart import ChartReport, chart_text
 from agent.coach.durations import spell_minutes
 from agent.coach.practice import GOAL_MINUTES, level_of, say_level
-from agent.coach.reminder_texts import say_when
+from agent.coach.reminders import say_when
 from agent.coach.texts import COACH_TEXTS, say, say_colour, say_date
-from agent.language import escape
 
 ChangeResult = Mapping[str, Any]
 """`change` is what was done, a key of `_TEXTS`; the other fields are those of its writer function. Dates are ISO."""

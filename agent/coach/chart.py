@@ -9,11 +9,11 @@ from datetime import date, timedelta
 from pydantic import BaseModel, ConfigDict
 
 from agent.calendar import week_of
+from agent.catalogue import escape
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import take_skill
 from agent.coach.practice import DayTotal, Skill
 from agent.coach.texts import COACH_TEXTS, say
-from agent.language import escape
 from agent.wellformed import clean
 
 WEEK = timedelta(days=7)

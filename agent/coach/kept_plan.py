@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
 
+from agent.catalogue import escape
 from agent.coach.durations import spell_minutes
 from agent.coach.practice import Insight, PracticeSession, Skill, WeeklyPlan, emoji_for, name_key
 from agent.coach.reports import PlannedRow, PlanReport
 from agent.coach.texts import COACH_TEXTS, say, say_day
-from agent.language import escape
 
 WEEK = timedelta(days=7)
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
+from agent.catalogue import escape
 from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.texts import say
 from agent.coach.vocabulary.amounts import find_duration
-from agent.language import escape
 from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter
 from agent.answers import failure_text
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
+from agent.catalogue import NAMES, escape, language_of
 from agent.coach.durations import spell_minutes
 from agent.coach.kept_plan import insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
@@ -28,7 +29,6 @@ from agent.definition import Agent
 from agent.errors import FailureKind
 from agent.fallbacks import Fallback
 from agent.journal import Journal
-from agent.language import NAMES, escape, language_of
 from agent.model_caller import Recoveries
 from agent.ports import (
     LocalEffect,

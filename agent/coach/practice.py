@@ -9,9 +9,9 @@ from datetime import date, time
 from enum import StrEnum
 from typing import Any, Protocol
 
+from agent.catalogue import DEFAULT, escape
 from agent.coach.reminders import Reminder
 from agent.coach.texts import say
-from agent.language import DEFAULT, escape
 from agent.ports import Change, Principal
 from agent.tools.base import ToolError
 from agent.wellformed import clean, cut_text, normalize

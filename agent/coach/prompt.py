@@ -5,9 +5,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from agent.calendar import zone_of
+from agent.catalogue import NAMES, language_of
 from agent.coach.practice import LEVELS
 from agent.context.sections import Section, compose
-from agent.language import NAMES, language_of
 from agent.ports import Principal, SystemPrompt
 from agent.wellformed import clean
 

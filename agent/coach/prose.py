@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 from pydantic import BaseModel, ValidationError
 
+from agent.catalogue import escape, language_of
 from agent.coach.changes import change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.kept_plan import kept_plan_text
@@ -26,7 +27,6 @@ from agent.coach.reports import (
     Trend,
 )
 from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_on
-from agent.language import escape, language_of
 
 
 def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport | None = None) -> str:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from agent.catalogue import escape
 from agent.coach.durations import spell_minutes
 from agent.coach.plan_data import PlanFrame
 from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice, level_of, next_level, say_level
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney, Trend
 from agent.coach.texts import COACH_TEXTS, say, say_day, say_days
-from agent.language import escape
 
 GROWTH = 1.1
 """A tenth more than the average of the last four weeks: a week that can be done."""

@@ -8,8 +8,7 @@ from datetime import date, timedelta
 from operator import itemgetter
 from pathlib import Path
 
-from agent.catalogue import Catalogue
-from agent.language import NAMES
+from agent.catalogue import NAMES, Catalogue
 
 COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")
 """They go before the harness's."""

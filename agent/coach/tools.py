@@ -11,6 +11,7 @@ from datetime import date, datetime, time, timedelta
 from pydantic import BaseModel, JsonValue
 
 from agent.calendar import today_of, week_of, zone_of
+from agent.catalogue import language_of
 from agent.coach import reports
 from agent.coach.chart import ChartWish, chart_of
 from agent.coach.chart_picture import plot
@@ -54,7 +55,6 @@ from agent.coach.tool_arguments import (
     WhichSkills,
     WhichWeek,
 )
-from agent.language import language_of
 from agent.ports import LocalEffect, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 

@@ -5,17 +5,18 @@ The wire names the kinds of failure; `agent.models.chain` asks the next model.
 
 import asyncio
 import random
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import structlog
 
 from agent.config import LinkConfig
+from agent.context.sizes import RequestSizes
 from agent.errors import FailureKind
 from agent.fallbacks import Fallback
-from agent.models.caching import AnswerCache
 from agent.models.health import Circuit, HealthBoard
-from agent.models.limiter import RateLimiter
 from agent.ports import (
     BINDING,
     ChatModel,
@@ -31,7 +32,107 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
 )
-from agent.transcript import ModelResponded
+from agent.transcript import ModelResponded, StopReason, Usage
+
+WINDOW_S = 60.0
+
+
+@dataclass(slots=True)
+class Use:
+    """One call within the window."""
+
+    at_s: float
+    tokens: int  # an estimate until the provider has counted
+
+
+class RateLimiter:
+    """Requests and tokens a minute of one model. State is this process's: a window is a minute long."""
+
+    def __init__(self, config: LinkConfig, *, waits: bool, sleep: Callable[[float], Awaitable[object]]) -> None:
+        """Without `waits` a call that finds no room fails at once: another model answers meanwhile."""
+        self._waits = waits
+        self._requests = config.requests_per_min
+        self._tokens = config.tokens_per_min
+        self._sleep = sleep
+        self._sizes = RequestSizes()
+        self._used: deque[Use] = deque()
+
+    async def wait(self, request: ModelRequest, on_event: OnModelEvent) -> Use:
+        """Take room for a call once there is some; a wait is told as `RetryPause`.
+
+        Raises:
+            ModelFailure: there is no room within `request.retry_budget_s`.
+        """
+        tokens = self._sizes.estimate(request)
+        waited_s = 0.0
+        while (wait_s := self._wait_s(tokens)) > 0:
+            if not self._waits or waited_s + wait_s > request.retry_budget_s:
+                raise ModelFailure(FailureKind.RATE_LIMIT, "our own limit a minute", retry_after_s=wait_s)
+            on_event(RetryPause(wait_s))
+            await self._sleep(wait_s)
+            waited_s += wait_s
+        use = Use(asyncio.get_running_loop().time(), tokens)
+        self._used.append(use)
+        return use
+
+    @staticmethod
+    def settle(use: Use, response: ModelResponded) -> None:
+        """Count what the provider counted."""
+        counted = (response.usage.input_tokens, response.usage.output_tokens)
+        use.tokens = sum(count or 0 for count in counted) or use.tokens
+
+    def _wait_s(self, tokens: int) -> float:
+        """Seconds until this fits; a request larger than the whole limit fits an empty window."""
+        now_s = asyncio.get_running_loop().time()
+        while self._used and self._used[0].at_s <= now_s - WINDOW_S:
+            self._used.popleft()
+        left, spent, free_at_s = len(self._used), sum(use.tokens for use in self._used), now_s
+        for use in self._used:
+            if self._fits(left, spent, tokens):
+                break
+            left, spent, free_at_s = left - 1, spent - use.tokens, use.at_s + WINDOW_S
+        return max(0.0, free_at_s - now_s)
+
+    def _fits(self, left: int, spent: int, tokens: int) -> bool:
+        too_many = self._requests is not None and left >= self._requests
+        too_much = self._tokens is not None and spent + tokens > self._tokens
+        return not (too_many or too_much)
+
+
+MOST = 256
+"""Answers that are kept."""
+
+
+class AnswerCache:
+    """Whole answers of one model that call nothing: a call may mean something else the next time."""
+
+    def __init__(self, for_s: float) -> None:
+        self._for_s = for_s
+        self._kept: OrderedDict[bytes, tuple[float, ModelResponded]] = OrderedDict()  # with when it ends
+
+    def find(self, request: ModelRequest) -> ModelResponded | None:
+        """Return the answer that was given before, at no cost, or None."""
+        ends_s, kept = self._kept.get(_key(request), (0.0, None))
+        if kept is None or asyncio.get_running_loop().time() >= ends_s:
+            return None
+        return replace(kept, usage=Usage(0, 0, cost_microusd=0))
+
+    def keep(self, request: ModelRequest, response: ModelResponded) -> None:
+        """Keep an answer, and drop the oldest beyond `MOST`."""
+        if response.stop is not StopReason.END or response.tool_calls:
+            return
+        key = _key(request)
+        self._kept[key] = (asyncio.get_running_loop().time() + self._for_s, response)
+        self._kept.move_to_end(key)
+        while len(self._kept) > MOST:
+            self._kept.popitem(last=False)
+
+
+def _key(request: ModelRequest) -> bytes:
+    """Return a key of everything that a wire sends; the instructions name the person."""
+    sent = (request.system, tuple(request.items), tuple(request.tools), request.max_output_tokens)
+    return blake2b(repr(sent).encode(errors="replace"), digest_size=16).digest()
+
 
 log = structlog.get_logger()
 

@@ -14,10 +14,7 @@ import structlog
 from agent.calendar import utc_now
 from agent.config import KEY_NAMES, LinkConfig
 from agent.errors import FailureKind
-from agent.models.failures import failure, from_answer
-from agent.models.http_wire import read_body, trouble_words, usable_key
-from agent.models.json_bodies import decode
-from agent.models.served import (
+from agent.models.facts import (
     LLAMA_CPP,
     OLLAMA,
     ModelServerFacts,
@@ -27,6 +24,9 @@ from agent.models.served import (
     read_props,
     read_show,
 )
+from agent.models.failures import failure, from_answer
+from agent.models.http_wire import read_body, trouble_words, usable_key
+from agent.models.json_bodies import decode
 from agent.ports import ModelFailure
 
 OFFICIAL = "https://api.openai.com/v1"

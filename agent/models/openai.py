@@ -16,13 +16,12 @@ from agent.config import KEY_NAMES, LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.credentials import access_of, lead_with
-from agent.models.facts import facts_of
+from agent.models.facts import ONLY_MODEL, USUAL_MODEL, ModelServerFacts, facts_of
 from agent.models.failures import refused_field
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.seeing import encode_shown
-from agent.models.served import ONLY_MODEL, USUAL_MODEL, ModelServerFacts
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 

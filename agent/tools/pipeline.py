@@ -15,12 +15,11 @@ from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.foreign_code import contain_exits
 from agent.ports import LocalEffect
-from agent.tools.arguments import NotJson, read
 from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
-from agent.tools.schema import BadArguments, fit, fit_output, to_json, to_values
+from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values
 from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import (
     CallOutcome,

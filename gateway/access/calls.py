@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import JsonValue
 
 from gateway.access.api_keys import KeyOperations
-from gateway.access.inviting import InviteOperations
+from gateway.access.invites import InviteOperations
 from gateway.access.listing import Call, expect
 from gateway.access.operations import AccessOperations
 from gateway.access.ranks import BY_CLI

@@ -1,4 +1,4 @@
-"""Operators say here who may talk to the bot; `gateway.access.policy` decides by it about each event."""
+"""Roles, and the settings of who may talk to the bot; `gateway.access.policy` decides by them about each event."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -136,3 +136,19 @@ class AccessConfig(BaseModel):
             allow_groups=frozenset(own.allow_groups),
             group_talk=own.group_talk,
         )
+
+
+class Role(StrEnum):
+    """A person's standing in a tenant."""
+
+    BLOCKED = "blocked"
+    MEMBER = "member"
+    OPERATOR = "operator"
+    OWNER = "owner"
+
+    def allows(self, least: "Role") -> bool:
+        """Whether this role is at least `least`."""
+        return _PLACES[self] >= _PLACES[least]
+
+
+_PLACES = {role: place for place, role in enumerate(Role)}

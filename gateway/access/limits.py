@@ -19,9 +19,8 @@ import structlog
 from channels.bounded_dict import BoundedDict
 from channels.messages import ChatMigrated, InboundEvent, MembershipChanged
 from channels.rate import TokenBucket
-from gateway.access.config import LimitsConfig, StrangersConfig
+from gateway.access.config import LimitsConfig, Role, StrangersConfig
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Enrol, Silence
-from gateway.access.roles import Role
 from gateway.store.people import Person
 
 SWEEP_EVERY = 1024

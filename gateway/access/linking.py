@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from channels.messages import Address
 from gateway.access import codes, tickets
+from gateway.access.config import Role
 from gateway.access.ranks import may_touch, rank_of
-from gateway.access.roles import Role
 from gateway.access.tickets import POLICIES
 from gateway.store import approvals, people
 from gateway.store.people import AuditRow, Connection, Person

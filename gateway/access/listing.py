@@ -7,10 +7,10 @@ from functools import partial
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from agent.language import language_of
+from agent.catalogue import language_of
 from agent.plain_errors import words_of_problem
 from gateway.access import pairing
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.store import people
 from gateway.store.api_keys import KEYS, ApiKey

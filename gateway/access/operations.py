@@ -18,12 +18,12 @@ import structlog
 from pydantic import JsonValue
 
 from channels.messages import Address, InboundEvent
-from gateway.access import kept, linking, listing, pairing, ranks, words
+from gateway.access import linking, listing, pairing, ranks, tickets, words
+from gateway.access.config import Role
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.listing import AccessLists
 from gateway.access.listing import OperationRefused as OperationRefused  # noqa: PLC0414  mypy knows by it that others have it from here
 from gateway.access.pairing import Approved, NotApproved, Why
-from gateway.access.roles import Role
 from gateway.errors import GatewayError
 from gateway.store import groups, people
 from gateway.store.engine import Store
@@ -170,7 +170,7 @@ class AccessOperations(AccessLists):
         """
         now = self._clock()
         kept_said = groups.take(connection, group_id, now - groups.KEPT_FOR)
-        said = kept.taken_up(kept_said, f"{group_id}:{int(now.timestamp())}")
+        said = tickets.taken_up(kept_said, f"{group_id}:{int(now.timestamp())}")
         person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
         row = None
         if person is not None and person.role != Role.BLOCKED:

@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from channels.messages import Address, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
-from gateway.access import codes, kept, tickets
-from gateway.access.roles import Role
+from gateway.access import codes, tickets
+from gateway.access.config import Role
 from gateway.access.tickets import POLICIES
 from gateway.store import people
 from gateway.store.people import AuditRow, Connection, Newcomer, Person
@@ -85,7 +85,7 @@ def request(
         return AlreadyIn(known)
     earlier = requests_of(connection, event)
     waiting = next((request for request in earlier if request.state is TicketState.PENDING), None)
-    said = kept.to_keep(event)
+    said = tickets.to_keep(event)
     if waiting is not None and said is not None:
         _keep(connection, waiting, said)
     if any(_keeps_quiet(request, now) for request in earlier):
@@ -188,8 +188,8 @@ def waiting_of(connection: Connection, event: InboundMessage | CommandInvoked) -
 def change_kept(connection: Connection, event: InboundMessage | MessageDeleted) -> None:
     """A stranger edits or takes back what their request keeps: it reads so then, or nothing is kept."""
     for asked in requests_of(connection, event):
-        if asked.state is TicketState.PENDING and kept.is_about(asked.kept, event.message_id):
-            _keep(connection, asked, kept.to_keep(event) if isinstance(event, InboundMessage) else None)
+        if asked.state is TicketState.PENDING and tickets.is_about(asked.kept, event.message_id):
+            _keep(connection, asked, tickets.to_keep(event) if isinstance(event, InboundMessage) else None)
 
 
 class Why(StrEnum):
@@ -232,7 +232,7 @@ class Approved:
     @property
     def said(self) -> InboundEvent | None:
         """What they said while they waited, to be taken in now; None where nothing is kept."""
-        return kept.taken_up(self.request.kept, self.request.id)
+        return tickets.taken_up(self.request.kept, self.request.id)
 
     @property
     def address(self) -> Address:

@@ -20,8 +20,7 @@ from channels.messages import (
     InboundMessage,
     MembershipChanged,
 )
-from gateway.access.config import AccessConfig, Policy, Rules
-from gateway.access.roles import Role
+from gateway.access.config import AccessConfig, Policy, Role, Rules
 from gateway.store.erasure import Forgotten
 from gateway.store.groups import MOST_CONTEXT, Group
 from gateway.store.people import BY_POLICY, Newcomer, Person

@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import IntEnum
 
 from gateway.access import pairing, tickets
+from gateway.access.config import Role
 from gateway.access.pairing import NotApproved, Why
-from gateway.access.roles import Role
 from gateway.store import people
 from gateway.store.people import Connection, Person
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState

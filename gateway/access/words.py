@@ -5,7 +5,7 @@ No agent's texts go before these: `tenk pairing approve` says them without any a
 
 from math import ceil
 
-from agent.language import escape
+from agent.catalogue import escape
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved
 from gateway.command_line import PLAIN, CommandLine

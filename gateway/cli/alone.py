@@ -19,7 +19,7 @@ from channels.messages import Address, Rendered
 from gateway.access.api_keys import KeyOperations
 from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import AccessKeys, load_key
-from gateway.access.inviting import InviteOperations
+from gateway.access.invites import InviteOperations
 from gateway.access.listing import AccessLists
 from gateway.access.operations import AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
@@ -43,11 +43,10 @@ from gateway.store.addresses import file_of
 from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older
 from gateway.store.engine import Store, reading
-from gateway.store.erasure import erase, pending
+from gateway.store.erasure import erase, of_person, pending
 from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
-from gateway.store.personal_data import of_person
 from gateway.store.revisions import HEAD
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from channels.slack.manifest import build_manifest
+from gateway.agent_models import price_sentences
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.command_set import describe_slack_app
@@ -21,7 +22,6 @@ from gateway.config.listing import lines_of
 from gateway.config.settings import load, read_sources
 from gateway.config.sources import KeyPath, key_of
 from gateway.errors import SettingsError
-from gateway.model_prices import price_sentences
 from gateway.product import check_names, in_force, load_product
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from channels.chat.probing import Asker, Finding, NoAnswer, load_probe
+from gateway.agent_models import price_sentences
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
-from gateway.model_prices import price_sentences
 from gateway.ops import control_client
 from gateway.ops.doctor import check_models, check_public_url
 from gateway.ops.home_check import (

@@ -23,7 +23,6 @@ from gateway.cluster.wakeups import Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import SharedBus
-from gateway.ops.chores import Chore, repeat
 from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
 from gateway.ops.unannounced import Unannounced
@@ -34,7 +33,7 @@ from gateway.store.engine import Store, link_to
 from gateway.store.leases import Member
 from gateway.store.postgres import PostgresLink
 from gateway.store.revisions import HEAD
-from gateway.supervision import Run, Supervised, run_until
+from gateway.supervision import Chore, Run, Supervised, repeat, run_until
 
 log = structlog.get_logger()
 

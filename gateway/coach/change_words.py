@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from agent.calendar import today_of
+from agent.catalogue import language_of
 from agent.coach.changes import change_text, read_change
-from agent.language import language_of
 from agent.ports import Change, LocalEffect
 from agent.tools.base import ToolError
 from gateway.commands.base import Invocation, Reply, Write

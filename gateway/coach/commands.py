@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent.calendar import today_of
+from agent.catalogue import escape, language_of
 from agent.coach.chart import chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
@@ -17,7 +18,6 @@ from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats
 from agent.coach.reports import EntriesReport, EntryRow, entries_report, skills_report
 from agent.coach.skill_words import read_skill_wish
 from agent.coach.texts import say
-from agent.language import escape, language_of
 from agent.ports import LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption

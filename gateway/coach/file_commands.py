@@ -7,10 +7,10 @@ from datetime import date
 from functools import partial
 
 from agent.calendar import today_of
+from agent.catalogue import escape, language_of
 from agent.coach.practice import PracticeReader, PracticeSession, Skill
 from agent.coach.practice_file import MAX_GOOD, PracticeFile, guard_cell, practice_json, read_file
 from agent.coach.texts import COACH_TEXTS, file_name, say, say_day
-from agent.language import escape, language_of
 from agent.ports import LocalEffect
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia

@@ -5,15 +5,14 @@ from datetime import date
 from functools import partial
 
 from agent.calendar import is_zone, today_of, zone_of
+from agent.catalogue import escape, language_of
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
-from agent.coach.reminder_texts import due_text, missed_text, reminders_text
-from agent.coach.reminders import Reminder, read_reminder, read_reminder_words
+from agent.coach.reminders import Reminder, due_text, missed_text, read_reminder, read_reminder_words, reminders_text
 from agent.coach.texts import COACH_TEXTS, say, say_days
 from agent.coach.vocabulary.amounts import find_duration
-from agent.language import escape, language_of
 from agent.ports import Change, LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption
@@ -21,7 +20,7 @@ from gateway.coach import writer
 from gateway.coach.change_words import change_practice
 from gateway.coach.reminder_rows import NAME
 from gateway.commands.base import Command, Invocation, Reply, Write
-from gateway.commands.forgetting import forget_person, refuse_to_forget
+from gateway.commands.people import forget_person, refuse_to_forget
 from gateway.commands.session import begin_conversation, stoppable_by
 from gateway.store.engine import Connection
 from gateway.store.erasure import Extent

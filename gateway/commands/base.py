@@ -14,7 +14,7 @@ from agent.ports import Principal
 from channels.base import CommandOption
 from channels.messages import Address, Button, ChatKind, OutboundMedia
 from gateway.access.api_keys import Scope
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Forgotten
 from gateway.store.inbox import InboxRow
@@ -25,7 +25,7 @@ from gateway.store.tables.turns import Mode
 P = ParamSpec("P")
 
 MODES: tuple[str, ...] = get_args(Mode)
-"""How messages that arrive mid-turn are taken: see `gateway.sessions.modes`."""
+"""How messages that arrive mid-turn are taken: see `gateway.sessions.inbox_rules`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

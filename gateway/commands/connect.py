@@ -11,10 +11,10 @@ from functools import partial
 
 import structlog
 
+from agent.catalogue import escape
 from agent.config import LinkConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
-from agent.language import escape
 from agent.models.credentials import is_showable, kind_of
 from agent.models.select import OWN_WIRES, check_credential
 from agent.ports import ModelFailure

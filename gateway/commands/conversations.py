@@ -8,17 +8,17 @@ from datetime import timedelta
 from functools import partial
 
 from agent.calendar import zone_of
-from agent.language import escape
+from agent.catalogue import escape
 from channels.base import CommandOption
 from channels.messages import Button
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.commands.session import cleared_text, stoppable_by
-from gateway.store import conversations, journal, reach
+from gateway.store import conversations, journal
+from gateway.store.conversations import list_reachable
 from gateway.store.engine import Connection
 from gateway.store.heads import ConversationHead, is_id_end, list_heads, title_of
-from gateway.store.reach import list_reachable
 
 MOST_SHOWN = 10
 """Conversations of a list in a chat; older ones are found by their id."""
@@ -86,7 +86,7 @@ def _revive(connection: Connection, asked: Invocation, head: ConversationHead, *
     """Continue an earlier conversation, if the person may; stop what waits in the present one."""
     row, key, mode, now = asked.row, asked.session.key, asked.session.state.mode, asked.clock()
     cleared, named = asked.session.clear(connection, "/sessions", stoppable_by(asked), now), _title(asked, head)
-    if reach.revive(connection, row.tenant, key, head.id, row.user_id, mode, now):
+    if conversations.revive(connection, row.tenant, key, head.id, row.user_id, mode, now):
         revived = journal.load_session(connection, row.tenant, key, 1)
         if here:
             said = asked.plural("commands.sessions_back", head.turns, title=named)

@@ -10,8 +10,8 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from agent.catalogue import escape
 from agent.consent import Consent
-from agent.language import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.access.buttons import long_id

@@ -11,9 +11,9 @@ from functools import partial
 from channels.base import CommandOption
 from gateway.access import ranks
 from gateway.access.buttons import long_id
+from gateway.access.config import Role
 from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
-from gateway.access.roles import Role
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.store import groups

@@ -9,7 +9,7 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from agent.language import escape
+from agent.catalogue import escape
 from channels.base import CommandOption
 from channels.messages import Address, Button, ButtonStyle
 from gateway.access import linking

@@ -6,28 +6,29 @@ where others read along.
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from agent.language import escape
+from agent.catalogue import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
-from gateway.access.inviting import GIVEN_ROLES, InviteOperations
+from gateway.access.config import Role
+from gateway.access.invites import GIVEN_ROLES, InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.policy import AccessSnapshot
-from gateway.access.roles import Role
-from gateway.commands.base import Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import access_decisions, whom
 from gateway.commands.groups import group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
-from gateway.commands.session import person_changed
+from gateway.commands.session import begin_conversation, person_changed
 from gateway.safety.names import shown_name
-from gateway.store import people
+from gateway.store import erasure, people
 from gateway.store.engine import Connection
+from gateway.store.erasure import Extent
 
 SHOWN = 40
 """People or requests in one answer."""
@@ -234,3 +235,24 @@ def _shorten(asked: Invocation, lines: Sequence[str], count: int) -> list[str]:
     """The lines as one list, and how many were left out."""
     more = [asked.plural("commands.and_more", count - len(lines))] if count > len(lines) else []
     return ["\n".join(lines), *more]
+
+
+def refuse_to_forget(connection: Connection, asked: Invocation, extent: Extent) -> Reply | None:
+    """Return why the person cannot be forgotten, or None if they can: the only owner stays, and is told what to do."""
+    person = people.person_of(connection, asked.principal.user_id) if extent is Extent.EVERYTHING else None
+    if person is None or not people.is_only_owner(connection, person):
+        return None
+    return Reply(asked.say("commands.only_owner"))
+
+
+def forget_person(connection: Connection, asked: Invocation, extent: Extent, said: str) -> Reply:
+    """Record the person's wish to be forgotten, and begin a new conversation.
+
+    Ask `refuse_to_forget` before, in the same commit. Until the gateway has forgotten them their platform may repeat
+    what they said up to this wish.
+    """
+    row, person = asked.row, people.person_of(connection, asked.principal.user_id)
+    assert person is not None, "nobody else deletes a user, and whoever is being forgotten gives no command"
+    wish = erasure.ask(connection, person, extent, row.id, row.event.received_at, asked.clock(), asked.session.mark)
+    begun = begin_conversation(connection, asked, Cleared(unparked=wish.unparked))
+    return Reply(said, changed=replace(begun, ended=False, forgotten=wish.forgotten))

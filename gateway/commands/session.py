@@ -8,10 +8,10 @@ from unicodedata import combining, normalize
 from zoneinfo import available_timezones
 
 from agent.calendar import is_zone, zone_of
-from agent.language import NAMES, escape
+from agent.catalogue import NAMES, escape
 from agent.wellformed import clean, cut_text
 from channels.base import CommandOption
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.commands.base import MODES, Changed, Cleared, Command, Invocation, Reply, Write
 from gateway.store import journal, people
 from gateway.store.engine import Connection

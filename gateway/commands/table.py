@@ -6,12 +6,11 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 
-from agent.catalogue import Catalogue
-from agent.language import NAMES
+from agent.catalogue import NAMES, Catalogue
 from agent.ports import Principal
 from channels.base import CommandOption, CommandSpec, Menus
 from gateway.access.api_keys import Scope
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.texts import HARNESS
 

@@ -5,8 +5,7 @@ from datetime import UTC, date, datetime, time
 from functools import partial
 
 from agent.calendar import today_of, week_of, zone_of
-from agent.catalogue import Catalogue
-from agent.language import language_of
+from agent.catalogue import Catalogue, language_of
 from agent.ports import Principal
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.store.budgets import CapUse

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from channels.messages import Address
-from gateway.store import people, sends
+from gateway.store import outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import FAILED, PartState
 from gateway.store.people import AuditRow
@@ -42,7 +42,7 @@ class DeadLetters:
         """
 
         def change(connection: Connection) -> Address | None:
-            return sends.redrive(connection, tenant, id_)
+            return outbox.redrive(connection, tenant, id_)
 
         audit = AuditRow(self._clock(), by, "outbox_retried", f"outbox:{id_}", "")
         line, address = await self._change(tenant, id_, audit, change)
@@ -59,7 +59,7 @@ class DeadLetters:
         now = self._clock()
 
         def change(connection: Connection) -> None:
-            sends.discard(connection, tenant, id_, now)
+            outbox.discard(connection, tenant, id_, now)
 
         audit = AuditRow(now, by, "outbox_discarded", f"outbox:{id_}", "")
         line, _ = await self._change(tenant, id_, audit, change)

@@ -36,7 +36,7 @@ from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
 from gateway.ownership import Ownership
-from gateway.store import chats, leases, outbox, sends
+from gateway.store import chats, leases, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.leases import Lease
 from gateway.store.outbox import Action, OutboxPart, OutboxRow
@@ -199,7 +199,7 @@ class LaneWorker:
                 return self.lane.on_channel(self._deps.clock(), idempotent=idempotent, can_edit=can_edit)
             case FindTarget(part):
                 return self.lane.on_target(
-                    await self._deps.store.read(partial(sends.standing_id, part=part), lasting=True)
+                    await self._deps.store.read(partial(outbox.standing_id, part=part), lasting=True)
                 )
             case TakeTurn(chat):
                 return self.lane.on_turn(self._pacer.reserve(chat), self._deps.clock())
@@ -218,7 +218,7 @@ class LaneWorker:
         match step:
             case MarkSending(row_id, action):
                 failpoint("send_pre")
-                if await self._commit(sends.mark_sending, row_id, action):
+                if await self._commit(outbox.mark_sending, row_id, action):
                     return self.lane.on_marked()
                 log.warning("part_had_ended", lane=self.lane.name, outbox_id=row_id)
                 self.queue.head.rewind()  # what is at hand behind it is as old
@@ -242,7 +242,7 @@ class LaneWorker:
         series(OUTBOUND, row.part.address.channel, "sent").inc()
         failpoint("sent_pre")
         now = self._deps.clock()
-        await self._deps.store.commit(sends.record_sent, row.id, platform_id, now)
+        await self._deps.store.commit(outbox.record_sent, row.id, platform_id, now)
         failpoint("placeholder_post" if row.part.action is Action.PLACEHOLDER else "sent_post")
 
     async def _save_outcome(self, row: OutboxRow, failure: ChannelError, outcome: AttemptOutcome) -> None:
@@ -290,11 +290,11 @@ def _save_outcome(
 ) -> list[OutboxRow]:
     """What an attempt leaves behind, in one commit; what is to be said about it."""
     address = row.part.address
-    sends.save(connection, outcome.row, outcome.error, now)
+    outbox.save(connection, outcome.row, outcome.error, now)
     if outcome.moved_to is not None:
         chats.move_chat(connection, row.tenant, address, outcome.moved_to, now)
     if outcome.park:
         outbox.park(connection, row.tenant, address.lane, outcome.error, now)
     if outcome.drop_rest:
-        sends.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
+        outbox.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
     return outbox.put(connection, row.tenant, apology, now)

@@ -14,10 +14,19 @@ import structlog
 
 from agent.catalogue import Catalogue
 from agent.errors import Fenced
-from agent.ports import TextDelta, TextDiscarded
-from agent.turn_events import EventReader
-from agent.turn_progress import ToolProgress, ToolStarted
-from channels.base import Channel, EditsMessages, Reaction, Reacts, ShowsTyping, ShowsWaits, StreamsDrafts
+from agent.ports import TextDelta, TextDiscarded, TurnEvent
+from agent.turn_events import EventReader, Watcher
+from agent.turn_progress import ToolProgress, ToolStarted, TurnFinished
+from channels.base import (
+    Channel,
+    EditsMessages,
+    FollowsAnswers,
+    Reaction,
+    Reacts,
+    ShowsTyping,
+    ShowsWaits,
+    StreamsDrafts,
+)
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import GOES_ON, Address, OutboundPart, Rendered
 from gateway.delivery.config import DeliveryConfig
@@ -27,9 +36,9 @@ from gateway.delivery.pages import AnswerPages
 from gateway.delivery.sender import call_within
 from gateway.delivery.splitter import MAX_PARTS
 from gateway.failpoints import failpoint
-from gateway.store import journal, outbox, sends
+from gateway.store import journal, outbox
 from gateway.store.engine import Connection, Store
-from gateway.store.journal import Fence
+from gateway.store.journal import Fence, TurnRow
 from gateway.store.outbox import OutboxPart, OutboxRow
 
 log = structlog.get_logger()
@@ -128,7 +137,7 @@ class LiveAnswer:
 
     # ------------------------------------------------------------ its life
 
-    def start(self, message_id: str | None, standing: Sequence[sends.RecoveredPart] = (), answered: str = "") -> None:
+    def start(self, message_id: str | None, standing: Sequence[outbox.RecoveredPart] = (), answered: str = "") -> None:
         """Start the timer for typing and placeholders.
 
         `standing` are parts from before a crash and `answered` is what they said; they change when there is more.
@@ -301,7 +310,7 @@ class LiveAnswer:
 
     async def _find_message(self) -> None:
         """Find what was being sent when the process ended: by now its lane may know the message."""
-        query = partial(sends.recovered_parts, turn_id=self._message.source_id)
+        query = partial(outbox.recovered_parts, turn_id=self._message.source_id)
         stored = await self._deps.store.read(query, lasting=True)
         last = len(self._parts) - 1
         if last < len(stored) and stored[last].platform_id is not None:
@@ -467,3 +476,53 @@ def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolPr
     else:
         words = texts.text(locale, "answer.tool_runs", tool=event.name.replace("_", " "))
     return " ".join(words[:MAX_CHARS].split())
+
+
+EVERY_S = 0.05
+"""Least time between two looks: nobody reads faster, and each look is at the whole text."""
+
+MOST_CHARS = 20_000
+"""Beyond this the rest comes with the final: a look at so much costs milliseconds."""
+
+
+class FollowedAnswer:
+    """The text of one turn so far, told to who follows it."""
+
+    def __init__(self, channel: FollowsAnswers, address: Address, turn_id: str, clean: Callable[[str], str]) -> None:
+        """Nothing is written yet. `clean` makes of a model's text what a person may see."""
+        self._channel = channel
+        self._address = address
+        self._turn_id = turn_id
+        self._clean = clean
+        self._pieces: list[str] = []
+        self._chars = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def note(self, event: TurnEvent) -> None:
+        """What happened in the turn; it never waits."""
+        if isinstance(event, TextDelta):
+            self._pieces.append(event.text)
+            self._chars += len(event.text)
+            self._plan()
+        elif isinstance(event, TextDiscarded):
+            self._pieces, self._chars = [event.stands], len(event.stands)
+            self._plan()
+        elif isinstance(event, TurnFinished) and self._timer is not None:
+            self._timer.cancel()  # the final is on its way
+
+    def _plan(self) -> None:
+        if self._timer is None and self._chars <= MOST_CHARS and self._channel.is_followed(self._address):
+            self._timer = asyncio.get_running_loop().call_later(EVERY_S, self._tell)
+
+    def _tell(self) -> None:
+        self._timer = None
+        if self._chars <= MOST_CHARS:
+            self._pieces = ["".join(self._pieces)]
+            self._channel.follow(self._address, self._turn_id, self._clean(self._pieces[0]).strip())
+
+
+def followers(channel: Channel, turn: TurnRow, clean: Callable[[str], str]) -> tuple[Watcher, ...]:
+    """Who reads along in the place where a turn answers: nobody, unless its channel follows answers."""
+    if not isinstance(channel, FollowsAnswers):
+        return ()
+    return (FollowedAnswer(channel, turn.address, turn.id, clean).note,)

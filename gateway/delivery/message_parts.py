@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from agent.language import NAMES
+from agent.catalogue import NAMES
 from channels.base import Channel, DeletesMessages, EditsMessages, TextUnit
 from channels.messages import Address, Button, Rendered
 from gateway.delivery.splitter import MAX_PARTS, SplitPart, split

@@ -7,7 +7,7 @@ from functools import partial
 
 from channels.base import Channel
 from channels.messages import DEFAULT_TENANT, Address
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts

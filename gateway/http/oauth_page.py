@@ -8,7 +8,7 @@ import html
 
 from aiohttp import web
 
-from agent.language import NAMES
+from agent.catalogue import NAMES
 from gateway.texts import HARNESS
 
 MAX_CHARS = 4096

@@ -6,7 +6,7 @@ moved chats. What is committed is announced by `gateway.inbound.intake`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agent.calendar import is_zone
 from channels.base import Channel
@@ -25,22 +25,66 @@ from channels.messages import (
     MessageDeleted,
     Rejected,
 )
-from gateway.access import invites, kept, words
+from gateway.access import invites, tickets, words
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.limits import Bound, Over
 from gateway.access.pasted import hide_secrets
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, AskGroup, Decision, Enrol, Pair
+from gateway.commands.decisions import SAY
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.inbound import typed_answers
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, groups, inbox, outbox, people
+from gateway.store import chats, groups, inbox, offers, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
 from gateway.texts import HARNESS
+
+YES = frozenset({"yes", "sí", "si"})
+MOST_CHARS = 8
+HOLDS = timedelta(days=1)
+"""How long the press can be opened that is made of a typed answer."""
+
+
+def may_answer(event: InboundEvent) -> bool:
+    """Return whether a message has the form of an answer; nearly none has."""
+    if not isinstance(event, InboundMessage) or len(event.text) > MOST_CHARS or event.edited or event.forwarded:
+        return False
+    return not event.attachments and _answer(event.text) is not None
+
+
+def _answer(text: str) -> int | None:
+    """Return the number that is typed, 0 for yes, None for anything else."""
+    said = text.strip().rstrip(".!").casefold()
+    if said in YES:
+        return 0
+    return int(said) if said.isdecimal() and len(said) == 1 and said != "0" else None
+
+
+def to_press(
+    connection: Connection, event: InboundEvent, session_key: str, user_id: str, seals: SealedButtons, now: datetime
+) -> InboundEvent:
+    """Return the press that a typed answer stands for, or the message as it is."""
+    answer = _answer(event.text) if isinstance(event, InboundMessage) else None
+    if answer is None or not isinstance(event, InboundMessage):
+        return event
+    offer = offers.newest(connection, event.tenant, session_key, user_id)
+    message = None if offer is None else offers.message_of(connection, offer.turn_id)
+    if offer is None or message is None:
+        return event
+    index = next((at for at, reply in enumerate(offer.replies) if reply.is_yes), -1) if answer == 0 else answer - 1
+    if not 0 <= index < len(offer.replies):
+        return event
+    if not offers.is_last_word(connection, offer.turn_id, message[0], event.address):
+        return event
+    account = f"{event.address.channel}:{event.address.account}"
+    data = seals.seal(SAY, f"{short_id(offer.turn_id)}.{index}", user_id, account, now + HOLDS)
+    return ButtonPressed(
+        event_id=event.event_id, address=event.address, sender=event.sender, received_at=event.received_at,
+        tenant=event.tenant, message_id=message[1], kind=event.kind, data=data, locale=event.locale,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +147,7 @@ class Admission:
         code = invites.code_in(plan.event, self._doorway.agent)
         if code is not None and self._hides(plan, code):
             plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
-        if typed_answers.may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
+        if may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
             plan = replace(plan, event=self._as_press(plan.event, plan.decision.person))
         row = self._row(plan)
         id_ = inbox.admit(self._connection, row, self._now)
@@ -116,11 +160,7 @@ class Admission:
         """Return the press that a typed answer to the newest offer stands for, or the event as it is."""
         key = open_row(event, person, self._doorway.agent).session_key
         seals = SealedButtons(self._doorway.keys.buttons)
-        return (
-            event
-            if key is None
-            else typed_answers.to_press(self._connection, event, key, person.user_id, seals, self._now)
-        )
+        return event if key is None else to_press(self._connection, event, key, person.user_id, seals, self._now)
 
     def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int) -> None:
         """Do what goes with a new row."""
@@ -179,7 +219,7 @@ class Admission:
         if not (isinstance(event, MessageDeleted) or (isinstance(event, InboundMessage) and event.edited)):
             return
         found = groups.kept_in(self._connection, event.tenant, event.address)
-        if found is not None and kept.is_about(found[1], event.message_id):
+        if found is not None and tickets.is_about(found[1], event.message_id):
             said = _to_keep_for_all(event) if isinstance(event, InboundMessage) else None
             groups.keep(self._connection, found[0], said, found[2], self._now)
 
@@ -299,7 +339,7 @@ def _to_keep_for_all(event: InboundEvent) -> str | None:
         case InboundMessage(text=text) if text.lstrip().lower().startswith("/group"):
             return None
         case CommandInvoked() | InboundMessage():
-            return kept.to_keep(event)
+            return tickets.to_keep(event)
     return None
 
 

@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agent.language import escape
+from agent.catalogue import escape
 from channels.base import Channel, HasButtons
 from channels.messages import Address, Button, ButtonStyle
 from gateway.access import words
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.codes import AccessKeys
+from gateway.access.config import Role
 from gateway.access.listing import lookalikes
 from gateway.access.policy import GROUP_NOT_LISTED
-from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import chats, groups, outbox, people

@@ -14,13 +14,12 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key
 from gateway.store import people, web_devices
-from gateway.store.conversations import KeptTurn, kept_turns
+from gateway.store.conversations import KeptTurn, kept_turns, list_reachable, read_reachable, sender_of
 from gateway.store.engine import Connection, Store
 from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.outbox import file_of, handed_id, idem_key, put_file
 from gateway.store.people import AuditRow
-from gateway.store.reach import list_reachable, read_reachable, sender_of
-from gateway.store.web_chats import ShownPart, said_in, sent_file, sent_to
+from gateway.store.web_devices import ShownPart, said_in, sent_file, sent_to
 from gateway.threads import run_in_thread
 
 MOST_CONVERSATIONS = 50

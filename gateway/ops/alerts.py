@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from agent.language import escape
+from agent.catalogue import escape
 from channels.clocks import Clock
 from channels.messages import DEFAULT_TENANT
 from gateway.delivery.delivery import Delivery

@@ -11,9 +11,9 @@ from dataclasses import replace
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
 from agent.models.credentials import settings_key
+from agent.models.facts import ModelServerFacts
 from agent.models.known_servers import KnownServers
 from agent.models.select import UnknownModel, bare_model
-from agent.models.served import ModelServerFacts
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import UserItem
 from channels.chat.probing import Asker, Finding, NoAnswer

@@ -13,7 +13,7 @@ from agent.models.health import Gate, HealthBoard, Rest
 from agent.ports import Turn, TurnPorts
 from agent.retry import run_retry
 from agent.transcript import EndReason
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.ops.control_client import Handler
 from gateway.store.engine import Connection, Store
 from gateway.store.rows import Rows

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 
 from agent.config import LinkConfig, ModelConfig
+from agent.models.facts import ONLY_MODEL, ModelServerFacts
 from agent.models.known_servers import KnownServers
-from agent.models.served import ONLY_MODEL, ModelServerFacts
 
 OPENAI = "openai"
 

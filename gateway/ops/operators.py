@@ -11,13 +11,11 @@ from channels.clocks import steady_now
 from channels.messages import Address, Button
 from gateway.access import tickets
 from gateway.access.buttons import SealedButtons
-from gateway.access.config import Policy, Rules
-from gateway.access.invites import FOUNDING
-from gateway.access.inviting import InviteOperations
+from gateway.access.config import Policy, Role, Rules
+from gateway.access.invites import FOUNDING, InviteOperations
 from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
-from gateway.access.roles import Role
 from gateway.command_line import of_process
 from gateway.commands.linking import LinkDeps
 from gateway.delivery.message_parts import OutboundMessage, to_parts

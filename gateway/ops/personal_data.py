@@ -19,9 +19,8 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.store import erasure, inbox
 from gateway.store import people as rows
 from gateway.store.engine import Connection, Store
-from gateway.store.erasure import Erasure, Extent, Progress
+from gateway.store.erasure import Erasure, Extent, Progress, newest_row
 from gateway.store.people import AuditRow, Person
-from gateway.store.personal_data import newest_row
 
 LEAST_ID_CHARS = 4
 

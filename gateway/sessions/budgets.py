@@ -17,9 +17,9 @@ import structlog
 
 from agent.budgets import Hold, OverBudget, Spending
 from agent.calendar import local_date, zone_of
+from agent.catalogue import escape
 from agent.config import LinkConfig
 from agent.errors import FailureKind
-from agent.language import escape
 from agent.models.budgeted import BudgetedModel
 from agent.models.select import Charge
 from agent.ports import ChatModel, ModelFailure, Principal

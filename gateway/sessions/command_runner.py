@@ -1,7 +1,7 @@
 """Runs commands in a session: each commits its effect, its reply and its row's outcome in one transaction."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,31 +13,89 @@ from agent.catalogue import Catalogue
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
 from agent.ports import Principal
+from agent.transcript import EndReason
 from channels.base import SendsMedia
-from channels.messages import ButtonPressed, SystemEvent
+from channels.messages import ButtonPressed, InboundMessage, SystemEvent
 from gateway.access.api_keys import scopes_at
 from gateway.access.buttons import Meant, SealedButtons, Void
-from gateway.commands.base import Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.commands.table import CommandTable
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.deps import ProcessDeps
-from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id
-from gateway.sessions.invocations import CommandSession
+from gateway.sessions.deps import PeopleDirectory, ProcessDeps
+from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, words_of
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
-from gateway.sessions.presses import close_buttons, find_asked
+from gateway.sessions.presses import close_buttons, delete_said, find_asked
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
-from gateway.store import inbox, journal, outbox, people
+from gateway.sessions.user_items import read_text_file
+from gateway.store import approvals, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
+from gateway.store.journal import SessionState
 from gateway.store.outbox import OutboxRow
 from gateway.supervision import care_of
 from gateway.telemetry import log_end
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSession:
+    """The `SessionControl` of one command."""
+
+    session: Session
+    state: SessionState
+    row: InboxRow
+    principal: Principal
+    channels: ChannelDirectory
+    people: PeopleDirectory
+    talk: str  # the command whose text is a message
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs now."""
+        return self.session.running
+
+    @property
+    def key(self) -> str:
+        """The key by which the tenant's sessions are told apart."""
+        return self.session.key
+
+    def cancel(self, user_id: str | None) -> bool:
+        """End the turn that answers an earlier message of a person (None: of anybody); False: there is none."""
+        return self.session.cancel(EndReason.STOPPED, self.row.id, user_id)
+
+    def clear(self, connection: Connection, why: str, user_id: str | None, now: datetime) -> Cleared:
+        """Record that the earlier messages of a person (None: of anybody) are answered no more."""
+        rows = inbox.clear_session(connection, self.key, self.row.id, now, why, user_id)
+        running = inbox.clear_claimed(connection, self.key, self.row.id, now, why, user_id) > 0
+        unparked = approvals.withdraw_session(connection, self.row.tenant, self.key, now, user_id)
+        texts = [words_of(row.event, self.talk) for row in rows]
+        return Cleared([row.id for row in rows], texts, running, unparked)
+
+    async def answer_aside(self, question: str) -> str:
+        """Answer a question beside the turn; "" if it is refused."""
+        return await self.session.answer_aside(self.row, self.principal, question)
+
+    async def read_files(self) -> Sequence[str]:
+        """Return the text file that came with the command, if one did."""
+        event = self.row.event
+        files = event.attachments[:1] if isinstance(event, InboundMessage) else ()
+        channel = await self.channels.when_loaded(event.address)
+        return [text for file in files if (text := await read_text_file(channel, file))]
+
+    async def delete_message(self) -> bool | None:
+        """Delete the message that gave the command. False: the platform does not allow it; None: it is no message."""
+        return await delete_said(await self.channels.when_loaded(self.row.event.address), self.row.event)
+
+    def mark(self, tenant: str, sender: str) -> str:
+        """Return the keyed hash of a sender."""
+        return self.people.mark(tenant, sender)
+
 
 log = structlog.get_logger()
 

@@ -31,8 +31,7 @@ from agent.turn_events import TurnEvents
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Reaction, SendsMedia
 from channels.messages import Button
-from gateway.delivery.followed_answer import followers
-from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.live_answer import LiveAnswer, followers
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
@@ -45,7 +44,7 @@ from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
 from gateway.spans import note_attributes
-from gateway.store import approvals, journal, sends
+from gateway.store import approvals, journal, outbox
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
@@ -117,9 +116,9 @@ class JournaledTurn:
     async def __aenter__(self) -> Self:
         """Begin to show the answer, from what an earlier attempt left of it in the chat."""
         claimed = self._claimed
-        standing: Sequence[sends.RecoveredPart] = ()
+        standing: Sequence[outbox.RecoveredPart] = ()
         if claimed.resumed:
-            query = partial(sends.recovered_parts, turn_id=claimed.source_id)
+            query = partial(outbox.recovered_parts, turn_id=claimed.source_id)
             standing = await self._deps.store.read(query, lasting=True)
         self._live.start(claimed.message_id, standing, answer_text(claimed.events))
         return self

@@ -9,8 +9,7 @@ import structlog
 from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent
 from gateway.durable_queue import QueueHead, load_filtered
-from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier, joins, own_route_id
-from gateway.sessions.modes import rows_to_merge, rows_to_steer
+from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier, joins, own_route_id, rows_to_merge, rows_to_steer
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow

@@ -13,9 +13,8 @@ from functools import partial
 
 import structlog
 
-from agent.catalogue import Catalogue
+from agent.catalogue import Catalogue, escape
 from agent.journal import suggested_replies
-from agent.language import escape
 from agent.transcript import JournalEvent
 from agent.wellformed import cut_text
 from channels.base import Channel, DeletesMessages, HasButtons

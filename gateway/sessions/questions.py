@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from agent.catalogue import Catalogue
+from agent.catalogue import Catalogue, escape
 from agent.consent import AskedCall, Consent
-from agent.language import escape
 from agent.ports import Principal
 from agent.wellformed import clean
 from channels.base import Channel, HasButtons

@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 
 from gateway.store import inbox
 from gateway.store.engine import Store
+from gateway.store.erasure import newest_row
 from gateway.store.inbox import InboxRow
-from gateway.store.personal_data import newest_row
 
 MAX_ATTEMPTS = 3
 """Attempts at a row without a journaled step; after that it is failed and its person is told."""

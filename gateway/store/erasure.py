@@ -1,29 +1,34 @@
-"""Deletes what is kept of one person: asked for in a command's commit, done in batches once nothing of theirs runs.
+"""The data of one person: exported as JSON, and deleted.
+
+A command's commit asks for a deletion; batches follow once nothing of the person's runs.
 
 What an agent keeps stands in tables of its own; of those with a `user_id` the rows go too. Backups are not reached.
 """
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
 import sqlalchemy as sa
+from pydantic import JsonValue
 
 from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
+from gateway.store.conversations import gone_on, keys_gone_on_under
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
-from gateway.store.people import AuditRow, Person, record, senders_of
-from gateway.store.reach import gone_on, keys_gone_on_under
+from gateway.store.people import AuditRow, Person, ids_of, record, senders_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.people import (
     audit,
+    credentials,
     erasures,
     forgotten_senders,
     grants,
@@ -34,6 +39,7 @@ from gateway.store.tables.people import (
 )
 from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, sessions, summaries, turns, usage
+from gateway.store.tenancy import named_tenant
 from gateway.store.tickets import TICKETS, TicketKind
 from gateway.store.usage import give_to
 from gateway.store.web_devices import DEVICES
@@ -386,3 +392,60 @@ def _delete_each(connection: sa.Connection, column: "sa.Column[str]", ids: set[s
     wanted = sorted(ids)
     for start in range(0, len(wanted), ROWS_BATCH):
         connection.execute(sa.delete(column.table).where(column.in_(wanted[start : start + ROWS_BATCH])))
+
+
+SECRET = {credentials.c.sealed.key: "(a secret, which is not given out)"}
+
+
+def of_person(connection: sa.Connection, user_id: str, own_tables: Sequence[sa.Table] = ()) -> dict[str, JsonValue]:
+    """Rows by table, in the order in which they came: the harness's tables, then the agent's own.
+
+    Raises:
+        RuntimeError: the query runs in no tenant's name.
+    """
+    named_tenant()
+    ids = list(connection.execute(ids_of(user_id)).scalars())
+    found: dict[str, JsonValue] = {"users": [*_rows(connection, sa.select(users).where(users.c.id.in_(ids)))]}
+    there = sa.inspect(connection)
+    for table in (*metadata.sorted_tables, *own_tables):
+        if "user_id" in table.c and there.has_table(table.name):
+            rows = sa.select(table).where(table.c.user_id.in_(ids)).order_by(*table.primary_key.columns)
+            found[table.name] = [*_rows(connection, rows)]
+    mine = sa.select(turns.c.id).where(turns.c.user_id.in_(ids))
+    said = sa.select(events).where(events.c.turn_id.in_(mine)).order_by(*events.primary_key.columns)
+    found["events"] = [*_rows(connection, said)]
+    direct = connection.execute(sa.select(chats).where(chats.c.user_id.in_(ids), chats.c.direct)).all()
+    lanes = [f"{row.channel}:{row.account}:{row.chat}" for row in direct]
+    sent = sa.or_(outbox.c.lane.in_(lanes), outbox.c.cause.in_(mine))
+    found["outbox"] = [*_rows(connection, sa.select(outbox).where(sent).order_by(outbox.c.id))]
+    by_or_about = sa.or_(audit.c.actor.in_(ids), audit.c.subject.in_(ids))
+    found["audit"] = [*_rows(connection, sa.select(audit).where(by_or_about).order_by(audit.c.id))]
+    return found
+
+
+def newest_row(connection: sa.Connection) -> int:
+    """The number of what came in last; 0 where nothing did."""
+    return connection.execute(sa.select(sa.func.max(inbox.c.id))).scalar() or 0
+
+
+def _rows(connection: sa.Connection, query: sa.Select[tuple[object, ...]]) -> Iterator[JsonValue]:
+    for row in connection.execute(query).mappings():
+        yield {
+            str(name): _value(value)
+            for name, value in ({**row} | {k: v for k, v in SECRET.items() if k in row}).items()
+        }
+
+
+def _value(value: object) -> JsonValue:
+    """As JSON; what is JSON in a text already is read."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return f"({len(value)} bytes)"
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            read: JsonValue = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return read
+    return value if isinstance(value, str | int | float | bool) or value is None else str(value)

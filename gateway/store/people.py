@@ -36,7 +36,7 @@ class Person:
 
     user_id: str
     tenant: str
-    role: str  # a gateway.access.roles.Role
+    role: str  # a gateway.access.config.Role
     display_name: str
     locale: str | None  # BCP 47
     timezone: str  # IANA name

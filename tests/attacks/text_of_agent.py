@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 import orjson
 
 from agent import answers, recovery, responses
+from agent.catalogue import language_of
 from agent.coach import log_line, practice
 from agent.coach.log_line import LogLineError
 from agent.coach.prose import tell_result
@@ -15,20 +16,19 @@ from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
 from agent.encoded_pieces import EncodedPieces
 from agent.journal import open_calls
-from agent.language import language_of
 from agent.models import (
     anthropic_answer,
     anthropic_format,
+    facts,
     failures,
     http_wire,
     json_bodies,
     openai_format,
     prompted_tools,
-    served,
 )
-from agent.models.sse import EventParser
+from agent.models.http_wire import EventParser
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
-from agent.tools import arguments, schema, toolbox
+from agent.tools import schema, toolbox
 from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -164,9 +164,9 @@ def refused(text: str) -> None:
 
 def served_list(text: str) -> None:
     """What a server of one's own says of its models, and a name that an operator wrote."""
-    server = served.read_models({"data": [{"id": text[:1000]}, {"id": "b"}]})
+    server = facts.read_models({"data": [{"id": text[:1000]}, {"id": "b"}]})
     server.advice(text[:1000] if server.lacks(text) else "b")
-    served.read_show(server.models[0], {"parameters": text, "model_info": {text: 1}}, {"models": [{"name": text}]})
+    facts.read_show(server.models[0], {"parameters": text, "model_info": {text: 1}}, {"models": [{"name": text}]})
 
 
 async def _nothing(_context: object, _arguments: object) -> None:
@@ -185,8 +185,8 @@ def searched(text: str) -> None:
 def call_arguments(text: str) -> None:
     """What a model wrote for a tool."""
     for written in (text, '{"n": "' + text + '"}', '{"n":' + text + "}"):
-        with suppress(arguments.BadArguments):
-            arguments.read(written, Number)
+        with suppress(schema.BadArguments):
+            schema.read(written, Number)
 
 
 def arguments_of_others(text: str) -> None:
@@ -294,22 +294,22 @@ ENTRIES: dict[str, Entry] = {
     **OF_COACH,
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.reader.reader:OfflineReader.answer": Entry(offline),
-    "agent.language:language_of": Entry(language_of),
+    "agent.catalogue:language_of": Entry(language_of),
     "agent.models.openai_format:CompletionAssembly": Entry(streamed),
     "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
     "agent.models.http_wire:read_whole": Entry(answered),
     "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
-    "agent.models.sse:EventParser": Entry(events),
+    "agent.models.http_wire:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
-    "agent.models.served:read_show": Entry(served_list),
+    "agent.models.facts:read_show": Entry(served_list),
     "agent.responses:classify": Entry(classified),
     "agent.answers:with_note": Entry(
         lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
     "agent.answers:found_text": Entry(told_results),
     "agent.recovery:detect_loop": Entry(many_calls),
-    "agent.tools.arguments:read": Entry(call_arguments),
+    "agent.tools.schema:read": Entry(call_arguments),
     "agent.tools.schema:fit": Entry(arguments_of_others),
     "agent.tools.toolbox:page_of": Entry(lambda text: toolbox.page_of(text, 0, 10_000)),
     "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),

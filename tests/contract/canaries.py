@@ -33,11 +33,9 @@ from gateway.store import (
     journal,
     outbox,
     people,
-    personal_data,
     reply_routes,
     reports,
     retention,
-    sends,
     tickets,
     timeline,
     usage,
@@ -51,8 +49,8 @@ from tests.fakes.people import NOON, database
 
 ROOMS = (
     api_keys, api_turns, approvals, chats, conversations, credentials, earlier, erasure, groups, inbox,
-    journal, outbox, people, personal_data, practice_rows, reminder_rows, reply_routes,
-    reports, retention, sends, tickets, timeline, usage,
+    journal, outbox, people, practice_rows, reminder_rows, reply_routes,
+    reports, retention, tickets, timeline, usage,
 )  # fmt: skip
 TENANTS = ("acme", "bell", "cole")
 ROWS = 4

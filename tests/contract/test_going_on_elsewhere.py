@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from agent.ports import Summary
 from agent.transcript import EndReason, TurnEnded, TurnStarted
-from gateway.store import conversations, journal, reach
+from gateway.store import conversations, journal
 from gateway.store.engine import Store
 from gateway.store.tables.people import identities, users
 from tests.contract.test_traffic_store import KEY, begun
@@ -37,11 +37,11 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
         conversations.keep_summary(c, turn, Summary("notes", "t1", 0, 1, 0), NOON)
 
     await store.commit(link)
-    lists = partial(reach.list_reachable, tenant="default", key=key, user_id="u9", most=5)
+    lists = partial(conversations.list_reachable, tenant="default", key=key, user_id="u9", most=5)
     (head,) = await store.read(lists)
     assert (there.id, KEY) == (head.id, head.key) and [head] == await store.read(partial(lists, id_end=there.id[-8:]))
     await store.commit(
-        reach.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=NOON
+        conversations.revive, tenant="default", key=key, session_id=there.id, user_id="u9", mode="steer", now=NOON
     )
     late, slow = replace(turn, id="t2"), NOON - timedelta(minutes=1)
     await store.commit(lambda c: journal.begin_turn(c, late))
@@ -54,5 +54,5 @@ async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) ->
     assert ["u9"] == list(await store.read(partial(conversations.find_summaries, session_id=state.id)))
     by_id = {head.id: head for head in await store.read(lists)}
     assert ({there.id, state.id}, True, 0) == ({*by_id}, by_id[state.id].living, by_id[state.id].turns)
-    ids = await store.read(lambda c: c.execute(reach.gone_on(sa.select(sa.literal(there.id)))).scalars().all())
+    ids = await store.read(lambda c: c.execute(conversations.gone_on(sa.select(sa.literal(there.id)))).scalars().all())
     assert {there.id, state.id} == set(ids)

@@ -13,10 +13,9 @@ from agent.ports import Change, Principal
 from channels.messages import Address
 from gateway.access import linking
 from gateway.access.buttons import short_id
-from gateway.access.config import AccessConfig
+from gateway.access.config import AccessConfig, Role
 from gateway.access.policy import AccessSnapshot, Silence, decide
 from gateway.access.ranks import block_known
-from gateway.access.roles import Role
 from gateway.coach import practice_rows, writer
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import Write
@@ -28,10 +27,9 @@ from gateway.store.approvals import Approval
 from gateway.store.budgets import Cap, CapReached
 from gateway.store.credentials import Connected
 from gateway.store.engine import Store
-from gateway.store.erasure import Extent
+from gateway.store.erasure import Extent, of_person
 from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, Person
-from gateway.store.personal_data import of_person
 from gateway.store.tables.base import new_id
 from tests.fakes.invocations import invocation
 from tests.fakes.linked import link, log_practice, practised

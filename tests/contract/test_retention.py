@@ -17,7 +17,7 @@ from agent.transcript import EndReason, Steered, TurnEnded, TurnStarted, UserIte
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
 from gateway.ops.housekeeper import sweep
 from gateway.ops.retention_config import RetentionConfig
-from gateway.store import inbox, journal, outbox, people, reply_routes, retention, sends
+from gateway.store import inbox, journal, outbox, people, reply_routes, retention
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
@@ -96,7 +96,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
 def sent(connection: Connection, at: datetime = NOON) -> None:
     """Whatever waits was sent."""
     for part in outbox.open_parts(connection, CHAT.lane, 0, 1000):
-        sends.record_sent(connection, part.id, "m", at)
+        outbox.record_sent(connection, part.id, "m", at)
 
 
 async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) -> None:

@@ -18,7 +18,7 @@ from gateway.store import inbox as rows
 from gateway.store.agent_tables import bring_up
 from gateway.store.dialect import HotStatement
 from gateway.store.engine import Store
-from gateway.store.personal_data import of_person
+from gateway.store.erasure import of_person
 from gateway.store.tables.people import audit, users
 from gateway.store.tables.traffic import inbox, parked_lanes
 from gateway.store.tickets import TicketKind

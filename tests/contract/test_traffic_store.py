@@ -23,7 +23,7 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import earlier, inbox, journal, outbox, sends
+from gateway.store import earlier, inbox, journal, outbox
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
@@ -147,26 +147,26 @@ async def open_rows(store: Store) -> list[OutboxRow]:
 async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> None:
     """Marks, waits, what goes instead; a sent one has the platform's id."""
     (row,) = await put(store, part(0, 1, Action.EDIT))
-    assert await store.commit(sends.mark_sending, row.id, Action.SEND)
+    assert await store.commit(outbox.mark_sending, row.id, Action.SEND)
     (sending,) = await open_rows(store)
     assert (PartState.SENDING, Action.SEND, 1) == (sending.state, sending.part.action, sending.attempts)
     after = replace(
         sending, state=PartState.READY, maybe_duplicate=True, not_before=NOON + timedelta(microseconds=1),
         part=replace(sending.part, rendered=Rendered("plain")),
     )  # fmt: skip
-    await store.commit(lambda c: sends.save(c, after, "cut", NOON))
+    await store.commit(lambda c: outbox.save(c, after, "cut", NOON))
     assert [after] == await open_rows(store)
-    await store.commit(lambda c: sends.record_sent(c, row.id, "m1", NOON))
-    assert not await store.commit(sends.mark_sending, row.id, Action.SEND)
+    await store.commit(lambda c: outbox.record_sent(c, row.id, "m1", NOON))
+    assert not await store.commit(outbox.mark_sending, row.id, Action.SEND)
     assert [] == await open_rows(store)
-    assert "m1" == await store.read(lambda c: sends.standing_id(c, part(0, 2)))
+    assert "m1" == await store.read(lambda c: outbox.standing_id(c, part(0, 2)))
     assert {} == await store.read(outbox.depths)
 
 
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
     """Those behind it, of that cause."""
     rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
-    assert 2 == await store.commit(lambda c: sends.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
+    assert 2 == await store.commit(lambda c: outbox.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
     assert [rows[0], rows[3]] == await open_rows(store)
 
 

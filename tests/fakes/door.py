@@ -12,8 +12,7 @@ from channels.base import ChannelState
 from channels.messages import InboundEvent, InboundMessage
 from gateway.access.codes import AccessKeys
 from gateway.access.config import AccessConfig
-from gateway.access.invites import Terms
-from gateway.access.inviting import InviteOperations
+from gateway.access.invites import InviteOperations, Terms
 from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.inbound.intake import ChannelSink, Intake

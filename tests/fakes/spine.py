@@ -21,10 +21,10 @@ from channels.clocks import Clocks
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
 from gateway.access.buttons import SealedButtons
 from gateway.access.codes import AccessKeys
-from gateway.access.inviting import InviteOperations
+from gateway.access.config import Role
+from gateway.access.invites import InviteOperations
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
-from gateway.access.roles import Role
 from gateway.answering import make_agent, make_sessions, make_user_items
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES

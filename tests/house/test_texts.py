@@ -14,12 +14,12 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from agent.language import NAMES
+from agent.catalogue import NAMES
 from agent.pictures import Unseen
 from agent.transcript import EndReason
 from channels.web.page_files import SCRIPT_TEXTS
+from gateway.access.config import Role
 from gateway.access.pairing import Why
-from gateway.access.roles import Role
 from tests.house.tree import PACKAGES, ROOT, files, is_migration, named, parsed, python_files
 
 HARNESS = "gateway/locale"

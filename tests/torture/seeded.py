@@ -138,7 +138,7 @@ BUGS = (
         Case("final_post"),
     ),
     Bug(
-        14, "attempt not persisted", "gateway/store/sends.py",
+        14, "attempt not persisted", "gateway/store/outbox.py",
         '_mark.count(connection, {"b_id": id_, "b_action": action}) > 0', "True",
         Case("send_done", long, hit=2),
     ),

@@ -7,6 +7,7 @@ change something is an offer, and each button is one complete command.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.catalogue import escape, language_of
 from agent.coach.chart import weeks_in
 from agent.coach.kept_plan import kept_plan_text
 from agent.coach.plan_answer import plan_block
@@ -28,7 +29,6 @@ from agent.coach.rule_plan import plan_sessions, plan_text
 from agent.coach.texts import say
 from agent.coach.vocabulary.amounts import find_amounts
 from agent.coach.vocabulary.words import languages, phrases, to_tokens
-from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer
 from agent.ports import ModelRequest
 from agent.transcript import SuggestedReply

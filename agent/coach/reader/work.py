@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from agent.catalogue import DEFAULT, language_of
 from agent.coach.changes import change_text, read_change
 from agent.coach.texts import detect, say
-from agent.language import DEFAULT, language_of
 from agent.models.offline import RuleCall
 from agent.ports import ModelRequest
 from agent.tools.toolbox import names_offered

@@ -8,10 +8,9 @@ from importlib.metadata import version
 from agent.ports import Principal
 from channels.api.adapter import ACCOUNT, CHANNEL, ApiChannel
 from channels.api.config import ApiAccount
-from gateway.access.config import Policy
+from gateway.access.config import Policy, Role
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
-from gateway.access.roles import Role
 from gateway.commands.connect import Connecting
 from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of

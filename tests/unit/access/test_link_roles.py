@@ -6,9 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.access import linking
+from gateway.access.config import Role
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role
-from gateway.access.roles import Role
 from gateway.store import erasure, people
 from gateway.store.erasure import Extent
 from gateway.store.people import Newcomer, Person

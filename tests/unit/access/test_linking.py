@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from agent.ports import Change, Principal
 from gateway.access import linking
 from gateway.access.codes import code_of
+from gateway.access.config import Role
 from gateway.access.linking import Linked, LinkWhy
 from gateway.access.ranks import block_known, give_role, rank_of
-from gateway.access.roles import Role
 from gateway.coach import writer
 from gateway.store import approvals, people
 from gateway.store.people import Newcomer, Person

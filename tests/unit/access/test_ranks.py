@@ -7,10 +7,10 @@ import pytest
 
 from gateway.access import pairing, ranks
 from gateway.access.codes import AccessKeys
-from gateway.access.inviting import InviteOperations
+from gateway.access.config import Role
+from gateway.access.invites import InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import TellCode
-from gateway.access.roles import Role
 from gateway.store import people
 from gateway.store.engine import Store
 from gateway.store.people import Newcomer

@@ -2,10 +2,10 @@
 
 import pytest
 
+from agent.catalogue import NAMES, escape, language_of
 from agent.coach.log_line import LogLineError, LogProblem, explain_log
 from agent.coach.practice import COLOUR_NAMES, Refusal
 from agent.coach.texts import detect, say, say_colour, say_days
-from agent.language import NAMES, escape, language_of
 
 
 class TestRefusals:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.coach.commands import coach_commands
 from gateway.coach.product import COACH
 from gateway.commands.base import Command, Invocation, Reply

@@ -13,7 +13,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.ownership import SharedOwnership
-from gateway.store import outbox, sends
+from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.leases import Lease, Round
 from gateway.store.tables.traffic import outbox as outbox_table
@@ -68,8 +68,8 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
             while len(spine.channel.parts) < 2:
                 await asyncio.sleep(0)
         await hold(spine, ownership, 3)
-        await spine.store.commit(lambda connection: sends.record_sent(connection, rows[1].id, "9", spine.now))
-        await spine.store.commit(lambda connection: sends.mark_sending(connection, rows[2].id, rows[2].part.action))
+        await spine.store.commit(lambda connection: outbox.record_sent(connection, rows[1].id, "9", spine.now))
+        await spine.store.commit(lambda connection: outbox.mark_sending(connection, rows[2].id, rows[2].part.action))
         if looks_first:
             await delivery.recover()
         hang.release.set()

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from gateway.ops.chores import Chore, repeat
-from gateway.supervision import Faults, Supervised
+from gateway.supervision import Chore, Faults, Supervised, repeat
 
 
 async def test_a_chore_that_breaks_shows_and_is_run_again() -> None:

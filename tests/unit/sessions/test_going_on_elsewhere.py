@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from agent.ports import Summary
 from agent.transcript import AssistantItem, ModelResponded, ToolCall, UserItem
-from gateway.store import conversations, erasure, journal, reach
+from gateway.store import conversations, erasure, journal
+from gateway.store.conversations import sender_of
 from gateway.store.people import person_of
-from gateway.store.reach import sender_of
 from gateway.store.tables.people import identities, users
 from gateway.store.tables.turns import sessions, summaries
 from tests.fakes.agents import a_tool, double
@@ -116,7 +116,7 @@ async def test_nothing_of_a_group_or_of_another_is_taken_up_and_nothing_in_a_gro
         await elsewhere(spine, f"/sessions {id_}")
         assert "I have no conversation" in last_there(spine)
         revive = partial(
-            reach.revive, tenant="default", key=ELSEWHERE, session_id=id_, user_id="p1", mode="steer", now=NOON
+            conversations.revive, tenant="default", key=ELSEWHERE, session_id=id_, user_id="p1", mode="steer", now=NOON
         )
         assert not await spine.store.commit(revive)
     await elsewhere(spine, "/sessions")

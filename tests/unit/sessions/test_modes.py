@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent.transcript import ModelResponded, ToolCall, UserItem
-from gateway.sessions.modes import strip_mark
+from gateway.sessions.inbox_rules import strip_mark
 from tests.fakes.agents import a_tool
 from tests.fakes.spine import Spine
 from tests.unit.sessions.test_session import kinds_of, said_to_the_model

@@ -15,8 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from agent.transcript import EndReason
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.commands.base import MODES
-from gateway.sessions.inbox_rules import is_marked, join_rows, joins, words_of
-from gateway.sessions.modes import rows_to_merge, rows_to_steer
+from gateway.sessions.inbox_rules import is_marked, join_rows, joins, rows_to_merge, rows_to_steer, words_of
 from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from gateway.access.roles import Role
+from gateway.access.config import Role
 from gateway.coach.product import COACH
 from gateway.ops.scheduler import take_due
 from gateway.store.engine import Store

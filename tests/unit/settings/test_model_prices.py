@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from genai_prices.data_snapshot import DataSnapshot, set_custom_snapshot
 
+from gateway.agent_models import keep_prices, look_at_prices
 from gateway.config.settings import Settings, load
 from gateway.errors import SettingsError
-from gateway.model_prices import keep_prices, look_at_prices
 
 LOCAL = '[model.fallback.own]\nname = "openai:llama"\nbase_url = "http://127.0.0.1:9/v1"\n'
 FREE = "[model.fallback.own.prices]\ninput_usd_per_mtok = 0\noutput_usd_per_mtok = 0\n"

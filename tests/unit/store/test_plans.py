@@ -3,7 +3,7 @@
 from typing import Any
 
 from agent.transcript import EndReason
-from gateway.store import inbox, journal, outbox, sends
+from gateway.store import inbox, journal, outbox
 from tests.fakes.people import NOON, database
 
 
@@ -16,8 +16,8 @@ def test_rows_that_a_turn_changes_are_found_by_their_index() -> None:
         inbox.claim(made, [1], "t1")
         inbox.settle_turn(made, "t1", 1, inbox.Outcome.ANSWERED, NOON)
         journal.end_turn(made, "t1", EndReason.COMPLETED, NOON)
-        sends.mark_sending(made, 1, outbox.Action.SEND)
-        sends.record_sent(made, 1, "p1", NOON)
+        outbox.mark_sending(made, 1, outbox.Action.SEND)
+        outbox.record_sent(made, 1, "p1", NOON)
         driver.set_trace_callback(None)
         updates = [statement for statement in asked if statement.startswith("UPDATE")]
         plans = [row[3] for update in updates for row in driver.execute(f"EXPLAIN QUERY PLAN {update}")]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.models.sse import MAX_EVENT_BYTES, EventParser, EventTooLong
+from agent.models.http_wire import MAX_EVENT_BYTES, EventParser, EventTooLong
 
 STREAM = (
     b"\xef\xbb\xbfdata: caf\xc3\xa9\n\n: ping\n\nevent: error\r\ndata: one\r\ndata:two\r\n\r\nid: 1\nretry: 5\n\n"

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from agent.tools.arguments import NotJson, parse, read
-from agent.tools.schema import BadArguments
+from agent.tools.schema import BadArguments, NotJson, parse, read
 
 
 class Practice(BaseModel):

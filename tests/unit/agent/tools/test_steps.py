@@ -8,11 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 from agent.permissions.chain import PermissionChain
-from agent.tools.arguments import SecurityRisk
 from agent.tools.base import Allow, Deny, Effect, ToolContext, ToolError, tool, tools_of
 from agent.tools.calls import PendingCall
 from agent.tools.guards import Ask, ChainPermissions, PostTool, PreTool, ToolUse, name_rules
 from agent.tools.pipeline import Pipeline
+from agent.tools.schema import SecurityRisk
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 from tests.fakes.agents import a_tool
