@@ -65,7 +65,8 @@ class SuggestedReplies:
         """Return the suggestions as numbered lines, for a channel without buttons; "" if there are none."""
         labels = () if isinstance(channel, HasButtons) else self._labels(events)
         listed = "\n".join(f"{index + 1}. {escape(label)}" for index, label in labels)
-        return f"{listed}\n\n{self.texts.text(locale, 'consent.type_number')}" if listed else ""
+        language = next((reply.language for reply in suggested_replies(events)), "") or locale
+        return f"{listed}\n\n{self.texts.text(language, 'consent.type_number')}" if listed else ""
 
     def _labels(self, events: Sequence[JournalEvent]) -> list[tuple[int, str]]:
         replies = enumerate(suggested_replies(events)[:MAX_REPLIES])

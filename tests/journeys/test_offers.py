@@ -65,7 +65,7 @@ async def test_a_pressed_offer_is_done_once_and_its_buttons_go(tmp_path: Path) -
         await here.until(lambda: not here.sim.answers(1)[-3].buttons, "an offer without buttons")
 
 
-async def test_a_yes_is_the_press_of_the_offer_it_follows(tmp_path: Path) -> None:
+async def test_a_yes_or_a_number_is_the_press_of_the_offer_it_follows(tmp_path: Path) -> None:
     """A second yes follows no offer, and writes nothing; neither does one that something was said before."""
     async with house(tmp_path, model=None) as here:
         await offered(here, "media hora de violín", "¿Anoto")
@@ -80,6 +80,10 @@ async def test_a_yes_is_the_press_of_the_offer_it_follows(tmp_path: Path) -> Non
         here.sim.say(1, "yes")
         await here.until(lambda: sum("nothing open" in text for text in here.texts(1)) == 2, "the second refusal")
         assert [30] == await minutes(here)
+        await offered(here, "15m violn", "Shall I log 15 min")
+        here.sim.say(1, "2")
+        await here.told(1, "Logged 15 min")
+        assert [15, 30] == await minutes(here)
 
 
 async def test_a_press_is_answered_in_the_language_of_its_offer(tmp_path: Path) -> None:

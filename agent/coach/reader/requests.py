@@ -111,7 +111,8 @@ def unread_part(
     for first, end, said in spans:
         is_shown = fold(said) in shown or _is_negated(tokens, first)
         used = used.union(range(first, end)) if is_shown else used.difference(range(first, end))
-    return unread_words(text, tokens, used, (request, *SMALL_WORDS))
+    used.update(place for at in range(len(tokens)) for place in range(at, phrases(request).end(tokens, at)))
+    return unread_words(text, tokens, used, SMALL_WORDS)
 
 
 # ---------------------------------------------------------------- commands

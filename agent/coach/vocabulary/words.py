@@ -126,8 +126,15 @@ def group_of(name: str) -> Phrases:
     )
 
 
-@cache
 def alike(word: str) -> frozenset[str]:
     """Return the words that mean the same skill as this folded word, itself included."""
-    groups = [{fold(each) for each in group} for language in languages() for group in language.groups["alike"]]
-    return frozenset({word}.union(*(group for group in groups if word in group)))
+    return _groups_alike().get(word, frozenset({word}))
+
+
+@cache
+def _groups_alike() -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in (frozenset(map(fold, each)) for language in languages() for each in language.groups["alike"]):
+        for word in group:
+            found[word] = found.get(word, frozenset()) | group
+    return found

@@ -141,7 +141,9 @@ async def test_an_offer_quotes_what_it_leaves_out(ana: Conversation, text: str, 
     assert ana.suggested[0].words.startswith(begins)
 
 
-@pytest.mark.parametrize("text", ["make it 50 minutes", "set my goal to 5 hours a week", "delete the last guitar one"])
+@pytest.mark.parametrize(
+    "text", ["make it 50 minutes", "set my goal to 5 hours a week", "delete the last guitar one", "stop the timer"]
+)
 async def test_an_offer_of_all_that_was_said_quotes_nothing(ana: Conversation, text: str) -> None:
     ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
     assert "could not read" not in await ana.say(text)

@@ -212,8 +212,11 @@ async def test_what_only_its_person_sees_stays_so(spine: Spine) -> None:
     assert ["t1", "t2"] == [part.route.token for part in spine.channel.parts if part.route is not None]
 
 
-async def test_where_a_channel_has_no_buttons_the_question_stands_alone(tmp_path: Path) -> None:
-    """Its words are typed."""
+@pytest.mark.parametrize(
+    ("language", "hint"), [("", "Type the number of your answer."), ("es", "Escribe el número de tu respuesta.")]
+)
+async def test_where_a_channel_has_no_buttons_the_lines_are_numbered(tmp_path: Path, language: str, hint: str) -> None:
+    """And explained in the language of the question."""
 
     class WithoutButtons(FakeChannel):
         close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
@@ -221,10 +224,9 @@ async def test_where_a_channel_has_no_buttons_the_question_stands_alone(tmp_path
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, channel=WithoutButtons())
     await spine.begin()
-    assert {} == await question(spine)
-    await spine.say("yes, do it")
-    await answer(spine)
-    assert ["hello", "yes, do it"] == said(spine)
+    await spine.say("hello")
+    await answer(spine, replace(ASKED, replies=tuple(replace(reply, language=language) for reply in ASKED.replies)))
+    assert f"Shall I?\n\n1. Yes\n2. No\n\n{hint}" == spine.channel.shown()[-1]
     await spine.kill()
     await store.aclose()
 
