@@ -306,8 +306,7 @@ def to_json(answer: BaseModel, status: int = 200) -> web.Response:
 
 
 def _not_now() -> ApiRefusal:
-    mend = 'Ask again soon; if /readyz says "chat": false, ask another process of the gateway.'
-    return ApiRefusal(503, "not_now", "this process does not take messages now", mend, retry_after_s=2.0)
+    return ApiRefusal(503, "not_now", "this process does not take messages now", "Ask again soon.", retry_after_s=2.0)
 
 
 def _foreign() -> ApiRefusal:
