@@ -126,7 +126,8 @@ class Backfill(Generic[Place, Raw]):
         self._count = 0  # messages read in this fill
         self._left: OrderedDict[Place, float] = OrderedDict()  # to be read, each with its `since`
         self._read: dict[Place, asyncio.Event] = {}  # set once a place is handed in, or could not be read
-        self._listed = asyncio.Event()  # clear from a fill's call until its places are known
+        self._unlisted_fills = 0  # called, and their places are not known yet
+        self._listed = asyncio.Event()  # set while there is none
         self._listed.set()
         self._filling, self._retrying, self._handing_in = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
 
@@ -151,14 +152,14 @@ class Backfill(Generic[Place, Raw]):
 
         From the call on, before it first waits, `until_read` waits for it.
         """
+        self._unlisted_fills += 1
         self._listed.clear()
         async with self._filling:
             self._cut.clear()
-            try:
-                lists = {name: failure.since for name, failure in self._unlisted.items()}
-                places = await self._list({**lists, EVERYTHING: since})
-                self._expect(places)
-            finally:
+            lists = {name: failure.since for name, failure in self._unlisted.items()}
+            self._expect(await self._list({**lists, EVERYTHING: since}))
+            self._unlisted_fills -= 1
+            if not self._unlisted_fills:
                 self._listed.set()
             await self._read_all()
         return self.is_whole
@@ -207,14 +208,14 @@ class Backfill(Generic[Place, Raw]):
         self._report(self._words)
 
     async def _read_left(self) -> None:
-        """Read one place after another; behind each its threads, for a thread's first message stands in the place."""
+        """Read one place after another, each with its threads: a thread's first message stands in the place."""
         while self._left:
             place, since = self._left.popitem(last=False)
             waiting = [place]
             while waiting:
                 waiting += await self._collect(waiting.pop(0), since)
-                if len(self._collected) >= self._history.bounds.together:
-                    await self._hand_in()
+            if len(self._collected) >= self._history.bounds.together:
+                await self._hand_in()
             self._read[place].set()
 
     async def _collect(self, place: Place, since: float) -> Iterable[Place]:

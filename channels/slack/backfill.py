@@ -25,7 +25,7 @@ from channels.slack.names import spoken_of
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Receiver, chat_of
 from channels.slack.translate import is_ours, translate_edit, translate_message
-from channels.slack.wire import SlackWire
+from channels.slack.wire import SlackWire, next_cursor
 
 OVERLAP_S = 120.0  # read again before the resume point: what came out of order was perhaps not committed
 PAGE = 200
@@ -152,7 +152,7 @@ class Histories:
             for channel in channels if isinstance(channels, list) else []:
                 chat = channel.get("id") if isinstance(channel, dict) else None
                 found += [chat] if isinstance(chat, str) else []
-            if not (cursor := _next(answer)):
+            if not (cursor := next_cursor(answer)):
                 return found
             arguments["cursor"] = cursor
         listing.cut.append("the list of chats")
@@ -186,7 +186,7 @@ class Histories:
         await self._receiver.names.learn(dict.fromkeys(spoken))
         known = [] if place.thread is not None or start else self._threads.get(place.chat, [])
         threads = [SlackPlace(place.chat, thread) for thread in (*known, *begun)]
-        return Page([(float(message.ts), message) for message in messages], _next(answer), threads)
+        return Page([(float(message.ts), message) for message in messages], next_cursor(answer), threads)
 
     def to_events(self, place: SlackPlace, message: RawMessage) -> Sequence[InboundMessage]:
         """Return the message as said, and as changed since; a thread in which it calls us becomes ours."""
@@ -242,12 +242,6 @@ def _by_chat(threads: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for chat, thread in dict.fromkeys(threads):
         found.setdefault(chat, []).append(thread)
     return found
-
-
-def _next(answer: JsonObject) -> str:
-    """Return where the next page begins; "" behind the last."""
-    metadata = answer.get("response_metadata")
-    return str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
 
 
 def _messages(raw: JsonValue) -> list[RawMessage]:

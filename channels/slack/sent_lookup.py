@@ -10,7 +10,7 @@ from channels.messages import Address, OutboundPart, Receipt
 from channels.slack.files import FILE_ID, comment_of
 from channels.slack.mrkdwn import unescape
 from channels.slack.payloads import EVENT_TYPE
-from channels.slack.wire import SlackWire
+from channels.slack.wire import SlackWire, next_cursor
 
 LOOK_BACK = timedelta(hours=25)  # delivery gives a part up after a day
 FILES_LOOK_BACK = timedelta(minutes=15)  # files carry no key: the same names and words, not long ago
@@ -55,9 +55,9 @@ async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetim
 async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | bool]) -> tuple[list[JsonObject], str]:
     """The messages of one page, and where the next one begins; "" for nowhere."""
     answer = await wire.get(method, **arguments)
-    messages, metadata = answer.get("messages"), answer.get("response_metadata")
-    cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
-    return [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else [], cursor
+    messages = answer.get("messages")
+    found = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+    return found, next_cursor(answer)
 
 
 def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:

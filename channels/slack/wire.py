@@ -181,6 +181,12 @@ class SlackWire:
             await self._session.close()
 
 
+def next_cursor(answer: JsonObject) -> str:
+    """Return where the next page of a list begins; "" behind the last."""
+    metadata = answer.get("response_metadata")
+    return str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+
+
 def _refusal(method: str, error: SlackApiError) -> ApiRefusal | ChannelError:
     """What Slack said, out of the SDK's error."""
     answer = error.response

@@ -165,6 +165,16 @@ async def test_a_mention_in_a_thread_that_was_begun_in_the_gap_is_read():
         assert [False, False, True, True] == [one.mentions_bot for one in rig.sink.events]
 
 
+async def test_a_chat_and_its_threads_are_read_in_the_order_in_which_people_wrote():
+    async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
+        root = rig.simulator.say("C1", "first", deliver=False)
+        rig.simulator.say("C1", "second, in a thread", thread=root, deliver=False)
+        rig.simulator.say("C1", "third", deliver=False)
+        async with rig.running():
+            await rig.sink.until(lambda: len(rig.sink.events) == 3)
+        assert ["first", "second, in a thread", "third"] == [event.text for event in rig.sink.events]
+
+
 async def test_an_event_that_overtakes_the_backfill_does_not_move_the_resume_point():
     """D1: it is acknowledged in time; if the process then dies, the whole gap is read again."""
     old = "1700000000.000001"
