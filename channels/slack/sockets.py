@@ -173,8 +173,8 @@ class SocketMode:
         try:
             async with asyncio.timeout(self._config.connect_timeout_s):
                 await link.settled.wait()
-        except TimeoutError:
-            await ws.close()
+        except BaseException:
+            await ws.close()  # `_serve` closes it only if it was not cancelled before it began
             raise
         if not link.greeted:
             raise _Crowded if link.reason == TOO_MANY else ClientError("closed before hello")
