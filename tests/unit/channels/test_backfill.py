@@ -39,9 +39,9 @@ async def _offer(events: Sequence[InboundEvent | Rejected]) -> None:
     assert not events
 
 
-async def test_a_live_event_waits_for_every_gap_that_was_noticed_before_it():
-    history = OneChat()
-    backfill = Backfill(history, _offer, [].append, asyncio.sleep, "main")
+async def test_a_live_event_waits_for_every_gap_that_was_noticed_before_it() -> None:
+    history, told = OneChat(), list[str]()
+    backfill = Backfill(history, _offer, told.append, asyncio.sleep, "main")
     async with asyncio.TaskGroup() as tasks:
         gaps = [tasks.create_task(backfill.fill(since)) for since in (1.0, 2.0)]
         await asyncio.sleep(0)
