@@ -1,17 +1,15 @@
 """Keeps one shard of a bot connected to the gateway: RESUME wherever it can, also after a restart; IDENTIFY sparingly.
 
 discord.py's own `Client.connect` always begins with IDENTIFY, ends at errors nobody watches, and closes with code
-1000, which ends the session. So the loop is here. What comes in goes to `consumer`; `ingest` is asked what to resume.
+1000, which ends the session. So the loop is here, and the protocol in `socket`. What comes in goes to `consumer`;
+`ingest` is asked what to resume.
 """
 
 import asyncio
-from functools import partial
+from typing import NoReturn
 
 import aiohttp
 import structlog
-import yarl
-from discord.errors import ConnectionClosed
-from discord.gateway import ReconnectWebSocket
 
 from channels.base import ChannelState, Sink
 from channels.chat.refusals import ApiRefusal
@@ -20,15 +18,14 @@ from channels.discord.consumer import DispatchConsumer
 from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import CLOSE_WORDS
 from channels.discord.identity import BACKOFF
-from channels.discord.ingest import Ingest
-from channels.discord.library import GatewaySocket, LibraryClient, LibraryState
+from channels.discord.ingest import Dispatch, Ingest
 from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, Starts
+from channels.discord.socket import GatewaySocket, SocketEnded
 from channels.discord.translate import to_rejected
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.messages import Rejected
 
-CLOSE_KEEPING_SESSION = 4900  # any code but 1000 and 1001 keeps the session for a while
 CLOSE_WAIT_S = 2.0
 REFUSALS_BELIEVED = 2  # so many 401 in a row end the channel
 STEADY_S = 5.0  # a connection that stood for so long was one
@@ -60,54 +57,49 @@ class GatewayConnection:
         self._short = 0  # connections in a row that ended soon
         self._starts = starts
         self._shard = consumer.shard
-        self._state = LibraryState(
-            self._shard.count, message_content=config.message_content, on_identify=partial(starts.note, self._shard)
-        )
+        self._socket: GatewaySocket | None = None  # that is open
         self._log = structlog.get_logger().bind(account=config.name, shard=self._shard.number)
 
     @property
     def is_open(self) -> bool:
         """True if something was received on the connection that is open now."""
-        return self._state.socket is not None and self._state.socket.got_dispatch
+        return self._socket is not None and self._socket.got_dispatch
 
     # ------------------------------------------------------------ life
 
-    async def run(self) -> None:
-        """Be connected, for ever.
+    async def run(self, tasks: asyncio.TaskGroup) -> None:
+        """Stay connected until cancelled; `tasks` is the parent of the heartbeats.
 
         Raises:
             ConfigRefused: nothing but the operator can mend it; health was told.
         """
-        try:
-            while True:
-                begun_s = asyncio.get_running_loop().time()
-                detail = await self._once()
-                self._failures += 1
-                short = asyncio.get_running_loop().time() - begun_s < STEADY_S
-                self._short = self._short + 1 if short else 0
-                # After a connection on which something was heard, back at once; not if they all end at once.
-                tries = max(self._failures - 1, self._short - SHORT_BELIEVED)
-                if tries > 0:
-                    wait_s = BACKOFF.wait_s(tries)
-                    self._sink.report(ChannelState.DEGRADED, self._shard.name(detail))
-                    self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
-                    await self._sleep(wait_s)
-        finally:
-            await self._close()
+        while True:
+            begun_s = asyncio.get_running_loop().time()
+            detail = await self._once(tasks)
+            self._failures += 1
+            short = asyncio.get_running_loop().time() - begun_s < STEADY_S
+            self._short = self._short + 1 if short else 0
+            # After a connection on which something was heard, back at once; not if they all end at once.
+            tries = max(self._failures - 1, self._short - SHORT_BELIEVED)
+            if tries > 0:
+                wait_s = BACKOFF.wait_s(tries)
+                self._sink.report(ChannelState.DEGRADED, self._shard.name(detail))
+                self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
+                await self._sleep(wait_s)
 
-    async def _once(self) -> str:
-        """One connection; returns why it ended."""
+    async def _once(self, tasks: asyncio.TaskGroup) -> str:
+        """Hold one connection; return why it ended."""
         try:
-            await self._talk()
-        except ReconnectWebSocket as again:
-            if not again.resume:
+            await self._open()
+            await self._read(tasks)
+        except SocketEnded as ended:
+            if ended.bad is not None:
+                self._consumer.receive(ended.bad)
+            self._end_if_final(ended.code)
+            if not ended.resumable:
                 self._ingest.session_lost()
                 self._failures = max(self._failures, 1)  # Discord asks to wait a little before a new session
-            return "the gateway's connection ended"
-        except ConnectionClosed as closed:
-            self._end_if_final(closed.code)
-            self._ingest.session_lost()
-            return f"the gateway closed with {closed.code}"
+            return str(ended)
         except ApiRefusal as refusal:
             self._believe(refusal)
             return f"Discord refuses to name its gateway ({refusal})"
@@ -115,57 +107,58 @@ class GatewayConnection:
             return f"the gateway cannot be reached: {type(error).__name__}: {error}"
         finally:
             await self._close()
-        return "the gateway's connection ended"
 
-    async def _talk(self) -> None:
-        """Connect, RESUME or IDENTIFY, and read until something ends it."""
+    async def _open(self) -> None:
+        """Connect, and say RESUME or IDENTIFY."""
         session = self._ingest.resume_from
-        if session is None:
-            await self._rest()
-            async with self._starts.lock(self._shard):
-                socket = await self._open(await self._may_identify())
-        else:
+        if session is not None:
             keeps_url = self._config.official and self._failures < RESUME_TRIES
-            socket = await self._open(session.url if keeps_url else (await self._wire.gateway()).url, session)
+            await self._enter(session.url if keeps_url else (await self._wire.gateway()).url, session)
+            return
+        await self._rest()
+        async with self._starts.lock(self._shard):
+            await self._enter(await self._may_identify(), None)
+
+    async def _enter(self, url: str, session: GatewaySession | None) -> None:
+        """Connect to an address and begin a session, or take one up again."""
+        token = self._config.token.get_secret_value()
+        async with asyncio.timeout(self._config.connect_timeout_s):
+            self._socket = socket = GatewaySocket(await self._wire.connect(url))
+            await socket.greet()
+            if session is not None:
+                await socket.resume(token, session)
+                return
+            self._starts.note(self._shard)
+            await socket.identify(token, self._shard, message_content=self._config.message_content)
+
+    async def _read(self, tasks: asyncio.TaskGroup) -> NoReturn:
+        """Queue what is received until the connection ends."""
+        socket = self._socket
+        assert socket is not None, "it was opened"
+        beating = tasks.create_task(socket.beat())
         try:
-            self._hand_on(socket)
             while True:
                 await self._consumer.room()  # a store that is down stops the reading, not the heartbeats
-                await socket.poll_event()
-                self._hand_on(socket)
+                if (received := await socket.receive()) is None:
+                    self._consumer.report_alive()
+                else:
+                    self._take(received)
         finally:
+            beating.cancel()
             if socket.got_dispatch:
                 self._failures = self._refusals = 0
 
-    def _hand_on(self, socket: GatewaySocket) -> None:
+    def _take(self, received: Dispatch | Rejected) -> None:
         """Queue what was received.
 
         Raises:
-            ReconnectWebSocket: a READY opened no session.
+            SocketEnded: a READY opened no session.
         """
-        received = socket.take_received()
-        for dispatch in received:
-            try:
-                self._consumer.receive(dispatch)
-            except ValueError:
-                self._consumer.receive(to_rejected("frame", None, "READY", "a READY that opens no session"))
-                raise ReconnectWebSocket(self._shard.number, resume=False) from None
-        if not received:  # a frame of the protocol
-            self._consumer.report_alive()
-
-    async def _open(self, url: str, session: GatewaySession | None = None) -> GatewaySocket:
-        """A connection on which RESUME, or without a session IDENTIFY, was said."""
-        http = await self._wire.http()
-        async with asyncio.timeout(self._config.connect_timeout_s):
-            return await GatewaySocket.from_client(
-                LibraryClient(http, self._state),  # type: ignore[arg-type]  # all the socket reads of a client
-                initial=True,
-                gateway=yarl.URL(url),
-                shard_id=self._shard.number,
-                session=None if session is None else session.id,
-                sequence=None if session is None else session.seq,
-                resume=session is not None,
-            )
+        try:
+            self._consumer.receive(received)
+        except ValueError:
+            bad = to_rejected("frame", None, "READY", "a READY that opens no session")
+            raise SocketEnded(resumable=False, bad=bad) from None
 
     async def _may_identify(self) -> str:
         """Wait until a session may be opened; where."""
@@ -198,9 +191,9 @@ class GatewayConnection:
         if self._refusals >= REFUSALS_BELIEVED:
             self._end_if_final(4004)
 
-    def _end_if_final(self, code: int) -> None:
-        """Tell health and end where only the operator can help."""
-        words = CLOSE_WORDS.get(code)
+    def _end_if_final(self, code: int | None) -> None:
+        """Tell health and end if only the operator can mend what this close code means."""
+        words = None if code is None else CLOSE_WORDS.get(code)
         if code == SHARDING_REQUIRED and self._config.shards == "auto":
             raise Retryable(f"Discord asks for more shards than {self._shard.count}")
         if words is not None:
@@ -209,15 +202,12 @@ class GatewayConnection:
             raise ConfigRefused(words)
 
     async def _close(self) -> None:
-        """Let go of the socket, with a code that keeps the session."""
-        socket, self._state.socket = self._state.socket, None
+        """Let go of the socket."""
+        socket, self._socket = self._socket, None
         if socket is None:
             return
-        for received in socket.take_received():  # a frame that was malformed, and ended the connection
-            if isinstance(received, Rejected):
-                self._consumer.receive(received)
         try:
             async with asyncio.timeout(CLOSE_WAIT_S):
-                await socket.close(CLOSE_KEEPING_SESSION)
+                await socket.close()
         except (TimeoutError, OSError, aiohttp.ClientError, RuntimeError):
             self._log.debug("gateway_not_closed")

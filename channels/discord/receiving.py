@@ -69,7 +69,7 @@ class ShardConnection:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(consumer.run())
-                tasks.create_task(gateway.run())
+                tasks.create_task(gateway.run(tasks))
         except BaseExceptionGroup as ended:
             raise ended.exceptions[0] from None  # the first says why; the other was cancelled for it
         finally:

@@ -12,19 +12,27 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
+import yarl
 from discord.errors import HTTPException, LoginFailure, RateLimited
 from discord.file import File
 from discord.http import Route
 from pydantic import JsonValue
 
 from channels.chat.downloads import download
-from channels.chat.http_answers import RedirectRefused, to_foreign_error, to_transport_error
+from channels.chat.http_answers import (
+    MAX_ANSWER_BYTES,
+    RedirectRefused,
+    refuse_redirect,
+    to_foreign_error,
+    to_transport_error,
+)
 from channels.chat.refusals import ApiRefusal
 from channels.discord.config import DiscordAccount
 from channels.discord.identity import BotIdentity
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
 from channels.discord.sharding import GatewayInfo, to_gateway_info
+from channels.discord.socket import QUERY
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
 from channels.messages import OutboundMedia
@@ -55,7 +63,7 @@ class DiscordWire:
         self._identifying = asyncio.Lock()
         self._http: BasedHttp | None = None
         self._bot: BotIdentity | None = None
-        self._files: aiohttp.ClientSession | None = None
+        self._session: aiohttp.ClientSession | None = None  # of the gateway and of files, which take no token
         self._opening = asyncio.Lock()
         self._closed = False
 
@@ -164,17 +172,29 @@ class DiscordWire:
         host = urlsplit(url).netloc
         if host not in OFFICIAL_CDN and (self.config.official or host != urlsplit(self.config.api_base).netloc):
             raise Permanent("the file is not on Discord's CDN")
-        if self._files is None:
-            self._files = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=self.config.call_timeout_s))
-        return await download(self._files, url, max_bytes)
+        return await download(self._own_session(), url, max_bytes)
+
+    async def connect(self, url: str) -> aiohttp.ClientWebSocketResponse:
+        """Open a WebSocket to the gateway at this address."""
+        address = yarl.URL(url).with_query(QUERY)
+        return await self._own_session().ws_connect(address, max_msg_size=MAX_ANSWER_BYTES, autoclose=False)
+
+    def _own_session(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise Retryable("the channel is closed")
+        if self._session is None:
+            timeout, traces = aiohttp.ClientTimeout(total=self.config.call_timeout_s), aiohttp.TraceConfig()
+            traces.on_request_redirect.append(refuse_redirect)
+            self._session = aiohttp.ClientSession(timeout=timeout, trace_configs=[traces])
+        return self._session
 
     async def aclose(self) -> None:
         """Close the connections."""
         self._closed = True
         if self._http is not None:
             await self._http.close()
-        if self._files is not None:
-            await self._files.close()
+        if self._session is not None:
+            await self._session.close()
 
 
 def _options(

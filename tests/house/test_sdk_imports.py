@@ -9,7 +9,6 @@ from tests.house.tree import PACKAGES, named, parsed, python_files
 SDKS = {"aiogram", "discord", "slack_bolt", "slack_sdk"}
 
 IMPORTERS = {
-    "channels/discord/connection.py",
     "channels/discord/library.py",
     "channels/discord/wire.py",
     "channels/slack/receiving.py",
