@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import quote
 
-from channels.markdown.layout import RULE, Look, lay_out, rows_as_paragraphs
+from channels.markdown.layout import RULE, rows_as_paragraphs, table_columns
 from channels.markdown.tree import (
     Block,
     CodeBlock,
@@ -123,9 +123,8 @@ def _quote(blocks: Sequence[Block], *, quoted: bool) -> list[_Line]:
 
 def _table(table: Table, *, listed: bool, quoted: bool) -> list[_Line]:
     """Columns as code where they fit a phone, else a paragraph a row."""
-    laid = lay_out((table,))
-    if len(laid.marks) == 1 and laid.marks[0].look is Look.CODE_BLOCK:
-        return _code(laid.text, "")
+    if columns := table_columns(table):
+        return _code(columns, "")
     return _document(rows_as_paragraphs(table), listed=listed, quoted=quoted)
 
 

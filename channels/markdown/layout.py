@@ -72,6 +72,26 @@ def plain_text(blocks: Iterable[Block]) -> str:
     return lay_out(blocks).text.strip()
 
 
+def table_columns(table: Table) -> str | None:
+    """Return a table as aligned columns; None if it is too wide for a phone or has links, which columns cannot show."""
+    rows = [table.header, *table.rows]
+    if any(span.link for row in rows for cell in row for span in cell):
+        return None
+    texts = [[text_of(cell).replace("\n", " ") for cell in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
+    if sum(widths) + 3 * (len(widths) - 1) > TABLE_WIDTH:
+        return None
+    lines = [
+        " | ".join([cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]).rstrip()
+        for row in texts
+    ]
+    if any(texts[0]):
+        lines.insert(1, "-+-".join(["-" * width for width in widths]))
+    else:
+        del lines[0]
+    return "\n".join(lines)
+
+
 def rows_as_paragraphs(table: Table) -> tuple[Paragraph, ...]:
     """A table too wide for columns: one paragraph a row, one line a cell, each behind its column's title.
 
@@ -193,7 +213,7 @@ class _Writer:
             self._mark(start, Look.QUOTE)
 
     def _table(self, table: Table, indent: str, between: str) -> None:
-        columns = _columns(table)
+        columns = table_columns(table)
         if columns is not None:
             self._say_marked(columns, Look.CODE_BLOCK, "")
         else:
@@ -223,26 +243,6 @@ def _join(groups: Iterable[Spans], between: str) -> Spans:
             spans.append(Span(between))
         spans.extend(group)
     return tuple(spans)
-
-
-def _columns(table: Table) -> str | None:
-    """The table as aligned columns; None when it is too wide for that or has links, which columns cannot show."""
-    rows = [table.header, *table.rows]
-    if any(span.link for row in rows for cell in row for span in cell):
-        return None
-    texts = [[text_of(cell).replace("\n", " ") for cell in row] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
-    if sum(widths) + 3 * (len(widths) - 1) > TABLE_WIDTH:
-        return None
-    lines = [
-        " | ".join([cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]).rstrip()
-        for row in texts
-    ]
-    if any(texts[0]):
-        lines.insert(1, "-+-".join(["-" * width for width in widths]))
-    else:
-        del lines[0]
-    return "\n".join(lines)
 
 
 def _width(text: str) -> int:

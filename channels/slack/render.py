@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from urllib.parse import urlsplit
 
-from channels.markdown.layout import Look, lay_out, rows_as_paragraphs
+from channels.markdown.layout import RULE, rows_as_paragraphs, table_columns
 from channels.markdown.tree import (
     Block,
     CodeBlock,
@@ -33,7 +33,6 @@ from channels.slack.mrkdwn import WORD_JOINER, defuse, escape
 MARKDOWN = "markdown"
 MRKDWN = "mrkdwn"
 
-RULE = "──────────"
 SCHEMES = ("http", "https")  # of links; anything else stays text (A68)
 BETWEEN = "\u200b"  # shows nothing; keeps two markers apart
 
@@ -73,9 +72,8 @@ class Dialect:
 
     def table(self, table: Table) -> str:
         """Aligned columns as code where they fit a phone, else a paragraph a row."""
-        laid = lay_out((table,))
-        if [mark.look for mark in laid.marks] == [Look.CODE_BLOCK]:
-            return self.code("", laid.text)
+        if columns := table_columns(table):
+            return self.code("", columns)
         return self.blocks(rows_as_paragraphs(table))
 
     def list_items(self, block: ListBlock) -> str:
