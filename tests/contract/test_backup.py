@@ -50,18 +50,6 @@ async def filled(path: Path, notes: int = 20) -> Store:
     return store
 
 
-async def test_backup_of_a_database_in_use_holds_all_that_was_committed(tmp_path: Path) -> None:
-    """One file of mode 0600, where `cp` of the database's file has nothing of it; the store goes on."""
-    store = await filled(tmp_path / "home" / "tenk.db")
-    size = await asyncio.to_thread(back_up, tmp_path / "home" / "tenk.db", tmp_path / "copy.db")
-    await store.commit(note("after"))
-    assert 21 == len(await store.read(subjects))
-    assert 20 == count(tmp_path / "copy.db")
-    assert (size, 0o600) == ((tmp_path / "copy.db").stat().st_size, (tmp_path / "copy.db").stat().st_mode & 0o777)
-    await store.aclose()
-    assert {"home", "copy.db"} == {path.name for path in tmp_path.iterdir()}
-
-
 async def test_backups_while_much_is_written_are_whole(tmp_path: Path) -> None:
     """Each holds every note acknowledged before it began."""
     store = await filled(tmp_path / "home" / "tenk.db", 0)
@@ -134,16 +122,6 @@ async def test_restored_database_is_the_one_that_was_backed_up(tmp_path: Path) -
     assert 20 == len(await store.read(subjects))
     await store.aclose()
     assert 0o600 == (home / "tenk.db").stat().st_mode & 0o777
-
-
-def test_what_is_no_backup_restores_nothing(tmp_path: Path) -> None:
-    """Another program's database neither."""
-    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
-        connection.execute("CREATE TABLE x (y)")
-    for name in ("other.db", "nothing.db"):
-        with pytest.raises(GatewayError):
-            restore(tmp_path / name, tmp_path / "tenk.db")
-    assert ["other.db"] == [path.name for path in tmp_path.iterdir()]
 
 
 async def test_old_file_is_made_one_that_gives_room_back(tmp_path: Path) -> None:

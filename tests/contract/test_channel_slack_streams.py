@@ -1,7 +1,5 @@
 """Live answers in Slack's threads as streams: whatever is cut or changes, in the end one message says all of it."""
 
-import asyncio
-
 import pytest
 
 from channels.errors import Retryable, Unknown
@@ -73,18 +71,6 @@ async def test_an_answer_is_ended_with_its_buttons():
         assert (WHOLE, []) == (place.shown[0].text, place.shown[0].buttons)
 
 
-async def test_several_parts_begin_with_the_stream():
-    """The first part ends it, the others are messages behind it."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        await place.show(FIRST, begun)
-        await place.end(WHOLE, begun)
-        await rig.channel.send(place.part("And more.", key="second"))
-        assert [WHOLE, "And more."] == [one.text for one in place.shown]
-        assert ["final", "second"] == [one.metadata["event_payload"]["key"] for one in place.shown]
-
-
 # ------------------------------------------------------------ what is cut
 
 
@@ -130,20 +116,6 @@ async def test_a_piece_without_an_answer_ends_the_counting(applied: bool):
         await place.end(WHOLE, begun)
         place.holds()
         assert 1 == sum(one.method == "chat.appendStream" for one in rig.simulator.history())
-
-
-async def test_a_piece_that_is_cancelled_ends_the_counting():
-    """The final does not wait for a live edit for ever, and cannot know what became of it."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        rig.simulator.faults.script(fault("appendStream", "delay", applied=True, delay_s=5))
-        async with asyncio.TaskGroup() as tasks:
-            showing = tasks.create_task(place.show(FIRST, begun))
-            await rig.simulator.until(lambda: place.shown[0].text != "")
-            showing.cancel()
-        await place.end(WHOLE, begun)
-        place.holds()
 
 
 @pytest.mark.parametrize("applied", [True, False])
@@ -226,18 +198,6 @@ async def test_what_is_appended_pings_as_little_as_what_is_sent(text: str):
         begun = await place.begin()
         await place.show(text, begun)
         assert text.startswith("<!") == bool(rig.simulator.pings())
-
-
-async def test_slack_ends_a_stream_just_before_its_end():
-    """The end is refused, and written over what stands."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        await place.show(FIRST, begun)
-        rig.simulator.end_streams()
-        await place.end(WHOLE, begun)
-        place.holds()
-        assert ["startStream", "appendStream", "update"] == place.calls()
 
 
 async def test_a_stream_that_will_not_close_is_tried_again():

@@ -39,22 +39,6 @@ async def test_offset_is_confirmed_only_after_the_commit():
         assert ["msg:1:1"] == [event.event_id for event in rig.sink.events]
 
 
-async def test_one_malformed_update_does_not_stop_its_batch():
-    """Of 100 updates one is poison: 99 are received, one is quarantined with what it was."""
-    async with telegram() as rig:
-        for n in range(50):
-            rig.simulator.say(1, f"before {n}")
-        bad = rig.simulator.inject({"message": {"message_id": "x" * 20_000, "chat": 7}})
-        for n in range(49):
-            rig.simulator.say(1, f"after {n}")
-        async with rig.running():
-            await rig.sink.until(lambda: len(rig.sink.events) == 99)
-            await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
-        assert [f"update:{bad}"] == [one.event_id for one in rig.sink.rejected]
-        assert 16_384 == len(rig.sink.rejected[0].raw)
-        assert 1 == len([batch for batch in rig.sink.batches if batch])
-
-
 async def test_ids_that_start_lower_after_an_idle_week_lose_nothing():
     """Update ids are no clock: lower ones than the cursor are received and confirmed all the same."""
     async with telegram() as rig:

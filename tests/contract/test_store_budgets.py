@@ -50,34 +50,6 @@ async def test_what_is_settled_makes_room(store: Store) -> None:
     assert Spending(130, 1000) == await used(store)
 
 
-async def test_a_day_of_the_same_date_in_another_zone_begins_with_nothing_used(store: Store) -> None:
-    """East of the date line their 4th of March is over when it begins in the west; what ran then is settled there.
-
-    The next reset is left out, as it comes too soon.
-    """
-    east, later = replace(USER, resets_at=NOW + timedelta(hours=1)), NOW + timedelta(hours=2)
-    await store.commit(reserve("a", Spending(100, 1000), caps=(east,)))
-    assert [east] == await store.read(partial(budgets.running, caps=[USER], now=NOW))
-    west = replace(USER, resets_at=TOMORROW + timedelta(days=1))
-    assert [west] == await store.read(partial(budgets.running, caps=[USER], now=later))
-    await store.commit(budgets.reserve, id_="b", caps=(west,), most=Spending(7, 8), now=later)
-    await store.commit(settle("a", Spending(), caps=(east,)))
-    assert (Spending(), Spending(7, 8)) == (await used(store, east), await used(store, west))
-
-
-async def test_a_change_of_zone_at_each_reset_does_not_bring_more_days(store: Store) -> None:
-    """Somewhere a day ends each hour: who moved there at each reset would have a whole cap an hour."""
-    days = 0
-    for hour in range(48):
-        now = NOW + timedelta(hours=hour)
-        there = replace(USER, day=(now - timedelta(hours=12)).date().isoformat(), resets_at=now + timedelta(hours=1))
-        caps = await store.read(partial(budgets.running, caps=[there], now=now))
-        with suppress(CapReached):
-            await store.commit(budgets.reserve, id_=f"{hour}", caps=caps, most=Spending(1, 1000), now=now)
-            days += 1
-    assert 3 >= days
-
-
 async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
     """Its successor lets go of them; who settles one after that changes nothing."""
     await store.commit(reserve("a", Spending(100, 600)))

@@ -6,7 +6,6 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from agent.fallbacks import ResponseDiscarded
 from agent.transcript import ModelResponded, Usage
 from channels.messages import Address
 from gateway.store.engine import Store
@@ -16,12 +15,10 @@ from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
 from gateway.store.usage import (
     UsageSum,
-    UsageTotal,
     give_to,
     note_call,
     total_days,
     usage_by_day,
-    usage_since,
     usage_sums,
 )
 
@@ -94,22 +91,3 @@ async def test_one_person_sees_their_own(store: Store) -> None:
         await store.commit(call_of(MIDNIGHT, user))
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, user_id="bob"))
     assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1, unpriced=1)] == sums
-
-
-async def test_what_is_known_of_the_cost_is_summed_and_the_rest_is_counted(store: Store) -> None:
-    """A thrown-away response is paid for as well; a call of unknown cost is not one that cost nothing."""
-    turn = TurnRow("turn", "t", "s", "ada", "chat", Address("sim", "main", "1"), None, MIDNIGHT)
-    responses = (
-        ModelResponded(0, "hi", model="m", usage=Usage(10, 5, cost_microusd=3_000_000_000)),
-        ResponseDiscarded(0, 1, "m", 10, 5, estimated=True, cost_microusd=7),
-        ModelResponded(1, "hi", model="m", usage=Usage(10, 5)),
-        ModelResponded(2, "hi", model="free", usage=Usage(10, 5, cost_microusd=0)),
-    )
-    for response in responses:
-        await store.commit(lambda c, response=response: note_call(c, turn, response, MIDNIGHT))
-    free, paid = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT))
-    assert (0, 0) == (free.cost_microusd, free.unpriced)
-    assert (3_000_000_007, 1, 1) == (paid.cost_microusd, paid.unpriced, paid.discarded)
-    beginnings = [MIDNIGHT, MIDNIGHT + timedelta(days=1)]
-    totals = await store.read(lambda c: usage_since(c, "t", "ada", beginnings))
-    assert [UsageTotal(4, 40, 20, 3_000_000_007, 1), UsageTotal(0, 0, 0, None, 0)] == totals

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from agent.config import LinkConfig
-from agent.credentials import Credential, CredentialKind
+from agent.credentials import Credential
 from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.ports import Principal
@@ -18,7 +18,6 @@ from gateway.access.pasted import secret_of
 from gateway.commands.base import Reply, Write
 from gateway.commands.connect import Connecting, connect_command, model_command, providers_of
 from gateway.credentials.config import ConnectConfig, OAuthConfig
-from gateway.credentials.formats import read_kept
 from gateway.safety.vault import Vault
 from gateway.store import credentials
 from gateway.store.credentials import Connected
@@ -94,16 +93,6 @@ async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: s
     assert [SECRET] == desk.checked
 
 
-async def test_a_good_key_is_checked_kept_and_its_message_deleted(desk: Desk) -> None:
-    """Sealed as hers; she is told that her message is gone."""
-    reply = await desk.say(f"OpenAI {SECRET}")
-    kind, opened = await desk.kept("openai") or ("", "")
-    kept = read_kept(opened, lambda _: CredentialKind(kind))
-    assert kept is not None
-    assert ([SECRET], SECRET, "api") == (desk.checked, kept.credential.secret, kind)
-    assert f"{text('done', title='OpenAI')}\n\n{text('deleted')}" == reply.text
-
-
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
@@ -118,16 +107,6 @@ async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, sai
     reply = await desk.say(f"anthropic {SECRET}")
     assert reply.text.startswith(text(said, title="Claude"))
     assert (said == "done", 1) == (await desk.kept("anthropic") is not None, desk.session.deleted)
-
-
-async def test_in_a_group_nothing_is_opened(desk: Desk) -> None:
-    """They are told that others may have read it, and whether their message is gone."""
-    desk.session.deletes = False
-    reply = await desk.say(f"openai {SECRET}", direct=False)
-    assert "\n\n".join((text("direct_only"), text("seen"), text("delete_it"))) == reply.text
-    assert ([], None) == (desk.checked, await desk.kept("openai"))
-    assert text("direct_only") == (await desk.say("", direct=False)).text
-    assert 1 == desk.session.deleted
 
 
 @pytest.mark.parametrize(

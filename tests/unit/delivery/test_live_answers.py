@@ -107,23 +107,6 @@ async def stream(spine: Spine, seconds: float) -> str:
     return words
 
 
-def test_a_live_edit_in_flight_is_waited_for(tmp_path: Path) -> None:
-    """The final goes when the slow live edit is through, so that it cannot be overwritten."""
-
-    async def play(spine: Spine, channel: TimedChannel) -> None:
-        channel.edit_takes_s = 2.0
-        await spine.say("tell me")
-        await passes(0.1)
-        words = await stream(spine, 3)
-        spine.model.finish(words)
-        await passes(60)
-        edits = channel.times("edit")
-        assert 2.0 <= min(after - before for before, after in pairwise(edits))
-        assert [words.strip()] == channel.shown()
-
-    scene(tmp_path, play)
-
-
 def test_a_chat_told_to_wait_is_not_edited_meanwhile(tmp_path: Path) -> None:
     """A 429 on a live edit is obeyed by the edits after it and by the final."""
 

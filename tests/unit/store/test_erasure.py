@@ -12,15 +12,15 @@ from agent.budgets import Spending
 from gateway.store import budgets, erasure, people, retention
 from gateway.store.budgets import Cap
 from gateway.store.erasure import Extent, Forgotten, Progress
-from gateway.store.outbox import came_with, file_id, handed_id, put_file
+from gateway.store.outbox import came_with, handed_id, put_file
 from gateway.store.people import BY_POLICY, AuditRow, Newcomer, record
 from gateway.store.tables.base import metadata
-from gateway.store.tables.people import audit, credentials, erasures, identities, tickets, users
+from gateway.store.tables.people import audit, identities, tickets, users
 from gateway.store.tables.traffic import inbox, outbox
 from gateway.store.tables.turns import blobs, sessions, turns
 from tests.fakes.people import database
 from tests.fakes.spine import NOON
-from tests.fakes.talks import ANA, BEN, DIRECT, GROUP, add_turn, carried_out, fill
+from tests.fakes.talks import ANA, BEN, DIRECT, add_turn, carried_out, fill
 
 
 @pytest.fixture
@@ -59,23 +59,6 @@ def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
         ("cli", "role_changed", BEN, "member to operator"),
     ] == [tuple(row) for row in found[:3]]
     assert ["r2"] == list(connection.execute(sa.select(tickets.c.id)).scalars())  # asked anew, as a stranger
-
-
-def test_everything_of_one_goes_and_of_another_stays_what_is_theirs_alone(connection: sa.Connection):
-    """Of the group's conversation nothing stays, for the others' part tells of her; Ben's own chat is as it was."""
-    for user in (ANA, BEN):
-        key = {"user_id": user, "provider": "p", "kind": "api", "sealed": "s", "connected_at": NOON}
-        connection.execute(credentials.insert(), {"tenant_id": "default", **key})
-    assert Progress.DONE is carried_out(connection, Extent.EVERYTHING)[-1]
-    assert [BEN] == list(connection.execute(sa.select(credentials.c.user_id)).scalars())
-    assert ["turn3"] == list(connection.execute(sa.select(turns.c.id)).scalars())
-    assert [file_id("turn3/0/0")] == list(connection.execute(sa.select(blobs.c.id)).scalars())
-    assert [BEN] == list(connection.execute(sa.select(users.c.id)).scalars())
-    assert {"forgotten:" + DIRECT, GROUP, "b"} == set(connection.execute(sa.select(sessions.c.key)).scalars())
-    rows = connection.execute(sa.select(inbox.c.sender, inbox.c.payload, inbox.c.event_id).order_by(inbox.c.id)).all()
-    assert [("forgotten", "", "update:0"), ("forgotten", "", "update:1")] == [tuple(row) for row in rows[:2]]
-    assert {"telegram:43"} == {row.sender for row in rows[2:]}
-    assert [] == list(connection.execute(sa.select(erasures.c.id)))
 
 
 def test_talk_goes_and_the_person_stays(connection: sa.Connection):

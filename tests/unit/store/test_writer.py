@@ -95,21 +95,6 @@ async def test_a_lasting_job_keeps_its_place_before_younger_ones() -> None:
     assert ["older", "younger"] == order
 
 
-async def test_an_outage_is_not_hammered() -> None:
-    """Attempts come after 0.05, 0.1, 0.2 s and so on, whatever is queued meanwhile."""
-    engine = Engine()
-    engine.down = True
-    async with running(engine) as writer:
-        lasting = writer.enqueue(job, lasting=True)
-        await until(lambda: len(engine.groups) == 1, engine)
-        refused = [writer.enqueue(job) for _ in range(10)]
-        await asyncio.wait(refused)
-        assert 2 == len(engine.groups)
-        engine.down = False
-        await lasting
-        assert {StoreUnavailable} == {type(future.exception()) for future in refused}
-
-
 async def test_an_engine_that_raises_is_an_outage() -> None:
     """Whatever goes wrong below, no caller waits forever, and the next commit is tried."""
     engine = Engine()
@@ -142,18 +127,3 @@ async def test_a_writer_that_ends_by_an_error_leaves_nobody_waiting() -> None:
         await writer.run()
     assert {StoreUnavailable} == {type(future.exception()) for future in (*waiting, writer.enqueue(job))}
     assert not writer.healthy
-
-
-async def test_a_closing_writer_tries_once_more_and_then_tells() -> None:
-    """A stop in an outage ends at once: lasting jobs too are told, later ones refused."""
-    engine = Engine()
-    engine.down = True
-    async with running(engine) as writer:
-        lasting = writer.enqueue(job, lasting=True)
-        await until(lambda: len(engine.groups) == 1, engine)
-        writer.close()
-        with pytest.raises(StoreUnavailable, match="down"):
-            await lasting
-        with pytest.raises(StoreUnavailable, match="closed"):
-            await writer.enqueue(job)
-    assert 2 == len(engine.groups)
