@@ -13,6 +13,9 @@ MIN_SECRET_CHARS = 6
 SHORTEST_KEY_CHARS = 15
 """Nothing shorter has a shape below, but for a password in a URL: "bearer" with eight characters, or a Slack token."""
 
+_START = r"(?:(?<![A-Za-z0-9\\])|(?<=\\)(?![bfnrt])|(?<=\\[bfnrt]))"
+"""A key begins behind no letter or digit; the letter of an escape of JSON, as of a line break, is none."""
+
 _SHAPES = (
     (("earer", "EARER"), r"(?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*"),  # Authorization header
     (("-----BEGIN",), r"""
@@ -21,13 +24,14 @@ _SHAPES = (
     (("://",), r"(?P<kept>://)[^\s/:@\x22]{0,128}:[^\s/@\x22]{1,256}(?=@)"),  # user:password in a URL
     (("eyJ",), r"""
       (?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-])  # JSON web token: three runs,
-      (?P<kept>[A-Za-z0-9_-]*?)(?<![A-Za-z0-9])                                      # looked for once in the first:
+      (?P<kept>[A-Za-z0-9_-]*?)                                                      # looked for once in the first:
+    """ + _START + r"""
       eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+                      # "-eyJ-eyJ-eyJ" is one run
     """),
     ((":", "%3"), r"(?<!\d)\d{6,}(?::|%3[Aa])[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),  # Telegram bot token
-    ((".",), r"(?<![A-Za-z0-9])[A-Za-z0-9_-]{24,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),  # Discord bot token
-    (("xox", "xapp-", "sk-", "gh", "github_pat_", "AIza", "AKIA", "ASIA", "tenk-"), r"""
-      (?<![A-Za-z0-9])(?:
+    ((".",), _START + r"[A-Za-z0-9_-]{24,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),  # Discord bot token
+    (("xox", "xapp-", "sk-", "gh", "github_pat_", "AIza", "AKIA", "ASIA", "tenk-"), _START + r"""
+      (?:
         xox[a-z]-[A-Za-z0-9-]{10,} | xapp-[A-Za-z0-9-]{10,}            # Slack tokens, Slack app token
       | sk-[A-Za-z0-9_-]{16,}                                          # OpenAI, Anthropic
       | gh[opsur]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{40,}      # GitHub
@@ -36,7 +40,7 @@ _SHAPES = (
       | A(?:KI|SI)A[A-Z0-9]{16}(?![A-Z0-9])                            # AWS access key id
       )
     """),
-    (("",), r"(?<![A-Za-z0-9])[0-9a-fA-F]{64}(?![A-Za-z0-9])"),  # 32 bytes in hexadecimal digits
+    (("",), _START + r"[0-9a-fA-F]{64}(?![A-Za-z0-9])"),  # 32 bytes in hexadecimal digits
 )  # fmt: skip
 """Shapes that are keys whoever's they are, the widest first: words of which one is in every such key or before it, and
 what it looks like. Each is a walk of its own, so that no single call holds the interpreter for long."""

@@ -25,7 +25,10 @@ KEYS = [
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("around", ["{}", "token={} used", "https://api.example/{}/getMe", '{{"key": "{}"}}'])
+@pytest.mark.parametrize(
+    "around",
+    ["{}", "token={} used", "https://api.example/{}/getMe", '{{"key": "{}"}}', r'{{"text": "a line\r\n{}\tmore"}}'],
+)
 def test_a_key_shape_is_redacted_wherever_it_stands(key: str, around: str) -> None:
     """A key is found alone, in a sentence, in a URL's path and in JSON, without being known beforehand."""
     assert around.format(REDACTED) == Redactor().redact(around.format(key))
