@@ -5,13 +5,13 @@ ask. A lower source cannot open what a higher one closed, and can close somethin
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import islice
 
-from agent.wellformed import JOINERS, clean, normalize
+from agent.wellformed import clean, normalize, unicode_pattern
 
 
 class Verdict(StrEnum):
@@ -75,14 +75,24 @@ class PermissionRule:
         said = given.get(self.argument, "")
         if self.verdict is Verdict.ALLOW:
             return fnmatchcase(str(said), self.value)
-        values = said if isinstance(said, list | tuple | set) else [said]
-        return any(fnmatchcase(_plain(str(value)), _plain(self.value)) for value in values)
+        return any(fnmatchcase(_plain(text), _plain(self.value)) for text in _texts(said))
 
 
 def _plain(text: str) -> str:
     """Return the text without what only its writing differs in: case, width, spaces, invisible characters."""
-    seen = clean(normalize("NFKC", text))
-    return "".join(character for character in seen if character not in JOINERS).casefold()
+    invisible = unicode_pattern(r"\p{Default_Ignorable_Code_Point}+")
+    return clean(invisible.sub("", normalize("NFKC", text))).casefold()
+
+
+def _texts(said: object) -> Iterator[str]:
+    """Yield each value of an argument as text, also inside lists and objects."""
+    if isinstance(said, Mapping):
+        said = list(said.values())
+    if isinstance(said, list | tuple | set):
+        for value in said:
+            yield from _texts(value)
+    else:
+        yield str(said)
 
 
 _ADDRESS = re.compile(r"[/\\]{2,}([^\s\"'<>]{1,512})", re.ASCII)

@@ -22,7 +22,17 @@ def test_a_rule_is_about_a_name_a_pattern_or_an_argument():
 @pytest.mark.parametrize("verdict", [Verdict.DENY, Verdict.ASK])
 @pytest.mark.parametrize(
     "given",
-    ["evil inc", " Evil Inc", "EVIL\t inc ", "\uff45vil inc", "ev\u200bil inc", "ev\u200dil inc", ["x", "Evil inc"]],
+    [
+        "evil inc",
+        " Evil Inc",
+        "EVIL\t inc ",
+        "\uff45vil inc",
+        "ev\u200bil inc",
+        "ev\u200dil inc",
+        "ev\u034fil\u3164 inc",
+        ["x", "Evil inc"],
+        {"name": "Evil inc", "bank": [["x"]]},
+    ],
 )
 def test_a_deny_by_argument_is_not_evaded_by_writing_it_otherwise(verdict: Verdict, given: object):
     """Case, spaces, width, invisible letters and a list make no difference; an allow takes it exactly."""
