@@ -213,7 +213,10 @@ class SqliteEngine:
             self._log = _identity(log)
         for path, opened in ((self._path, self._file), (log, self._log)):
             if opened is not None and _identity(path) != opened:
-                raise OSError(f"{path} was deleted or replaced; put that very file back, or restart")
+                raise OSError(
+                    f"{path} was deleted or replaced; put that very file back, or stop the gateway, remove the files "
+                    f"{self._path.name}-wal and -shm beside a {self._path.name} of another origin, and start it"
+                )
         self._is_lost = False
 
     def _drop(self) -> None:
