@@ -5,10 +5,12 @@ import gc
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
 import structlog
+from pydantic import JsonValue
 
 from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
@@ -33,14 +35,15 @@ from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
-from gateway.operators import Operators, PublicLinks
+from gateway.operator_services import NoLinks, OperatorServices, PublicLinks
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
-from gateway.ops.operators import load_people, show_founding_link
+from gateway.ops.named_calls import NAMED, call_named
+from gateway.ops.operators import ProcessParts, load_people, show_founding_link
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import in_force, load_product
@@ -169,17 +172,18 @@ class Gateway:
         models = ModelStanding(self._rests.board.states, self._watch)
         cluster = process if ownership.is_shared else None
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
-        operators = Operators(shared, tenants, self._rotation, status)
-        console = make_console(store, key, operators.console_calls, self._settings_in_force, self._product.title)
+        unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks())
+        services = OperatorServices(shared, tenants, unlinked)
+        console = make_console(store, key, services.of, self._settings_in_force, self._product.title)
         api = ApiServer(store, tenants, settings.http.cors_origins) if settings.channels.api.enabled else None
         playground = not any(settings.channels.accounts())
         http = HttpServer(settings.http, status, Mounts(channels), api, playground=playground, routes=console.routes())
-        links = PublicLinks(channels, http, console)
+        parts = replace(unlinked, links=PublicLinks(channels, http, console))
 
         model_deps = ModelDeps(
             board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
         )
-        deps = TenantDeps(model_deps, self._extra_tools, links, api_channel, self._show, self._budget_news)
+        deps = TenantDeps(model_deps, self._extra_tools, parts, api_channel, self._show, self._budget_news)
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
         words = OwnerWords(store, channels, delivery, steady_now)
@@ -206,7 +210,14 @@ class Gateway:
         await process.resume(shared, self._budget_news, tasks)
         self.http = http
         tasks.keep("http", http.run)
-        calls = {**operators.calls(links), **self._rests.calls(), "reload": reloader.reload}
+        reached = OperatorServices(shared, tenants, replace(parts, reload=reloader.reload))
+
+        async def call_by_name(name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+            given = dict(arguments)
+            tenant = given.pop("tenant", None)
+            return await call_named(reached.of(None if tenant is None else str(tenant)), name, given)
+
+        calls = {name: partial(call_by_name, name) for name in NAMED}
         control = ControlServer(settings.control_path, calls, Mounts(channels, private=True))
         tasks.keep("control", control.run)
         tasks.keep("reload", reloader.run)
@@ -214,7 +225,7 @@ class Gateway:
         if settings.channels.web.enabled:
             page = tenants[settings.channels.web.tenant]
             rules = page.settings.access.rules_of("web", "main")
-            show_link = partial(show_founding_link, http, page.store, rules, page.invites, self._show)
+            show_link = partial(show_founding_link, http, page.store, rules, page.operators, self._show)
             tasks.keep("founding link", show_link)
         chores.begin(OwnerAlerts(store, status.troubles, channels, delivery, steady_now))
         tasks.keep("model servers", self._servers.run)

@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 
-from pydantic import JsonValue
-
 from agent.catalogue import DEFAULT
 from channels.clocks import steady_now
 from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
-from gateway.access.invites import InviteOperations
-from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Handle
 from gateway.commands.connect import Connecting, connect_command, model_command
@@ -21,6 +17,8 @@ from gateway.commands.people import NAME, PeopleServices, people_commands
 from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable, with_own
 from gateway.commands.usage import Left, no_cap, usage_command
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.product import AgentProduct
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import SessionDeps
@@ -44,7 +42,7 @@ def command_table(
         connect_command(store, connecting),
         model_command(connecting),
         *people_commands(services),
-        *link_commands(services.linking, services.access.unlink),
+        *link_commands(services.linking, services.operators),
         group_command(services.people),
         NAME,
     )
@@ -77,23 +75,11 @@ def list_commands(product: AgentProduct) -> CommandTable:
     """Return the commands of a product for menus and manifests; none of them can be run."""
     store, key = Store(engine_for("sqlite:///never-opened.db")), bytes(32)
     services = PeopleServices(
-        access=AccessOperations(store, key, lambda *_: None, steady_now),
-        invites=InviteOperations(store, key, steady_now),
-        links=NoLinks(),
+        operators=Operators(store, key, steady_now, DetachedProcess()),
         linking=LinkDeps(key, SealedButtons(key), lambda *_: None, lambda *_: None),
         people=AccessSnapshot(),
     )
     return command_table(product, store, services, Connecting())
-
-
-class NoLinks:
-    """Links of a gateway that does not run."""
-
-    async def ways(self, code: str, tenant: str) -> list[JsonValue]:
-        return []
-
-    async def console_link(self, by: str) -> tuple[str, str]:
-        return "", ""
 
 
 def describe_slack_app(product: AgentProduct) -> AppDescription:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 
 import structlog
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from agent.catalogue import escape
 from channels.messages import DEFAULT_TENANT
@@ -20,6 +20,7 @@ from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath
 from gateway.delivery.owner_words import OwnerWords
 from gateway.errors import GatewayError
+from gateway.operators.models import Reloaded
 from gateway.shared import Shared
 from gateway.tenant import Tenant, TenantDeps
 from gateway.texts import HARNESS
@@ -155,9 +156,9 @@ class Reloader:
             await self.wanted.wait()
             self.wanted.clear()
             with suppress(GatewayError):  # said already
-                await self.reload({})
+                await self.reload()
 
-    async def reload(self, _arguments: dict[str, JsonValue]) -> JsonValue:
+    async def reload(self) -> Reloaded:
         """Read the configuration and apply it. Return the keys in force now and those that wait for the next start.
 
         Raises:
@@ -173,11 +174,9 @@ class Reloader:
                 await self._tell(refused)
                 raise
             self._settings, self._breakage = settings, ""
-            answer: dict[str, JsonValue] = {
-                "in_force": [".".join(key) for key in now],
-                "next_start": [".".join(key) for key in changed_keys(self._begun, settings) if waits_for_start(key)],
-            }
-            log.info("configuration_reloaded", **answer)
+            later = [key for key in changed_keys(self._begun, settings) if waits_for_start(key)]
+            answer = Reloaded(in_force=tuple(map(".".join, now)), next_start=tuple(map(".".join, later)))
+            log.info("configuration_reloaded", **answer.model_dump())
             return answer
 
     async def _tell(self, refused: GatewayError) -> None:

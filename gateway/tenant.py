@@ -18,22 +18,20 @@ from agent.tools.base import Tool
 from agent.tools.toolbox import tool_pool
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
-from gateway.access.invites import InviteOperations
 from gateway.agent_models import PriceLook, judge_of, model_of, price_words, take_up_prices
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
 from gateway.commands.connect import Connecting, providers_of
-from gateway.commands.people import Links, PeopleServices
+from gateway.commands.people import PeopleServices
 from gateway.commands.session import RETRY
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
-from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.build import ApiParts, api_deps
 from gateway.inbound.intake import Intake
 from gateway.inbound.reception import Doorway
 from gateway.ops.model_rests import RetryTurns
-from gateway.ops.operators import access_operations, link_deps
+from gateway.ops.operators import ProcessParts, link_deps, operators_of
 from gateway.product import in_force, load_hooks, load_product, load_tools
 from gateway.sessions.budgets import Budgets
 from gateway.sessions.deps import AgentInForce
@@ -56,7 +54,7 @@ class TenantDeps:
     """Without the credentials and caps of a tenant."""
     tools: Sequence[Tool]
     """For every agent, beside its own."""
-    links: Links
+    process: ProcessParts
     api_channel: ApiChannel
     show: Callable[[str], None] | None
     """Prints on the operator's terminal; None if nobody reads one."""
@@ -90,18 +88,11 @@ class Tenant:
         self._judge = judge_of(own, self.budgets.charge_by(own.budgets, self.prices.lost))
         self.models = (self.model, *(() if self._judge is None else (self._judge,)))
 
-        self.access = access_operations(store, product.name, shared)
+        self.operators = operators_of(store, product.name, shared, deps.process)
         self.connecting = Connecting(
             secrets.vault, providers_of(own.model.links(), own.connect), models=_names_to_choose(own.model)
         )
-        self.invites = InviteOperations(store, secrets.keys.invites, clocks.now)
-        services = PeopleServices(
-            access=self.access,
-            invites=self.invites,
-            links=deps.links,
-            linking=link_deps(shared),
-            people=people,
-        )
+        services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
@@ -123,10 +114,7 @@ class Tenant:
         self.intake = Intake(
             store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, doorway
         )
-        letters = DeadLetters(store, clocks.now, shared.delivery.reread)
-        parts = ApiParts(
-            store, deps.api_channel, own.channels.api, self.access, people, clocks.now, letters, self.connecting
-        )
+        parts = ApiParts(store, deps.api_channel, own.channels.api, self.operators, people, clocks.now, self.connecting)
         self.api = api_deps(parts, product.name, product.title, product.routes)
 
     def _make_model(self, own: Settings, prices: PriceLook) -> tuple[ChatModel, list[OwnModel]]:

@@ -15,27 +15,21 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import Address, Rendered
-from gateway.access.api_keys import KeyOperations
-from gateway.access.calls import access_calls, invite_calls, key_calls
+from channels.messages import Address, InboundEvent, Rendered
 from gateway.access.codes import AccessKeys, load_key
-from gateway.access.invites import InviteOperations
-from gateway.access.listing import AccessLists
-from gateway.access.operations import AccessDeps, AccessOperations
-from gateway.access.policy import AccessSnapshot
-from gateway.access.ranks import BY_CLI
 from gateway.cli.prepare import prepare
 from gateway.cli.stored_status import part_of
 from gateway.config.settings import Settings
-from gateway.delivery.dead_letters import DeadLetters
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.inbound.reception import take_up
+from gateway.operators.models import RotatedKeys
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.ops import control_client
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
-from gateway.ops.personal_data import Eraser, PersonalData
-from gateway.ops.reports import letter_calls
-from gateway.ops.status import recorded_calls
+from gateway.ops.named_calls import call_named
+from gateway.ops.personal_data import Eraser
 from gateway.product import load_product
 from gateway.safety.private_files import replace_file
 from gateway.store import outbox
@@ -44,10 +38,35 @@ from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase, of_person, pending
+from gateway.store.inbox import InboxRow
 from gateway.store.inspection import inspect
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection, Person
 from gateway.store.revisions import HEAD
+
+
+class StoredProcess(DetachedProcess):
+    """A process that has the home to itself: what it says waits for the next start of the gateway."""
+
+    def __init__(self, settings: Settings, store: Store, key: bytes) -> None:
+        super().__init__()
+        self.people.begin(AccessKeys.derive_from(key).forgotten, ())
+        self._settings = settings
+        self._store = store
+        self._agent = load_product(settings.agent.product).name
+
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+        plain = plain_text(parse(text)).strip()  # its channels are not loaded here
+        part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(plain), plain, locale=person.locale)
+        outbox.put(connection, person.tenant, [part], now())
+
+    def take_up(
+        self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
+    ) -> InboxRow | None:
+        return take_up(connection, said, person, now, agent=self._agent)
+
+    async def rotate_keys(self) -> RotatedKeys:
+        return await KeyRotation(self._store, self._settings.home, self._settings.gateway.secret_keys).rotate()
 
 
 async def carry_out(settings: Settings, store: Store, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -56,22 +75,9 @@ async def carry_out(settings: Settings, store: Store, name: str, arguments: dict
     Raises:
         GatewayError: it was refused; the message says why.
     """
-    key, marking = load_key(settings.home), AccessSnapshot()
-    marking.begin(AccessKeys.derive_from(key).forgotten, ())
-    product = load_product(settings.agent.product)
-    deps = AccessDeps(partial(take_up, agent=product.name))
-    operations = AccessOperations(store, key, _say, now, deps=deps)
-    inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, now)
-    calls = {
-        **access_calls(operations),
-        **invite_calls(inviting),
-        **key_calls(KeyOperations(store, now)),
-        **recorded_calls(store, now, operations),
-        **letter_calls(DeadLetters(store, now, lambda _: None), BY_CLI),
-        **PersonalData(store, marking, now).calls(),
-        "keys.rotate": KeyRotation(store, settings.home, settings.gateway.secret_keys).call,
-    }
-    answer = await calls[name](arguments)
+    key = load_key(settings.home)
+    operators = Operators(store, key, now, StoredProcess(settings, store.of(None), key))
+    answer = await call_named(operators, name, arguments)
     if name == "users.forget":
         await _erase_all(settings, store)
     return answer
@@ -124,7 +130,7 @@ async def _look_up(settings: Settings, name: str, arguments: dict[str, JsonValue
     except control_client.NobodyAnswers:
         async with reading(settings.database_url) as whole:
             store = part_of(settings, whole, arguments)
-            return await recorded_calls(store, now, AccessLists(store, now))[name](arguments)
+            return await call_named(Operators(store, b"", now, DetachedProcess()), name, arguments)
 
 
 @asynccontextmanager
@@ -166,13 +172,6 @@ async def _erase_all(settings: Settings, store: Store) -> None:
     if product.tables is not None:
         await store.commit(bring_up, agent=product.name, tables=product.tables)
     await Eraser(store, partial(erase, own_tables=own), lambda *_: None, now).look()
-
-
-def _say(connection: Connection, person: Person, where: Address, markdown: str, cause: str) -> None:
-    """Leave the words for the next start of the gateway; without its channels they go as plain text."""
-    text = plain_text(parse(markdown)).strip()
-    part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(text), text, locale=person.locale)
-    outbox.put(connection, person.tenant, [part], now())
 
 
 async def data_of(settings: Settings, tenant: str, user_id: str) -> dict[str, JsonValue]:

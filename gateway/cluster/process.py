@@ -16,13 +16,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import structlog
-from pydantic import JsonValue
 
 from gateway.cluster.membership import ClusterMembership
 from gateway.cluster.wakeups import Wakeups
 from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import SharedBus
+from gateway.operators.models import ClusterReport
 from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
 from gateway.ops.unannounced import Unannounced
@@ -79,9 +79,9 @@ class LoneProcess:
         """Whether this process does what one does for all."""
         return self.ownership.lease(CHORES) is not None
 
-    async def status(self) -> dict[str, JsonValue]:
-        """The cluster, as `tenk status` shows it; nothing where there is none."""
-        return {}
+    async def status(self) -> ClusterReport | None:
+        """Return the cluster, as `tenk status` shows it; None if the process is alone."""
+        return None
 
     async def troubles(self) -> Mapping[str, str]:
         """What is wrong among the processes, by its kind; "" where it is well."""
@@ -241,7 +241,7 @@ class ClusterProcess(LoneProcess):
 
         return keep
 
-    async def status(self) -> dict[str, JsonValue]:
+    async def status(self) -> ClusterReport:
         return cluster_report(await self._store.read(leases.look_at_all), self._me)
 
     async def troubles(self) -> Mapping[str, str]:

@@ -8,15 +8,15 @@ button is about. The button was made by this gateway for the person who pressed 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
-from pydantic import JsonValue
-
 from agent.catalogue import escape
 from agent.consent import Consent
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.access.buttons import long_id
-from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import DeniedRequest, PairingRequest, User
+from gateway.operators.service import Operators
 from gateway.store import approvals
 from gateway.store.engine import Connection
 
@@ -51,23 +51,22 @@ CONSENT_BUTTONS: Mapping[str, Handle] = dict.fromkeys(ANSWERS, answer_question)
 """The buttons under a question about a tool call, by the word that they carry."""
 
 
-def whom(about: Mapping[str, JsonValue]) -> str:
-    """Whom an operation was about, as Markdown: the name, which is a stranger's own word, and what access goes by."""
-    senders = about.get("senders") or [about.get("sender")]
-    ids = ", ".join(str(sender) for sender in senders) if isinstance(senders, list) else ""
-    return f"`{str(about.get('name')).replace('`', chr(39))}` ({escape(ids)})"
+def whom(about: User | DeniedRequest | PairingRequest) -> str:
+    """Return whom an action was about, as Markdown: the name, which is a stranger's own word, and their senders."""
+    senders = about.senders if isinstance(about, User) else (about.sender,)
+    return f"`{about.name.replace('`', chr(39))}` ({escape(', '.join(senders))})"
 
 
-def access_decisions(operations: AccessOperations) -> Mapping[str, Handle]:
-    """`approve`, `deny` and `block`, each about a request that is pending; who may, the operation decides (A34)."""
+def access_decisions(operators: Operators) -> Mapping[str, Handle]:
+    """Return `approve`, `deny` and `block`, each about a request that is pending; the action checks who may (A34)."""
 
-    def about_a_request(decide: Callable[[str, str], Awaitable[Mapping[str, JsonValue]]], done: str) -> Handle:
+    def about_a_request(decide: Callable[[str, str], Awaitable[User | DeniedRequest]], done: str) -> Handle:
         async def decision(asked: Invocation) -> Reply:
             request_id, locale = long_id(asked.arguments), asked.principal.locale
             if not request_id:
                 return Reply(asked.say(VOID))
             try:
-                about = await decide(request_id, asked.principal.user_id)
+                about = await decide(asked.principal.user_id, request_id)
             except OperationRefused as refused:
                 return Reply(asked.say("access.nothing_changed", why=refused.text(locale)))
             return Reply(asked.say(done, who=whom(about)))
@@ -75,9 +74,9 @@ def access_decisions(operations: AccessOperations) -> Mapping[str, Handle]:
         return decision
 
     return {
-        "approve": about_a_request(operations.approve_request, "access.approved"),
-        "deny": about_a_request(operations.deny, "access.denied"),
-        "block": about_a_request(operations.block_request, "access.blocked"),
+        "approve": about_a_request(operators.approve_request, "access.approved"),
+        "deny": about_a_request(operators.deny, "access.denied"),
+        "block": about_a_request(operators.block_request, "access.blocked"),
     }
 
 

@@ -12,10 +12,11 @@ from channels.base import CommandOption
 from gateway.access import ranks
 from gateway.access.buttons import long_id
 from gateway.access.config import Role
-from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
+from gateway.operators.process import AccessChange
+from gateway.operators.service import Operators
 from gateway.store import groups
 from gateway.store.engine import Connection
 from gateway.store.groups import MOST_CONTEXT, Group
@@ -39,17 +40,17 @@ def group_command(people: AccessSnapshot) -> Command:
     return Command("group", "menu.group", handle, least_role=Role.OPERATOR, options=(what,), shared=True)
 
 
-def group_decisions(people: AccessSnapshot, access: AccessOperations) -> Mapping[str, Handle]:
+def group_decisions(people: AccessSnapshot, operators: Operators) -> Mapping[str, Handle]:
     """Return the button that was made for the operator who mentioned the bot."""
-    return {ALLOW: _GroupSettings(people, access).allow}
+    return {ALLOW: _GroupSettings(people, operators).allow}
 
 
 class _GroupSettings:
     """How a group is set, and setting it."""
 
-    def __init__(self, people: AccessSnapshot, access: AccessOperations | None = None) -> None:
+    def __init__(self, people: AccessSnapshot, operators: Operators | None = None) -> None:
         self._people = people
-        self._access = access
+        self._operators = operators
 
     async def group(self, asked: Invocation) -> Reply | Write:
         """Say how the group is set, or set it."""
@@ -75,9 +76,10 @@ class _GroupSettings:
     def _allow(self, connection: Connection, asked: Invocation, group_id: str) -> Reply:
         """Let the group in, and take up what the operator said there before."""
         group = self._set(connection, asked, groups.GROUPS.get(connection, id=group_id), WORDS["on"])
-        if group is None or self._access is None:
+        if group is None or self._operators is None:
             return self._reply(asked, group)
-        return self._reply(asked, group, self._access.take_up_group(connection, group_id, asked.principal.user_id))
+        taken = self._operators.take_up_group(connection, group_id, asked.principal.user_id, asked.clock())
+        return self._reply(asked, group, taken)
 
     def _set(
         self, connection: Connection, asked: Invocation, group: Group | None, wanted: Mapping[str, object]
@@ -101,8 +103,8 @@ class _GroupSettings:
 
     def _announce(self, group: Group, taken_up: AccessChange | None) -> None:
         self._people.put_group(group)
-        if taken_up is not None and self._access is not None:
-            self._access.announce(taken_up)
+        if taken_up is not None and self._operators is not None:
+            self._operators.process.announce(taken_up)
 
     def _text(self, asked: Invocation, group: Group) -> str:
         rules = self._people.rules_of(group.tenant).rules_of(group.channel, group.account)

@@ -3,11 +3,9 @@
 The rules are `gateway.access.linking`'s. Each step is one commit: what it changes, and what both sides are told.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-
-from pydantic import JsonValue
 
 from agent.catalogue import escape
 from channels.base import CommandOption
@@ -16,9 +14,11 @@ from gateway.access import linking
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.access.codes import BULLETS, normalise, secret_ref
 from gateway.access.linking import Linked, LinkWhy, Side
-from gateway.access.operations import CANONICAL_SENDER, OperationRefused
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID, whom
+from gateway.operators.actions import OperationRefused
+from gateway.operators.people import CANONICAL_SENDER
+from gateway.operators.service import Operators
 from gateway.store.engine import Connection
 from gateway.store.people import Person
 from gateway.texts import HARNESS
@@ -42,24 +42,13 @@ class LinkDeps:
     """Called after the commit: people as they are now, where something waits to be said, turns that wait no more."""
 
 
-UnlinkOf = Callable[[str, str], Awaitable[Mapping[str, JsonValue]]]
-"""Undoes a link of another's: their sender, who wants it; who left.
-
-Raises OperationRefused: it says why.
-"""
-
-
-async def _of_nobody(_who: str, _by: str) -> Mapping[str, JsonValue]:
-    raise OperationRefused("people.not_now")
-
-
-def link_commands(deps: LinkDeps, unlink_of: UnlinkOf = _of_nobody) -> tuple[Command, ...]:
+def link_commands(deps: LinkDeps, operators: Operators) -> tuple[Command, ...]:
     """Return the commands, which are for everybody and about oneself; operators may undo the links of others."""
-    steps = _LinkSteps(deps, unlink_of)
+    steps = _LinkSteps(deps)
     code, number = CommandOption("code", "menu.link.code"), CommandOption("number", "menu.unlink.number")
     return (
         Command("link", "menu.link", steps.link, options=(code,)),
-        Command("unlink", "menu.unlink", steps.unlink, options=(number,)),
+        Command("unlink", "menu.unlink", partial(steps.unlink, operators), options=(number,)),
     )
 
 
@@ -78,9 +67,8 @@ def link_decisions(deps: LinkDeps) -> Mapping[str, Handle]:
 class _LinkSteps:
     """Each step of a link: what it changes, and what it says to both sides."""
 
-    def __init__(self, deps: LinkDeps, unlink_of: UnlinkOf = _of_nobody) -> None:
+    def __init__(self, deps: LinkDeps) -> None:
         self._deps = deps
-        self._unlink_of = unlink_of
 
     async def link(self, asked: Invocation) -> Reply | Write:
         """Offer a code, take one, or answer the question that waits."""
@@ -149,27 +137,20 @@ class _LinkSteps:
         reply = self.agree(connection, asked, None)
         return self.connect(connection, asked, None) if reply.text == _refusal(asked, LinkWhy.NOTHING) else reply
 
-    async def unlink(self, asked: Invocation) -> Reply | Write:
+    async def unlink(self, operators: Operators, asked: Invocation) -> Reply | Write:
         """Undo a link: the only one, or the one of this number."""
         if not asked.direct:
             return Reply(asked.say("linking.only_direct"))
         held = await asked.store.read(partial(linking.list_held, user_id=asked.principal.user_id))
         who = asked.arguments.strip().strip("`")
         if CANONICAL_SENDER.fullmatch(who) and asked.by_operator:
-            return Reply(await self._undo_of(who, asked))
+            return Reply(await _undo_of(operators, who, asked))
         by_id = who.lower() if len(who) > 3 else "no id ends like this"
         fitting = [link for link in held if not who or link.id.endswith(by_id) or who == link.other_sender]
         if len(fitting) != 1:
             lines = "\n".join(f"- `{link.id[-_NUMBER_CHARS:]}` {link.other_sender}" for link in held)
             return Reply(f"{asked.say('linking.which' if held else 'linking.none')}\n\n{lines}".strip())
         return Write(self._undo, asked, fitting[0].id)
-
-    async def _undo_of(self, who: str, asked: Invocation) -> str:
-        try:
-            done = await self._unlink_of(who, asked.principal.user_id)
-        except OperationRefused as refused:
-            return asked.say("access.nothing_changed", why=escape(refused.text(asked.principal.locale)))
-        return asked.say("linking.undone_for", who=whom(done))
 
     def _undo(self, connection: Connection, asked: Invocation, link_id: str) -> Reply:
         """Make two users of one again, and tell the other side."""
@@ -196,6 +177,14 @@ class _LinkSteps:
         return tuple(
             Button(HARNESS.text(reader.locale, f"linking.button_{word}"), seal(word), style) for word, style in labels
         )
+
+
+async def _undo_of(operators: Operators, who: str, asked: Invocation) -> str:
+    try:
+        done = await operators.unlink(asked.principal.user_id, who)
+    except OperationRefused as refused:
+        return asked.say("access.nothing_changed", why=escape(refused.text(asked.principal.locale)))
+    return asked.say("linking.undone_for", who=whom(done))
 
 
 def _refusal(asked: Invocation, why: LinkWhy) -> str:

@@ -7,17 +7,12 @@ where others read along.
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
-
-from pydantic import JsonValue
 
 from agent.catalogue import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.config import Role
-from gateway.access.invites import GIVEN_ROLES, InviteOperations
-from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
@@ -25,6 +20,10 @@ from gateway.commands.decisions import access_decisions, whom
 from gateway.commands.groups import group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
 from gateway.commands.session import begin_conversation, person_changed
+from gateway.operators.actions import OperationRefused
+from gateway.operators.invites import GIVEN_ROLES
+from gateway.operators.models import MAX_WHO_CHARS, BlockWish, InviteTerms, RoleChange, User
+from gateway.operators.service import Operators
 from gateway.safety.names import shown_name
 from gateway.store import erasure, people
 from gateway.store.engine import Connection
@@ -34,37 +33,22 @@ SHOWN = 40
 """People or requests in one answer."""
 
 NUMBER_CHARS = 8
-INVITE_DAYS = "7"
-
-
-class Links(Protocol):
-    """Where people open an invitation, and operators the console."""
-
-    async def ways(self, code: str, tenant: str) -> list[JsonValue]:
-        """Return the links that bring a code to one of the tenant's bots, each with its account."""
-        ...
-
-    async def console_link(self, by: str) -> tuple[str, str]:
-        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleServices:
     """What the commands about people of one tenant work with."""
 
-    access: AccessOperations
-    invites: InviteOperations
-    links: Links
+    operators: Operators
     linking: LinkDeps
     people: AccessSnapshot
 
     def decisions(self) -> Mapping[str, Handle]:
         """What the buttons under requests, links and groups do."""
         return {
-            **access_decisions(self.access),
+            **access_decisions(self.operators),
             **link_decisions(self.linking),
-            **group_decisions(self.people, self.access),
+            **group_decisions(self.people, self.operators),
         }
 
 
@@ -118,8 +102,7 @@ class _PeopleReplies:
     """What each of them answers."""
 
     def __init__(self, services: PeopleServices) -> None:
-        self._access = services.access
-        self._services = services
+        self._operators = services.operators
 
     def guard(self, handle: Handle) -> Handle:
         """The same, in a direct chat alone, with a refusal told as one."""
@@ -137,9 +120,9 @@ class _PeopleReplies:
         return run
 
     async def users(self, asked: Invocation) -> Reply:
-        """Everybody known, or whoever these words are about."""
+        """List the people whom some words are about, or every known one."""
         wanted = clean(asked.arguments).casefold()
-        known = [user for user in await self._access.users() if isinstance(user, dict)]
+        known = (await self._operators.list_users(asked.principal.user_id)).users
         found = [user for user in known if wanted in _search_words(user)]
         if not found:
             return Reply(asked.say("people.nobody"))
@@ -147,68 +130,73 @@ class _PeopleReplies:
         tail = asked.say("people.users_tail")
         return Reply("\n\n".join([*_shorten(asked, lines, len(found)), tail]))
 
-    def _user_line(self, user: Mapping[str, JsonValue], asked: Invocation) -> str:
-        number, role = str(user["user"])[-NUMBER_CHARS:], asked.say(f"people.role_{user['role']}")
-        you = asked.say("people.you") if user["user"] == asked.principal.user_id else ""
+    def _user_line(self, user: User, asked: Invocation) -> str:
+        number, role = user.user[-NUMBER_CHARS:], asked.say(f"people.role_{user.role}")
+        you = asked.say("people.you") if user.user == asked.principal.user_id else ""
         return f"- `{number}` {role}{you}: {whom(user)}"
 
     async def console(self, asked: Invocation) -> Reply:
-        """A link that opens the console once, for whoever asked; its secret is kept nowhere."""
-        link, ref = await self._services.links.console_link(asked.principal.user_id)
+        """Give the person a link that opens the console once; its secret is kept nowhere."""
+        link, ref = await self._operators.console_link(asked.principal.user_id)
         kept = f"{link.partition('#')[0]}#{CONSOLE_BULLETS}"
         return Reply(asked.say("people.console", link=kept), secret_ref=ref)
 
     async def requests(self, asked: Invocation) -> Reply:
-        """Who waits to be let in, the likeliest first."""
-        waiting = [request for request in await self._access.list_requests() if isinstance(request, dict)]
+        """List who waits to be let in, the likeliest first."""
+        waiting = (await self._operators.list_requests(asked.principal.user_id)).requests
         if not waiting:
             return Reply(asked.say("people.nobody_waits"))
         lines = [
-            f"- `{str(request['request'])[-NUMBER_CHARS:]}` {whom(request)}, {escape(str(request['account']))}"
+            f"- `{request.request[-NUMBER_CHARS:]}` {whom(request)}, {escape(request.account)}"
             for request in waiting[:SHOWN]
         ]
         tail = asked.say("people.requests_tail")
         return Reply("\n\n".join([*_shorten(asked, lines, len(waiting)), tail]))
 
     async def approve(self, asked: Invocation) -> Reply:
-        """Let in who made the request of this number."""
-        done = await self._access.approve_request(_number(asked, "approve"), asked.principal.user_id)
-        return _reply_about(asked, "access.approved", done)
+        """Let in the person who made the request of this number."""
+        done = await self._operators.approve_request(asked.principal.user_id, _number(asked, "approve"))
+        return Reply(asked.say("access.approved", who=whom(done)))
 
     async def deny(self, asked: Invocation) -> Reply:
-        """Turn it down, in silence."""
-        done = await self._access.deny(_number(asked, "deny"), asked.principal.user_id)
-        return _reply_about(asked, "access.denied", done)
+        """Turn a request down, in silence."""
+        done = await self._operators.deny(asked.principal.user_id, _number(asked, "deny"))
+        return Reply(asked.say("access.denied", who=whom(done)))
 
     async def block(self, asked: Invocation) -> Reply:
-        """Answer somebody no more."""
-        who = _number(asked, "block")
-        done = await self._access.block(who, asked.principal.user_id)
-        unheard = [done.get("name")] == done.get("senders")  # what was typed is all that is known of them
-        return _reply_about(asked, "access.blocked_unheard" if unheard else "access.blocked", done)
+        """Answer a person no more."""
+        who = BlockWish(who=_number(asked, "block")[:MAX_WHO_CHARS])
+        done = await self._operators.block(asked.principal.user_id, who)
+        unheard = (done.name,) == done.senders  # what was typed is all that is known of them
+        return Reply(asked.say("access.blocked_unheard" if unheard else "access.blocked", who=whom(done)))
 
     async def role(self, asked: Invocation) -> Reply:
-        """Give somebody another role; `member` ends a block, too."""
-        who, _, role = _number(asked, "role").rpartition(" ")
+        """Give a person another role; `member` ends a block, too."""
+        who, _, typed = _number(asked, "role").rpartition(" ")
         if not who:
             raise OperationRefused("people.give_role", roles=", ".join(Role))
-        done = await self._access.set_role(who.strip(), role.lower(), asked.principal.user_id)
-        said = asked.say(f"people.role_{done['role']}")
+        if typed.lower() not in tuple(Role):
+            raise OperationRefused("access.no_role", role=typed.lower(), roles=", ".join(Role))
+        wanted = RoleChange(role=Role(typed.lower()))
+        done = await self._operators.set_role(asked.principal.user_id, who.strip(), wanted)
+        said = asked.say(f"people.role_{done.role}")
         return Reply(asked.say("people.changed", who=whom(done), role=said))
 
     async def invite(self, asked: Invocation) -> Reply:
-        """An invitation for one person, its code shown this once and kept nowhere."""
-        role = clean(asked.arguments).lower() or str(Role.MEMBER)
-        made = await self._services.invites.make(role, INVITE_DAYS, asked.principal.user_id)
-        found = await self._services.links.ways(INVITE_BULLETS, asked.principal.tenant)
-        ways = [way for way in found if isinstance(way, dict)]
-        lines = "\n".join(f"- {escape(str(way['account']))}: {way['link']}" for way in ways)
-        said = asked.say(f"people.role_{made['role']}")
+        """Make an invitation for one person; its code is shown this once and kept nowhere."""
+        terms = InviteTerms(role=clean(asked.arguments).lower() or str(Role.MEMBER))
+        made = await self._operators.invite(asked.principal.user_id, terms)
+        ways = await self._operators.process.bot_links(INVITE_BULLETS, asked.principal.tenant)
+        lines = "\n".join(f"- {escape(way.account)}: {way.link}" for way in ways)
         text = asked.say(
-            "people.invited", role=said, code=INVITE_BULLETS, links=f"{lines}\n" if lines else "",
-            until=str(made["expires_at"])[:16].replace("T", " "), number=str(made["invite"])[-NUMBER_CHARS:],
-        )  # fmt: skip
-        return Reply(text, secret_ref=invite_ref(str(made["invite"])))
+            "people.invited",
+            role=asked.say(f"people.role_{made.role}"),
+            code=INVITE_BULLETS,
+            links=f"{lines}\n" if lines else "",
+            until=f"{made.expires_at:%Y-%m-%d %H:%M}",
+            number=made.invite[-NUMBER_CHARS:],
+        )
+        return Reply(text, secret_ref=invite_ref(made.invite))
 
 
 def _number(asked: Invocation, name: str) -> str:
@@ -223,12 +211,8 @@ def _number(asked: Invocation, name: str) -> str:
     return given
 
 
-def _reply_about(asked: Invocation, key: str, about: Mapping[str, JsonValue]) -> Reply:
-    return Reply(asked.say(key, who=whom(about)))
-
-
-def _search_words(user: Mapping[str, JsonValue]) -> str:
-    return " ".join(str(user[key]) for key in ("name", "role", "senders", "user")).casefold()
+def _search_words(user: User) -> str:
+    return " ".join((user.name, user.role, str([*user.senders]), user.user)).casefold()
 
 
 def _shorten(asked: Invocation, lines: Sequence[str], count: int) -> list[str]:

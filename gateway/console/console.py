@@ -1,10 +1,10 @@
 """The operator's console under `/console`: pages made on the server from what `tenk` prints, and the forms that act.
 
-What is read and done is the control socket's calls, each in the name of whoever has the page open; who may is asked
-again in the commit of each. Nothing here knows the store.
+Each page and form is a client of the operators' service, in the name of its visitor; the service checks in each commit
+who may.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -13,24 +13,29 @@ from typing import NoReturn
 from urllib.parse import urlencode
 
 from aiohttp import web
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from channels.base import HttpRoute
 from channels.clocks import steady_now, steady_s
 from channels.web.bounds import address_of
 from channels.web.page_files import HEADERS, POLICY
 from channels.web.visitor import locale_of
+from gateway.access.config import Role
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
 from gateway.console.doors import ConsoleDoors, ConsoleVisitor
-from gateway.console.views import ConsoleTemplates, Data, Handlers, View, WantedPage, views
+from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import AccountName, BlockWish, DeniedRequest, OutboxChange, RoleChange, User
+from gateway.operators.service import Operators
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
 from gateway.texts import HARNESS, TranslatedError
 
 PATH = "/console"
 COOKIE = "tenk_console"
+MAX_FIELD_CHARS = 128
 
 PAGE_HEADERS = {
     **HEADERS,
@@ -49,16 +54,49 @@ _STATIC = {
 
 _NAV = ("overview", "people", "sessions", "inbox", "outbox", "usage", "audit", "config", "logs")
 
-_ACTIONS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
-    "approve": ("pairing.approve", ("request",), "people"),
-    "deny": ("pairing.deny", ("request",), "people"),
-    "block": ("pairing.block", ("who",), "people"),
-    "role": ("users.role", ("who", "role"), "people"),
-    "revoke": ("users.revoke", ("who", "account"), "people"),
-    "retry": ("outbox.retry", ("id",), "outbox"),
-    "discard": ("outbox.discard", ("id",), "outbox"),
+Form = Mapping[str, str]
+Changed = User | DeniedRequest | OutboxChange
+
+
+@dataclass(frozen=True, slots=True)
+class FormAction:
+    """What a form does, and the page that it stands on."""
+
+    do: Callable[[Operators, str, Form], Awaitable[Changed]]
+    page: str
+
+
+_ACTIONS: Mapping[str, FormAction] = {
+    "approve": FormAction(lambda do, by, form: do.approve_request(by, _field(form, "request")), "people"),
+    "deny": FormAction(lambda do, by, form: do.deny(by, _field(form, "request")), "people"),
+    "block": FormAction(lambda do, by, form: do.block(by, BlockWish(who=_field(form, "who"))), "people"),
+    "role": FormAction(lambda do, by, form: do.set_role(by, _field(form, "who"), _role_of(form)), "people"),
+    "revoke": FormAction(
+        lambda do, by, form: do.revoke(by, _field(form, "who"), AccountName(account=_field(form, "account") or "-")),
+        "people",
+    ),
+    "retry": FormAction(lambda do, by, form: do.retry_part(by, _id_of(form)), "outbox"),
+    "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
-"""What a form may ask: the call, its fields, and the page that it stands on."""
+"""By the value of a form's field `do`."""
+
+
+def _field(form: Form, name: str) -> str:
+    return form.get(name, "")[:MAX_FIELD_CHARS]
+
+
+def _role_of(form: Form) -> RoleChange:
+    role = _field(form, "role")
+    if role not in tuple(Role):
+        raise OperationRefused("access.no_role", role=role, roles=", ".join(Role))
+    return RoleChange(role=Role(role))
+
+
+def _id_of(form: Form) -> int:
+    text = _field(form, "id")
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise OperationRefused("ops.no_id")
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +104,7 @@ class ConsoleDeps:
     """What the console shows, and by what it acts."""
 
     doors: ConsoleDoors
-    calls: Callable[[str, str | None], Handlers]  # those of the control socket, for an actor and their tenant
+    operators: Callable[[str | None], Operators]  # the service over a tenant, or over all
     config: Callable[[], Sequence[str]]  # every key as `tenk config show` prints it, secrets masked
     log: Callable[[], Sequence[Mapping[str, object]]]  # the newest events, oldest first
     title: str  # of the agent
@@ -138,7 +176,7 @@ class Console:
     ) -> web.Response:
         view, template = self._views[name], f"{name}.html"
         locale = visitor.locale or locale_of(request)
-        wanted = WantedPage(visitor, request.query, self._deps.calls(visitor.by, visitor.tenant))
+        wanted = WantedPage(visitor, request.query, self._deps.operators(visitor.tenant))
         try:
             data = await view.data(wanted)
         except GatewayError as error:
@@ -169,14 +207,12 @@ class Console:
         if visitor is None:
             raise web.HTTPUnauthorized(text="open the console again\n", headers={"HX-Redirect": PATH})
         form, locale = await _form(request), visitor.locale or locale_of(request)
-        call, names, page = _ACTIONS.get(form.get("do", "")) or _no_such_form()
+        acting = _ACTIONS.get(form.get("do", "")) or _no_such_form()
+        page = acting.page
         if not visitor.acts:
             return await self._render(page, visitor, request, HARNESS.text(locale, "ops.only_looks"), status=403)
-        arguments: dict[str, JsonValue] = {name: form.get(name, "") for name in names}
-        if names == ("id",):
-            arguments["id"] = int(form["id"]) if form.get("id", "").isdecimal() and len(form["id"]) < 19 else 0
         try:
-            done = await self._deps.calls(visitor.by, visitor.tenant)[call](arguments)
+            done = await acting.do(self._deps.operators(visitor.tenant), visitor.by, form)
         except GatewayError as error:
             return await self._render(page, visitor, request, _words(error, locale), status=409)
         if "HX-Request" in request.headers:
@@ -184,10 +220,10 @@ class Console:
         raise web.HTTPSeeOther(_path(page))
 
 
-def _done_words(deed: str, done: JsonValue, locale: str | None) -> str:
-    found = {name: str(value) for name, value in (done if isinstance(done, dict) else {}).items()}
-    if "role" in found:
-        found["role"] = HARNESS.text(locale, f"ops.role_{found['role']}")
+def _done_words(deed: str, done: Changed, locale: str | None) -> str:
+    found = {name: str(value) for name, value in done}
+    if isinstance(done, User):
+        found["role"] = HARNESS.text(locale, f"ops.role_{done.role}")
     return HARNESS.text(locale, f"ops.done_{deed}", **found)
 
 
@@ -218,7 +254,7 @@ async def _static(name: str, _request: web.Request) -> web.Response:
 def make_console(
     store: Store,
     key: bytes,
-    calls: Callable[[str, str | None], Handlers],
+    operators: Callable[[str | None], Operators],
     settings: Callable[[], BaseModel],
     title: str,
 ) -> Console:
@@ -226,7 +262,7 @@ def make_console(
     return Console(
         ConsoleDeps(
             ConsoleDoors(store, key, steady_now, steady_s),
-            calls,
+            operators,
             config=lambda: tuple(lines_of(settings(), _UNTRACED)),
             log=lambda: tuple(RECENT),
             title=title,

@@ -1,7 +1,4 @@
-"""Puts the answers of the control socket's calls as the template of each page of the console wants them, and draws it.
-
-Pure but for those calls. A page is in its visitor's language. Who may look is `gateway.console.doors`' matter.
-"""
+"""Asks the operators' service for what each page of the console shows, and draws it in its visitor's language."""
 
 import json
 import re
@@ -12,11 +9,24 @@ from functools import cached_property, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from pydantic import JsonValue
 
 from gateway.console.doors import ConsoleVisitor
+from gateway.operators.models import (
+    MAX_WHO_CHARS,
+    AuditQuery,
+    ConversationsQuery,
+    HopLine,
+    InboxQuery,
+    OutboxQuery,
+    TimelineQuery,
+    UsageQuery,
+)
+from gateway.operators.service import Operators
 from gateway.safety.names import second, short, short_of
-from gateway.texts import HARNESS
+from gateway.store.reports import NEED_SOMEBODY
+from gateway.texts import HARNESS, TranslatedError
+
+MOST_DAYS = 366
 
 CODE = re.compile(r"`([^`]+)`")
 
@@ -29,7 +39,7 @@ class ConsoleTemplates:
         made = Environment(loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined)
         made.trim_blocks = made.lstrip_blocks = True
         made.filters |= {
-            "when": second, "short": short, "short_of": short_of, "usd": _usd, "ago": _ago, "json_text": json.dumps,
+            "when": _when, "short": short, "short_of": short_of, "usd": _usd, "ago": _ago, "json_text": json.dumps,
             "span": _span, "code": _code,
         }  # fmt: skip
         return made
@@ -58,9 +68,13 @@ def _ago(seconds: object) -> str:
     return f"{passed} s"
 
 
-def _span(later: object, earlier: object) -> str:
-    """How long from one instant to the other."""
-    took_s = (datetime.fromisoformat(str(later)) - datetime.fromisoformat(str(earlier))).total_seconds()
+def _when(at: datetime | str) -> str:
+    return second(at if isinstance(at, str) else at.isoformat())
+
+
+def _span(later: datetime, earlier: datetime) -> str:
+    """Return how long it is from one instant to the other."""
+    took_s = (later - earlier).total_seconds()
     return f"+{took_s:.2f} s" if took_s < 100 else f"+{_ago(took_s)}"
 
 
@@ -69,28 +83,21 @@ MOST_LINES = 200
 MOST_CHARS = 500  # of one fact in a line of the log
 
 Data = dict[str, object]
-Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
-Handlers = Mapping[str, Handler]
 Log = Callable[[], Sequence[Mapping[str, object]]]
 """The newest events, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedPage:
-    """A page that somebody wants."""
+    """A page that a visitor asks for."""
 
     visitor: ConsoleVisitor
     query: Mapping[str, str]
-    calls: Handlers
+    operators: Operators
 
-    async def rows(self, name: str, arguments: dict[str, JsonValue] | None = None) -> list[dict[str, JsonValue]]:
-        """The objects that a call lists."""
-        return _list_of(await self.calls[name](arguments or {}))
-
-    async def item(self, name: str, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """The one object that a call answers."""
-        [item] = _list_of([await self.calls[name](arguments)])
-        return item
+    @property
+    def by(self) -> str:
+        return self.visitor.by
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class View:
 
 
 def views(config: Callable[[], Sequence[str]], log: Log) -> dict[str, View]:
-    """Every page by its name; `config` is each key as `tenk config show` prints it."""
+    """Return every page by its name; `config` is each key as `tenk config show` prints it."""
 
     async def show_config(wanted: WantedPage) -> Data:
         return {"lines": config() if wanted.visitor.sees_all else ()}
@@ -129,65 +136,63 @@ def _log_line(event: Mapping[str, object]) -> Data:
 
 
 async def _overview(wanted: WantedPage) -> Data:
-    failed = await wanted.rows("outbox.list", _in_states("dead", "unknown"))
-    return {"status": await wanted.calls["status"]({}), "failed": failed}
+    failed = await wanted.operators.list_outbox(wanted.by, OutboxQuery(limit=MOST_ROWS))
+    return {"status": await wanted.operators.status(wanted.by), "failed": failed.parts}
 
 
 async def _people(wanted: WantedPage) -> Data:
     words = wanted.query.get("q", "").strip()
-    found = await wanted.item("users.find", {"words": words})
-    return {**found, "q": words, "requests": await wanted.rows("pairing.list")}
+    found = await wanted.operators.find_users(wanted.by, words)
+    asking = await wanted.operators.list_requests(wanted.by)
+    return {"users": found.users, "count": found.count, "q": words, "requests": asking.requests}
 
 
 async def _sessions(wanted: WantedPage) -> Data:
-    arguments: dict[str, JsonValue] = {"most": MOST_ROWS}
-    person = wanted.query.get("person", "").strip()
-    if person:
-        arguments["person"] = person
-    found = await wanted.rows("sessions.list", arguments)
-    return {"sessions": found, "person": found[0]["person"] if found and person else person}
+    person = wanted.query.get("person", "").strip()[:MAX_WHO_CHARS]
+    asked = ConversationsQuery(limit=MOST_ROWS, person=person or None)
+    found = (await wanted.operators.list_conversations(wanted.by, asked)).sessions
+    return {"sessions": found, "person": found[0].person if found and person else person}
 
 
 async def _session(wanted: WantedPage) -> Data:
-    found = await wanted.item("sessions.show", {"id": wanted.query.get("id", ""), "turns": 30})
-    hops: dict[object, list[object]] = {}
-    for hop in _list_of(found["hops"]):
-        hops.setdefault(hop["turn"], []).append(hop)
-    return {"session": found["session"], "turns": _list_of(found["turns"])[::-1], "hops": hops}
-
-
-def _list_of(value: JsonValue) -> list[dict[str, JsonValue]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+    id_ = wanted.query.get("id", "")
+    found = await wanted.operators.show_conversation(wanted.by, id_, TimelineQuery(turns=30))
+    hops: dict[str | None, list[HopLine]] = {}
+    for hop in found.hops:
+        hops.setdefault(hop.turn, []).append(hop)
+    return {"session": found.session, "turns": found.turns[::-1], "hops": hops}
 
 
 async def _inbox(wanted: WantedPage) -> Data:
-    arguments: dict[str, JsonValue] = {"limit": MOST_ROWS}
     outcome = wanted.query.get("outcome", "")
-    if outcome:
-        arguments["outcome"] = outcome
-    return {"rows": await wanted.rows("inbox.list", arguments), "outcome": outcome}
-
-
-def _in_states(*states: str) -> dict[str, JsonValue]:
-    return {"limit": MOST_ROWS, **({"states": list(states)} if states else {})}
+    found = await wanted.operators.list_inbox(wanted.by, InboxQuery(outcome=outcome or None, limit=MOST_ROWS))
+    return {"rows": found.rows, "outcome": outcome}
 
 
 async def _outbox(wanted: WantedPage) -> Data:
     state = wanted.query.get("state", "")
-    return {"rows": await wanted.rows("outbox.list", _in_states(*([state] if state else ()))), "state": state}
+    asked = OutboxQuery(state=state or ",".join(NEED_SOMEBODY), limit=MOST_ROWS)
+    return {"rows": (await wanted.operators.list_outbox(wanted.by, asked)).parts, "state": state}
 
 
 async def _usage(wanted: WantedPage) -> Data:
     days = wanted.query.get("days", "14")
-    found = await wanted.item("usage.summary", {"days": days})
-    by_day = found["days"] if isinstance(found["days"], dict) else {}
-    sums = [day for day in by_day.values() if isinstance(day, dict)]
-    at = [int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) for day in by_day]
-    series = {name: [day[name] for day in sums] for name in ("tokens", "microusd", "calls")}
-    rows = _list_of(found["rows"])
-    return {"rows": rows[::-1], "days": days, "by_day": by_day, "charts": {"at": at, **series}}
+    number = int(days) if days.isascii() and days.isdigit() and len(days) <= 3 else 0
+    if not 0 < number <= MOST_DAYS:
+        raise TranslatedError("ops.no_number", name="days", least=1, most=MOST_DAYS)
+    found = await wanted.operators.usage_summary(wanted.by, UsageQuery(days=number))
+    at = [int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) for day in found.days]
+    sums = found.days.values()
+    charts = {
+        "at": at,
+        "tokens": [day.tokens for day in sums],
+        "microusd": [day.microusd for day in sums],
+        "calls": [day.calls for day in sums],
+    }
+    return {"rows": found.rows[::-1], "days": days, "by_day": found.days, "charts": charts}
 
 
 async def _audit(wanted: WantedPage) -> Data:
     about = wanted.query.get("about", "").strip()
-    return {"rows": await wanted.rows("users.audit", {"about": about} if about else {}), "about": about}
+    found = await wanted.operators.read_audit(wanted.by, AuditQuery(about=about))
+    return {"rows": found.changes, "about": about}

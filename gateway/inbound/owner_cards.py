@@ -16,10 +16,10 @@ from gateway.access import words
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.access.codes import AccessKeys
 from gateway.access.config import Role
-from gateway.access.listing import lookalikes
 from gateway.access.policy import GROUP_NOT_LISTED
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.operators.shown_people import lookalikes
 from gateway.store import chats, groups, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.outbox import Action

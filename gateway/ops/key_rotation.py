@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Self
 
 import structlog
-from pydantic import JsonValue, SecretStr
+from pydantic import SecretStr
 
+from gateway.operators.models import RotatedKeys
 from gateway.safety.private_files import SECRETS_KEY
 from gateway.safety.vault import KEY_BYTES, Vault, id_of, keep_keys, load_keys
 from gateway.store import credentials, reply_routes
@@ -64,8 +65,8 @@ class KeyRotation:
             log.error("secrets_lost", count=lost, mend=f"their key is gone: restore {SECRETS_KEY} and start again")
         return sealed, lost
 
-    async def call(self, _arguments: dict[str, JsonValue]) -> JsonValue:
-        """`tenk keys rotate`: a new key where they are kept in the home's file, and everything under the newest.
+    async def rotate(self) -> RotatedKeys:
+        """Make a new key if the home's file keeps them, and encrypt every secret under the newest.
 
         Raises:
             GatewayError: the new key cannot be kept; nothing was changed.
@@ -73,7 +74,7 @@ class KeyRotation:
         async with self._alone:
             return await self._rotate()
 
-    async def _rotate(self) -> JsonValue:
+    async def _rotate(self) -> RotatedKeys:
         if self._is_ours:
             fresh = os.urandom(KEY_BYTES)
             keep_keys(self._home, [*self._keys, fresh])
@@ -82,7 +83,8 @@ class KeyRotation:
         sealed, lost = await self.reseal()
         if self._is_ours and not lost:
             keep_keys(self._home, self._keys[-1:])
-        return {"sealed": sealed, "lost": lost, "key": id_of(self._keys[-1]), "next": _next_step(self._is_ours, lost)}
+        next_step = _next_step(self._is_ours, lost)
+        return RotatedKeys(sealed=sealed, lost=lost, key=id_of(self._keys[-1]), next=next_step)
 
 
 def _next_step(is_ours: bool, lost: int) -> str:

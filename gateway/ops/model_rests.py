@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from pydantic import JsonValue
-
 from agent.definition import Agent
 from agent.errors import FailureKind
 from agent.models.health import Gate, HealthBoard, Rest
@@ -14,7 +12,6 @@ from agent.ports import Turn, TurnPorts
 from agent.retry import run_retry
 from agent.transcript import EndReason
 from gateway.access.config import Role
-from gateway.ops.control_client import Handler
 from gateway.store.engine import Connection, Store
 from gateway.store.rows import Rows
 from gateway.store.tables.turns import model_rests
@@ -47,14 +44,6 @@ class ModelRests:
     async def load(self) -> None:
         """Read what an earlier process left."""
         self.board.load(await self._store.read(load_rests))
-
-    def calls(self) -> dict[str, Handler]:
-        """Handlers of the control socket: `tenk doctor` ends the cooldown of a model that has answered it."""
-
-        async def end_cooldown(arguments: dict[str, JsonValue]) -> JsonValue:
-            return self.board.end_cooldowns(str(arguments["model"]))
-
-        return {"models.end_cooldown": end_cooldown}
 
     async def run(self) -> None:
         """Write each change, several at once where they come together."""

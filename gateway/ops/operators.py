@@ -1,19 +1,19 @@
-"""What operators do, wired to a running gateway: the calls of the control socket, and what follows from each for
-sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
-"""
+"""The running gateway as the process of the operators' service, and what it does about people at its start."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
 import structlog
 
+from agent.models.health import HealthBoard
 from channels.clocks import steady_now
-from channels.messages import Address, Button
+from channels.messages import Address, Button, InboundEvent
 from gateway.access import tickets
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import Policy, Role, Rules
-from gateway.access.invites import FOUNDING, InviteOperations
-from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
+from gateway.access.invites import FOUNDING
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.command_line import of_process
@@ -25,40 +25,117 @@ from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import take_up
+from gateway.operators.models import BotLink, Reloaded, RotatedKeys, Status
+from gateway.operators.process import AccessChange
+from gateway.operators.service import Operators
+from gateway.ops.key_rotation import KeyRotation
+from gateway.ops.status import GatewayStatus
 from gateway.shared import Shared
 from gateway.store import chats, erasure, groups, outbox, people
 from gateway.store.engine import Connection, Store
+from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 from gateway.store.tickets import Ticket
 
 log = structlog.get_logger()
 
 EXPIRE_S = 60.0
-LINK_S = 5.0  # the longest wait for one platform to say where its bot is found
 
 
-def access_operations(store: Store, agent: str, shared: Shared) -> AccessOperations:
-    """Make the operations on the people of a store; sessions and lanes hear of each after its commit."""
-    manager, delivery, bus, snapshot = shared.channels, shared.delivery, shared.bus, shared.people
+class Links(Protocol):
+    """Where people open an invitation, and operators the console."""
 
-    def say(connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
-        _put_words(manager, connection, person, where, OutboundMessage(where, cause, text, locale=person.locale))
+    async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
+        """Return the links that bring a code to the tenant's bots."""
+        ...
 
-    def on_change(change: AccessChange) -> None:
+    async def console_link(self, by: str) -> tuple[str, str]:
+        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessParts:
+    """The parts of a running gateway that operators ask, beside those that tenants share."""
+
+    status: GatewayStatus
+    rotation: KeyRotation
+    board: HealthBoard
+    links: Links
+    reload: Callable[[], Awaitable[Reloaded]] | None = None
+    """Applies the configuration; None for one tenant, whose settings stand in that of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningProcess:
+    """A running gateway, as the operators of one agent's people act in it."""
+
+    agent: str
+    shared: Shared
+    parts: ProcessParts
+
+    @property
+    def people(self) -> AccessSnapshot:
+        return self.shared.people
+
+    def everybody(self, tenant: str | None) -> Sequence[Person]:
+        return self.shared.people.everybody(tenant)
+
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+        said = OutboundMessage(where, cause, text, locale=person.locale)
+        _put_words(self.shared.channels, connection, person, where, said)
+
+    def take_up(
+        self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
+    ) -> InboxRow | None:
+        return take_up(connection, said, person, now, agent=self.agent)
+
+    def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> Sequence[Address]:
+        return self._cards(connection).show_verdict(asked, what, by)
+
+    def show_allowed(self, connection: Connection, group_id: str, by: str) -> Sequence[Address]:
+        return self._cards(connection).show_allowed(group_id, by)
+
+    def _cards(self, connection: Connection) -> OwnerCards:
+        return OwnerCards(connection, self.shared.channels.now_loaded, steady_now())
+
+    def announce(self, change: AccessChange) -> None:
+        shared = self.shared
         if change.person is not None:
-            snapshot.put(change.person)
+            shared.people.put(change.person)
         for where in change.told:
-            delivery.reread(where)
+            shared.delivery.reread(where)
         if change.row is not None:
-            bus.publish(change.row)
+            shared.bus.publish(change.row)
         elif change.told:
-            bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
+            shared.bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have admitted a row
+        shared.sessions.parking.release(change.unparked)
         failpoint("pairing_approved")
 
-    verdict, allowed = partial(_show_verdict, manager), partial(_show_allowed, manager)
-    everybody = partial(snapshot.everybody, store.tenant)
-    deps = AccessDeps(partial(take_up, agent=agent), verdict, allowed, everybody)
-    return AccessOperations(store, shared.secrets.key, say, steady_now, on_change, deps)
+    async def status(self, tenant: str | None) -> Status:
+        return await self.parts.status.of(tenant).status(steady_now())
+
+    async def reload(self) -> Reloaded:
+        if self.parts.reload is None:
+            raise GatewayError("the configuration is that of all tenants: reload it without naming one")
+        return await self.parts.reload()
+
+    async def rotate_keys(self) -> RotatedKeys:
+        return await self.parts.rotation.rotate()
+
+    def end_cooldown(self, model: str) -> bool:
+        return self.parts.board.end_cooldowns(model)
+
+    async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
+        return await self.parts.links.bot_links(code, tenant)
+
+    async def console_link(self, by: str) -> tuple[str, str]:
+        return await self.parts.links.console_link(by)
+
+
+def operators_of(store: Store, agent: str, shared: Shared, parts: ProcessParts) -> Operators:
+    """Make the operators' service over a part of the store; sessions and lanes hear of each change."""
+    return Operators(store, shared.secrets.key, steady_now, RunningProcess(agent, shared, parts))
 
 
 def _put_words(
@@ -68,16 +145,6 @@ def _put_words(
     if channel is None:
         raise GatewayError(f"the channel {where.channel}:{where.account} is not running; see `tenk status`")
     outbox.put(connection, person.tenant, to_parts(channel, said), steady_now())
-
-
-def _show_verdict(
-    manager: ChannelManager, connection: Connection, asked: Ticket, what: str, by: str
-) -> Sequence[Address]:
-    return OwnerCards(connection, manager.now_loaded, steady_now()).show_verdict(asked, what, by)
-
-
-def _show_allowed(manager: ChannelManager, connection: Connection, group_id: str, by: str) -> Sequence[Address]:
-    return OwnerCards(connection, manager.now_loaded, steady_now()).show_allowed(group_id, by)
 
 
 def link_deps(shared: Shared) -> LinkDeps:
@@ -120,7 +187,7 @@ async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> Non
 
 
 async def show_founding_link(
-    server: HttpServer, store: Store, rules: Rules, invites: InviteOperations, show: Callable[[str], None] | None
+    server: HttpServer, store: Store, rules: Rules, operators: Operators, show: Callable[[str], None] | None
 ) -> None:
     """On loopback, while there is no owner, show the terminal a link that makes its visitor owner; never the log.
 
@@ -135,6 +202,6 @@ async def show_founding_link(
         command = of_process().command("invite", "--role", Role.OWNER)
         log.info("no_owner_yet", mend=f"approve a pairing request, or open the link that `{command}` prints")
         return
-    made = await invites.make_for(FOUNDING, BY_CLI)
-    link = f"{server.public_url}?invite={made['code']}"
+    made = await operators.invite_by(BY_CLI, FOUNDING)
+    link = f"{server.public_url}?invite={made.code}"
     show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")

@@ -7,28 +7,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from pydantic import JsonValue
-
 from agent.hooks.chain import HookChain
 from agent.ports import ChatModel
 from channels.base import ChannelState, CountsConnections
 from channels.messages import DEFAULT_TENANT
-from gateway.access.listing import AccessLists, list_calls
 from gateway.errors import StoreUnavailable
 from gateway.http.server import PartHealth
-from gateway.ops.control_client import Handler
-from gateway.ops.conversations import conversation_calls
+from gateway.operators.models import ClusterAccount, ClusterBacklog, ClusterMember, ClusterReport, Status
 from gateway.ops.instrumentation import REFUSED, ModelWatch
-from gateway.ops.reports import report_calls
-from gateway.ops.trace import trace_calls
-from gateway.ops.usage_report import usage_calls
 from gateway.ownership import in_name, out_name
 from gateway.sessions.budgets import Budgets
 from gateway.shared import Shared
 from gateway.store import inbox, outbox, tickets
 from gateway.store.engine import Store
 from gateway.store.leases import Backlog, ClusterLook, Member, MemberStanding
-from gateway.store.looking import Reader
 from gateway.store.reports import failed_letters
 from gateway.store.tables.turns import SHARDS
 from gateway.supervision import Faults
@@ -114,8 +106,8 @@ class Cluster(Protocol):
         """Whether this process does what one does for all."""
         ...
 
-    async def status(self) -> dict[str, JsonValue]:
-        """What `tenk status` shows of it."""
+    async def status(self) -> ClusterReport | None:
+        """Return what `tenk status` shows of it; None if the process is alone."""
         ...
 
     async def troubles(self) -> Mapping[str, str]:
@@ -173,8 +165,13 @@ class GatewayStatus:
         self._started_at = started_at
         self._tenant = tenant
 
-    def of(self, tenant: str) -> "GatewayStatus":
-        """Return one tenant's: its accounts, rows and caps; nothing of faults and of how models do."""
+    def of(self, tenant: str | None) -> "GatewayStatus":
+        """Return one tenant's: its accounts, rows and caps; nothing of faults and of how models do.
+
+        The installation's own tenant has the status of the whole gateway.
+        """
+        if tenant in (None, DEFAULT_TENANT):
+            return self
         return GatewayStatus(self._shared, self._tenants, None, ModelStanding(), Faults(), self._started_at, tenant)
 
     def _list_all(self) -> Mapping[str, ShowsStatus]:
@@ -277,41 +274,39 @@ class GatewayStatus:
         )
         return {letters.key: letters if any(counts.values()) else None}
 
-    async def status(self, now: datetime) -> JsonValue:
-        """What `tenk status` shows."""
-        parts: dict[str, JsonValue] = {}
-        for name, part in self.health().items():
-            parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
-        depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
+    async def status(self, now: datetime) -> Status:
+        """Return what `tenk status` shows."""
         own = self._tenants[self._tenant or DEFAULT_TENANT]
-        caps: dict[str, JsonValue] = dict(await own.budgets.standing(self._tenant))
-        needed: dict[str, JsonValue] = {key: each.words for key, each in (await self.troubles()).items() if each}
-        return {
-            **({"needs_you": needed} if needed else {}),
-            "process": os.getpid(),
-            "up_s": int((now - self._started_at) / timedelta(seconds=1)),
-            "model": own.model.name,
-            "models": dict(self._model.states()),
-            **({"budgets": caps} if caps else {}),
-            "parts": parts,
-            **({"connections": open_} if (open_ := self._connections()) else {}),
-            "turns_running": self._router.running_of(self._store.tenant),
-            "inbox_open": await self._store.read(inbox.open_count),
-            "outbox": depths,
-            "people": len(self._snapshot.everybody(self._store.tenant)),
-            "pairing_requests": dict(await self._store.read(tickets.pending_counts)),
-            "floods_of_strangers": {
+        known = self._store.tenant
+        return Status(
+            needs_you={key: each.words for key, each in (await self.troubles()).items() if each} or None,
+            process=os.getpid(),
+            up_s=int((now - self._started_at) / timedelta(seconds=1)),
+            model=own.model.name,
+            models=self._model.states(),
+            budgets=await own.budgets.standing(self._tenant) or None,
+            parts={
+                name: part.state.value + (f" ({part.detail})" if part.detail else "")
+                for name, part in self.health().items()
+            },
+            connections=self._connections() or None,
+            turns_running=self._router.running_of(known),
+            inbox_open=await self._store.read(inbox.open_count),
+            outbox=await self._store.read(outbox.depths),
+            people=len(self._snapshot.everybody(known)),
+            pairing_requests=await self._store.read(tickets.pending_counts),
+            floods_of_strangers={
                 account: f"{messages} messages in the last minute; see `tenk pairing list`"
                 for tenant in self._list_all().values()
                 for account, messages in tenant.floods.items()
             },
-            **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
-            **({} if self._cluster is None else await self._cluster.status()),
-        }
+            resting=dict(self._faults.resting()) or None,
+            cluster=None if self._cluster is None else await self._cluster.status(),
+        )
 
-    def _connections(self) -> dict[str, JsonValue]:
+    def _connections(self) -> dict[str, str]:
         """How many connections stand, of accounts that have their own."""
-        found: dict[str, JsonValue] = {}
+        found: dict[str, str] = {}
         known = self._manager.states(self._store.tenant)
         for channel in self._manager.now_serving():
             name = f"{channel.name}:{channel.account}"
@@ -321,48 +316,56 @@ class GatewayStatus:
         return found
 
 
-def cluster_report(look: ClusterLook, me: Member) -> dict[str, JsonValue]:
+def cluster_report(look: ClusterLook, me: Member) -> ClusterReport:
     """Describe several processes on one database for an operator: who owns what, and is how far behind. Pure."""
-    members: dict[str, JsonValue] = {}
+    members: dict[str, ClusterMember] = {}
     for each in look.members:
         state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
         own = [shard for shard, owner in look.shards.items() if owner == id_]
-        held: list[JsonValue] = [name for name, owner in look.names.items() if owner == id_]
-        members[f"{each.member.host}/{id_}"] = {
-            "state": state + (" (this one)" if id_ == me.id else ""),
-            "version": each.member.version, "since": each.joined_at.isoformat(timespec="seconds"),
-            "shards": len(own), **_behind(sum((look.waiting.get(shard, Backlog()) for shard in own), Backlog())),
-            "leases": held, "fenced_writes": each.fenced,
-        }  # fmt: skip
+        behind = _behind(sum((look.waiting.get(shard, Backlog()) for shard in own), Backlog()))
+        members[f"{each.member.host}/{id_}"] = ClusterMember(
+            state=state + (" (this one)" if id_ == me.id else ""),
+            version=each.member.version,
+            since=each.joined_at.isoformat(timespec="seconds"),
+            shards=len(own),
+            waiting=behind.waiting,
+            behind_s=behind.behind_s,
+            leases=tuple(name for name, owner in look.names.items() if owner == id_),
+            fenced_writes=each.fenced,
+        )
     ownerless = [backlog for shard, backlog in look.waiting.items() if shard not in look.shards]
-    ages: dict[str, JsonValue] = dict(look.ages)
-    differing = differing_versions(look.members, me)
-    return {"cluster": {
-        **({"versions_differ": differing} if differing else {}),
-        "members": members, "accounts": _accounts(look), "shards_without_owner": SHARDS - len(look.shards),
-        **({"without_owner": _behind(sum(ownerless, Backlog()))} if ownerless else {}),
-        **_behind(sum(look.waiting.values(), Backlog())), "waiting_by_age": ages,
-    }}  # fmt: skip
+    behind = _behind(sum(look.waiting.values(), Backlog()))
+    return ClusterReport(
+        versions_differ=differing_versions(look.members, me) or None,
+        members=members,
+        accounts=_accounts(look),
+        shards_without_owner=SHARDS - len(look.shards),
+        without_owner=_behind(sum(ownerless, Backlog())) if ownerless else None,
+        waiting=behind.waiting,
+        behind_s=behind.behind_s,
+        waiting_by_age=look.ages,
+    )
 
 
-def _behind(backlog: Backlog) -> dict[str, JsonValue]:
-    return {"waiting": backlog.rows, "behind_s": round(backlog.behind_s, 1)}
+def _behind(backlog: Backlog) -> ClusterBacklog:
+    return ClusterBacklog(waiting=backlog.rows, behind_s=round(backlog.behind_s, 1))
 
 
-def _accounts(look: ClusterLook) -> dict[str, JsonValue]:
-    """Who reads and who sends for each, and what is unsent."""
+def _accounts(look: ClusterLook) -> dict[str, ClusterAccount]:
+    """Return by account which process reads it, which sends, and what is unsent."""
     hosts = {each.member.id: f"{each.member.host}/{each.member.id}" for each in look.members}
     owners = {name: hosts.get(owner, owner) for name, owner in look.names.items()}
     named = {name.partition(" ")[2] for name in owners if " " in name}
-    accounts: dict[str, JsonValue] = {}
+    accounts: dict[str, ClusterAccount] = {}
     for account in sorted(named | {f"{channel}:{name}" for channel, name in look.unsent}):
         channel, _, name = account.partition(":")
         unsent = look.unsent.get((channel, name), Backlog())
-        accounts[account] = {
-            "read_by": owners.get(in_name(account), "nobody, or each by webhook"),
-            "sent_by": owners.get(out_name(account), "nobody"),
-            "unsent": unsent.rows, "behind_s": round(unsent.behind_s, 1),
-        }  # fmt: skip
+        accounts[account] = ClusterAccount(
+            read_by=owners.get(in_name(account), "nobody, or each by webhook"),
+            sent_by=owners.get(out_name(account), "nobody"),
+            unsent=unsent.rows,
+            behind_s=round(unsent.behind_s, 1),
+        )
     return accounts
 
 
@@ -371,11 +374,3 @@ def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:
     others = {f"{each.member.host}/{each.member.id}": each.member.version for each in members if each.lives}
     differing = [f"{name} runs {version}" for name, version in sorted(others.items()) if version != me.version]
     return "" if not differing else f"{', '.join(differing)}; {me.host}/{me.id} runs {me.version}"
-
-
-def recorded_calls(store: Reader, clock: Callable[[], datetime], lists: AccessLists) -> Mapping[str, Handler]:
-    """Whatever an operator may read of what is recorded, for the control socket and CLI."""
-    return {
-        **list_calls(lists), **usage_calls(store, clock), **conversation_calls(store, clock),
-        **report_calls(store, clock), **trace_calls(store, clock),
-    }  # fmt: skip

@@ -14,8 +14,11 @@ import structlog
 from channels.messages import Address
 from gateway.access import linking, pairing, tickets, words
 from gateway.access.codes import ALPHABET, CODE_CHARS, code_of
-from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import AlreadyTold, Approved, Full, NotApproved, TellCode, Why
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import BlockWish, CodeEntry
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.store.engine import Store
 from gateway.store.people import Connection, Person
 from gateway.store.tickets import GUESSES
@@ -289,9 +292,20 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await opened.aclose()
 
 
-def operations(store: Store, outbox: Outbox, at: datetime = NOON) -> AccessOperations:
+class Process(DetachedProcess):
+    """A process whose words go into an outbox in memory."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        super().__init__()
+        self._outbox = outbox
+
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+        self._outbox.say(connection, person, where, text, cause)
+
+
+def operations(store: Store, outbox: Outbox, at: datetime = NOON) -> Operators:
     """An operator's, at noon."""
-    return AccessOperations(store, KEY, outbox.say, lambda: at)
+    return Operators(store, KEY, lambda: at, Process(outbox))
 
 
 async def test_a43_the_lock_outlives_a_restart(tmp_path: Path) -> None:
@@ -300,12 +314,12 @@ async def test_a43_the_lock_outlives_a_restart(tmp_path: Path) -> None:
     first = await Store.open(url)
     for _ in range(5):
         with pytest.raises(OperationRefused, match="nobody's code"):
-            await operations(first, Outbox()).approve("22222222", "cli")
+            await operations(first, Outbox()).approve("cli", CodeEntry(code="22222222"))
     request_id = await first.commit(asks)
     await first.aclose()
     second = await Store.open(url)
     with pytest.raises(OperationRefused, match="not even a right one"):
-        await operations(second, Outbox()).approve(code_of(KEY, request_id), "cli")
+        await operations(second, Outbox()).approve("cli", CodeEntry(code=code_of(KEY, request_id)))
     await second.aclose()
 
 
@@ -318,7 +332,7 @@ async def test_a44_of_two_approvals_at_once_one_wins(store: Store) -> None:
 
     async def approve() -> None:
         try:
-            results.append(str((await operations(store, outbox).approve(code, "cli"))["role"]))
+            results.append((await operations(store, outbox).approve("cli", CodeEntry(code=code))).role)
         except OperationRefused as refused:
             results.append(str(refused))
 
@@ -326,7 +340,7 @@ async def test_a44_of_two_approvals_at_once_one_wins(store: Store) -> None:
         for _ in range(8):
             tasks.create_task(approve())
     assert ["owner"] + ["that request was approved already, or its code used already"] * 7 == sorted(results)
-    users = await operations(store, outbox).users()
+    users = (await operations(store, outbox).list_users("cli")).users
     assert 1 == len(users)
 
 
@@ -337,12 +351,12 @@ async def test_a45_no_code_is_in_the_database_the_log_or_an_answer(store: Store,
         requests = [await store.commit(asks, sender=who) for who in ("1", "2", "3")]
         codes = [code_of(KEY, request_id) for request_id in requests]
         operator = operations(store, outbox)
-        answers: list[object] = [await operator.list_requests(), words.code_text("en"), words.code_text("es")]
-        answers += [await operator.approve(codes[0], "cli"), await operator.deny(requests[1], "cli")]
-        answers += [await operator.block(requests[2], "cli"), await operator.users()]
+        answers: list[object] = [await operator.list_requests("cli"), words.code_text("en"), words.code_text("es")]
+        answers += [await operator.approve("cli", CodeEntry(code=codes[0])), await operator.deny("cli", requests[1])]
+        answers += [await operator.block("cli", BlockWish(who=requests[2])), await operator.list_users("cli")]
         for code in codes:
             with pytest.raises(OperationRefused) as refused:
-                await operator.approve(code, "cli")
+                await operator.approve("cli", CodeEntry(code=code))
             answers.append(str(refused.value))
     await store.aclose()
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -356,7 +370,7 @@ async def test_a46_a_damaged_database_opens_for_nobody(tmp_path: Path) -> None:
     path = tmp_path / "tenk.db"
     store = await Store.open(f"sqlite:///{path}")
     request_id = await store.commit(asks)
-    await operations(store, Outbox()).approve(code_of(KEY, request_id), "cli")
+    await operations(store, Outbox()).approve("cli", CodeEntry(code=code_of(KEY, request_id)))
     await store.aclose()
     whole = path.read_bytes()
     path.write_bytes(b"not a database at all" + whole[21:])
@@ -366,5 +380,5 @@ async def test_a46_a_damaged_database_opens_for_nobody(tmp_path: Path) -> None:
     assert damaged == path.read_bytes()
     path.write_bytes(whole)
     mended = await Store.open(f"sqlite:///{path}")
-    assert 1 == len(await operations(mended, Outbox()).users())
+    assert 1 == len((await operations(mended, Outbox()).list_users("cli")).users)
     await mended.aclose()

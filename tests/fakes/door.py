@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from datetime import datetime
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -12,12 +12,15 @@ from channels.base import ChannelState
 from channels.messages import InboundEvent, InboundMessage
 from gateway.access.codes import AccessKeys
 from gateway.access.config import AccessConfig
-from gateway.access.invites import InviteOperations, Terms
-from gateway.access.operations import AccessChange, AccessDeps, AccessOperations
+from gateway.access.invites import Terms
 from gateway.access.policy import AccessSnapshot
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway, take_up
+from gateway.operators.process import AccessChange, DetachedProcess
+from gateway.operators.service import Operators
+from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow
+from gateway.store.people import Person
 from tests.fakes.outages import FickleEngine
 from tests.fakes.people import KEY, NOON
 from tests.fakes.spine import QuickStore, Spine
@@ -35,6 +38,22 @@ class NobodyListens:
         """As the port says."""
 
 
+class DoorProcess(DetachedProcess):
+    """The process behind a door: it admits what people said before they were let in."""
+
+    def __init__(self, door: "Door") -> None:
+        super().__init__()
+        self._door = door
+
+    def take_up(
+        self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
+    ) -> InboxRow | None:
+        return take_up(connection, said, person, now, agent="coach")
+
+    def announce(self, change: AccessChange) -> None:
+        self._door.changed(change)
+
+
 @dataclass
 class Door:
     """An intake in pairing mode over a real store, an operator behind it, and a clock that is moved."""
@@ -47,15 +66,7 @@ class Door:
 
     def __post_init__(self) -> None:
         self.spine.channel.limited(max_text=2000)
-        self.operator = AccessOperations(
-            self.spine.store,
-            KEY,
-            lambda *_: None,
-            lambda: self.spine.now,
-            self.changed,
-            AccessDeps(partial(take_up, agent="coach")),
-        )
-        self.inviting = InviteOperations(self.spine.store, KEYS.invites, lambda: self.spine.now)
+        self.operators = Operators(self.spine.store, KEY, lambda: self.spine.now, DoorProcess(self))
         self.under(self.access)
 
     def under(self, access: AccessConfig) -> None:
@@ -103,12 +114,13 @@ class Door:
 
     async def approve(self, who: str = "7") -> None:
         """The operator lets somebody in."""
-        (request,) = [one["request"] for one in await self.operator.list_requests() if one["sender"] == f"sim:{who}"]
-        await self.operator.approve_request(request, "cli")
+        waiting = (await self.operators.list_requests("cli")).requests
+        (request,) = [one.request for one in waiting if one.sender == f"sim:{who}"]
+        await self.operators.approve_request("cli", request)
 
     async def invite(self, terms: Terms | None = None) -> str:
         """A code."""
-        return str((await self.inviting.make_for(terms or Terms(), "cli"))["code"])
+        return (await self.operators.invite_by("cli", terms or Terms())).code
 
     @property
     def taken(self) -> list[str]:

@@ -22,13 +22,11 @@ from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, In
 from gateway.access.buttons import SealedButtons
 from gateway.access.codes import AccessKeys
 from gateway.access.config import Role
-from gateway.access.invites import InviteOperations
-from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.answering import make_agent, make_sessions, make_user_items
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.command_set import NoLinks, command_table, make_commands
+from gateway.command_set import command_table, make_commands
 from gateway.commands.base import Command, Handle
 from gateway.commands.connect import Connecting
 from gateway.commands.linking import LinkDeps
@@ -38,6 +36,8 @@ from gateway.config.settings import AgentSettings, Settings
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.inbound.session_key import session_key
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.ops.model_rests import RetryTurns
 from gateway.ownership import Ownership
 from gateway.product import AgentProduct, load_hooks
@@ -267,9 +267,7 @@ class Spine:
         """As of a gateway, whose people nobody is told of."""
         clock, seals = self.clock or (lambda: self.now), SealedButtons(BUTTON_KEY)
         return PeopleServices(
-            access=AccessOperations(self.store, bytes(32), lambda *_: None, clock),
-            invites=InviteOperations(self.store, bytes(32), clock),
-            links=NoLinks(),
+            operators=Operators(self.store, bytes(32), clock, DetachedProcess()),
             linking=LinkDeps(bytes(32), seals, lambda *_: None, lambda *_: None),
             people=AccessSnapshot(),
         )

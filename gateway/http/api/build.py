@@ -9,19 +9,18 @@ from agent.ports import Principal
 from channels.api.adapter import ACCOUNT, CHANNEL, ApiChannel
 from channels.api.config import ApiAccount
 from gateway.access.config import Policy, Role
-from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, principal_of
 from gateway.commands.connect import Connecting
-from gateway.delivery.dead_letters import DeadLetters
 from gateway.http.api.chat import ChatRoutes, chat_routes, user_of
 from gateway.http.api.conversations import Conversations
 from gateway.http.api.oauth import OAuthRoutes, oauth_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openai_responses import ResponseRoutes, response_routes
-from gateway.http.api.operators import OperatorRoutes, operator_routes
+from gateway.http.api.operators import operator_routes
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiRoute
 from gateway.http.api.server import ApiDeps
+from gateway.operators.service import Operators
 from gateway.store import people
 from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
@@ -38,10 +37,9 @@ class ApiParts:
     store: Store
     channel: ApiChannel
     account: ApiAccount
-    operations: AccessOperations
+    operators: Operators
     snapshot: AccessSnapshot
     clock: Callable[[], datetime]
-    letters: DeadLetters
     connecting: Connecting
 
 
@@ -54,7 +52,7 @@ def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> 
         *oauth_routes(OAuthRoutes(parts.store, parts.connecting)),
         *openai_routes(OpenAiRoutes(conversations, agent)),
         *response_routes(ResponseRoutes(conversations, agent)),
-        *operator_routes(OperatorRoutes(parts.store, parts.operations, parts.clock, parts.letters)),
+        *operator_routes(parts.operators),
     )
     callers = ApiCallers(parts.store, parts.snapshot, parts.clock)
     return ApiDeps(

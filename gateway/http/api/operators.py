@@ -1,370 +1,204 @@
-"""The routes of operators: people, requests to be let in, sessions, what could not be delivered, what models cost.
-
-Rules are `gateway.access`'s; a key decides with the rank of an operator, and the audit log has its id.
-"""
+"""The routes of operators: one for each action of the service, the same over TCP and over the control socket."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from functools import partial
-from typing import Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BaseModel
 
 from gateway.access.api_keys import Scope
-from gateway.access.operations import AccessOperations
-from gateway.delivery.dead_letters import DeadLetters, NoSuchPart, PartNotFailed
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.http.api.problems import ApiRefusal
-from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
-from gateway.store import api_turns, people
-from gateway.store.engine import Store
-from gateway.store.outbox import FAILED
-from gateway.store.reports import MAX_ROW_ID, OutboxLine, outbox_lines
-from gateway.store.usage import usage_sums
-
-
-class LimitQuery(ApiModel):
-    """How many, at most."""
-
-    limit: int = Field(50, ge=1, le=200)
-
-
-class UsageQuery(ApiModel):
-    """How far to look back."""
-
-    days: int = Field(7, ge=1, le=366)
-
-
-class UserAnswer(ApiModel):
-    """Somebody who is known."""
-
-    user: str
-    tenant: str
-    name: str
-    role: str = Field(description="owner, operator, member or blocked.")
-    senders: tuple[str, ...] = Field(description="By the platforms' ids: telegram:42.")
-    accounts: tuple[str, ...] = Field(description="Where they are let in: telegram:main.")
-    timezone: str
-
-
-class UsersAnswer(ApiModel):
-    """Everybody, in the order they came."""
-
-    users: tuple[UserAnswer, ...]
-
-
-class PairingRequestAnswer(ApiModel):
-    """Somebody who wants to be let in."""
-
-    request: str
-    sender: str
-    name: str
-    account: str
-    asked_at: datetime
-    age_s: int
-    expires_at: datetime
-
-
-class PairingAnswer(ApiModel):
-    """Who waits, the likeliest first."""
-
-    requests: tuple[PairingRequestAnswer, ...]
-
-
-class DeniedAnswer(ApiModel):
-    """A request that was turned down."""
-
-    request: str
-    sender: str
-    name: str
-
-
-class CodeRequest(ApiModel):
-    """The code that a person was shown."""
-
-    code: str = Field(min_length=1, max_length=64)
-
-
-class RoleRequest(ApiModel):
-    """What somebody shall be."""
-
-    role: Literal["owner", "operator", "member"]
-
-
-class AccountRequest(ApiModel):
-    """An account, such as telegram:main."""
-
-    account: str = Field(min_length=1, max_length=128)
-
-
-class OperatorSession(ApiModel):
-    """A conversation on any channel."""
-
-    id: str
-    key: str
-    generation: int = Field(description="/new raises it.")
-    mode: str
-    created_at: datetime
-
-
-class OperatorSessionsAnswer(ApiModel):
-    """Conversations, the youngest first."""
-
-    sessions: tuple[OperatorSession, ...]
-
-
-class OutboxPartAnswer(ApiModel):
-    """A part of an answer that was not delivered; never what it says."""
-
-    id: int
-    state: str = Field(description="unknown: it may be there; dead: it was refused for good.")
-    channel: str
-    account: str
-    chat: str
-    thread: str | None
-    error: str | None
-    attempts: int
-    created_at: datetime
-
-
-class OutboxAnswer(ApiModel):
-    """What needs an operator, newest first."""
-
-    parts: tuple[OutboxPartAnswer, ...]
-
-
-class OutboxChange(ApiModel):
-    """What became of a part."""
-
-    id: int
-    state: Literal["ready", "discarded"]
-
-
-class UsageRow(ApiModel):
-    """Calls of one person to one model on one UTC day."""
-
-    day: date
-    user: str
-    name: str
-    model: str
-    calls: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cache_read_tokens: int | None
-    cache_write_tokens: int | None
-    cost_microusd: int | None = Field(description="Millionths of a US dollar, of the calls whose cost is known.")
-    unpriced_calls: int = Field(description="Calls whose cost is unknown.")
-
-
-class UsageAnswer(ApiModel):
-    """What models were used for, oldest day first."""
-
-    rows: tuple[UsageRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorRoutes:
-    """The handlers over one gateway."""
-
-    store: Store
-    operations: AccessOperations
-    clock: Callable[[], datetime]
-    letters: DeadLetters
-
-    async def users(self, call: ApiRequest) -> UsersAnswer:
-        """Everybody known to the key's tenant."""
-        known = [UserAnswer.model_validate(user) for user in await self.operations.users()]
-        return UsersAnswer(users=tuple(user for user in known if user.tenant == call.key.tenant))
-
-    async def set_role(self, call: ApiRequest) -> UserAnswer:
-        """Another role for somebody below an operator."""
-        assert isinstance(call.body, RoleRequest), "its row says so"
-        return _user(await self.operations.set_role(call.path["user"], call.body.role, call.key.actor))
-
-    async def revoke(self, call: ApiRequest) -> UserAnswer:
-        """Take back what let somebody in."""
-        assert isinstance(call.body, AccountRequest), "its row says so"
-        return _user(await self.operations.revoke(call.path["user"], call.body.account, call.key.actor))
-
-    async def block(self, call: ApiRequest) -> UserAnswer:
-        """Silence for somebody."""
-        return _user(await self.operations.block(call.path["user"], call.key.actor))
-
-    async def pairing(self, call: ApiRequest) -> PairingAnswer:
-        """Who wants to be let in."""
-        asked = await self.operations.list_requests()
-        return PairingAnswer(requests=tuple(PairingRequestAnswer.model_validate(request) for request in asked))
-
-    async def approve_code(self, call: ApiRequest) -> UserAnswer:
-        """Let in whose code this is."""
-        assert isinstance(call.body, CodeRequest), "its row says so"
-        return _user(await self.operations.approve(call.body.code, call.key.actor))
-
-    async def approve(self, call: ApiRequest) -> UserAnswer:
-        """Let in who made a request."""
-        return _user(await self.operations.approve_request(call.path["request"], call.key.actor))
-
-    async def deny(self, call: ApiRequest) -> DeniedAnswer:
-        """Turn a request down."""
-        return DeniedAnswer.model_validate(await self.operations.deny(call.path["request"], call.key.actor))
-
-    async def block_request(self, call: ApiRequest) -> UserAnswer:
-        """Silence for who made a request."""
-        return _user(await self.operations.block_request(call.path["request"], call.key.actor))
-
-    async def sessions(self, call: ApiRequest) -> OperatorSessionsAnswer:
-        """Conversations on every channel."""
-        assert isinstance(call.query, LimitQuery), "its row says so"
-        query = partial(api_turns.newest_sessions, tenant=call.key.tenant, limit=call.query.limit)
-        rows = await self.store.read(query)
-        return OperatorSessionsAnswer(
-            sessions=tuple(
-                OperatorSession(
-                    id=row.id, key=row.key, generation=row.generation, mode=row.mode, created_at=row.created_at
-                )
-                for row in rows
-            )
-        )  # fmt: skip
-
-    async def outbox(self, call: ApiRequest) -> OutboxAnswer:
-        """What could not be delivered."""
-        assert isinstance(call.query, LimitQuery), "its row says so"
-        failed = [str(state) for state in FAILED]
-        query = partial(outbox_lines, tenant=call.key.tenant, limit=call.query.limit, states=failed)
-        return OutboxAnswer(parts=tuple(map(_part, await self.store.read(query))))
-
-    async def retry(self, call: ApiRequest) -> OutboxChange:
-        """Say a failed part again; one that may be there already says so where the platform cannot tell."""
-        return await self._change(call, self.letters.retry, "ready")
-
-    async def discard(self, call: ApiRequest) -> OutboxChange:
-        """Give a failed part up."""
-        return await self._change(call, self.letters.discard, "discarded")
-
-    async def _change(
-        self,
-        call: ApiRequest,
-        change: Callable[[str, int, str], Awaitable[object]],
-        state: Literal["ready", "discarded"],
-    ) -> OutboxChange:
-        id_ = _row_id(call)
+from gateway.http.api.routes import ANY_SEGMENT, ApiRequest, ApiRoute
+from gateway.operators import models
+from gateway.operators.actions import NotAllowed
+from gateway.operators.messages import NoSuchPart, PartNotFailed
+from gateway.operators.service import Operators
+from gateway.store.reports import MAX_ROW_ID
+
+Method = Callable[..., Awaitable[BaseModel]]
+"""A method of the service: it takes the actor, what the path names, and the query or body."""
+
+
+def operator_routes(operators: Operators) -> tuple[ApiRoute, ...]:
+    """Return the rows of the table over one tenant's service, or over that of all."""
+    return (*_people(operators), *_access(operators), *_messages(operators), *_process(operators))
+
+
+def _people(do: Operators) -> tuple[ApiRoute, ...]:
+    reads, acts = partial(_reads, tag="people"), partial(_acts, tag="people")
+    return (
+        reads("/v1/users", "Everybody known.", do.list_users, models.Users),
+        acts("/v1/users/{user}/role", "Give somebody another role.", do.set_role, models.User, body=models.RoleChange),
+        acts(
+            "/v1/users/{user}/revoke",
+            "Take back what let somebody into an account.",
+            do.revoke,
+            models.User,
+            body=models.AccountName,
+        ),
+        acts("/v1/users/{user}/block", "Silence somebody.", _block_user(do), models.User),
+        acts("/v1/users/{user}/unlink", "Undo a link of somebody with another channel.", do.unlink, models.User),
+        acts(
+            "/v1/users/{user}/forget",
+            "Forget somebody; for this machine alone.",
+            do.forget,
+            models.ForgottenPerson,
+            body=models.Erasing,
+        ),
+        acts(
+            "/v1/users/{user}/export",
+            "Record that somebody's data is given out; for this machine alone.",
+            do.note_export,
+            models.KnownPerson,
+        ),
+        reads("/v1/pairing", "Who wants to be let in.", do.list_requests, models.PairingRequests),
+        acts("/v1/pairing/approve", "Let in whose code this is.", do.approve, models.User, body=models.CodeEntry),
+        acts("/v1/pairing/block", "Silence a person, known or not.", do.block, models.User, body=models.BlockWish),
+        acts("/v1/pairing/{request}/approve", "Let in who made a request.", do.approve_request, models.User),
+        acts("/v1/pairing/{request}/deny", "Turn a request down, in silence.", do.deny, models.DeniedRequest),
+        acts("/v1/pairing/{request}/block", "Silence who made a request.", do.block_request, models.User),
+    )
+
+
+def _access(do: Operators) -> tuple[ApiRoute, ...]:
+    reads, acts = partial(_reads, tag="access"), partial(_acts, tag="access")
+    return (
+        reads("/v1/invites", "Invitations and what became of them.", do.list_invites, models.Invites),
+        acts(
+            "/v1/invites",
+            "Make an invitation for one person.",
+            do.invite_with_links,
+            models.MadeInvite,
+            body=models.InviteTerms,
+        ),
+        acts("/v1/invites/{invite}/revoke", "Take an invitation back.", do.revoke_invite, models.RevokedInvite),
+        reads("/v1/keys", "Keys of the API; for this machine alone.", do.list_keys, models.Keys),
+        acts("/v1/keys", "Make a key; for this machine alone.", do.create_key, models.MadeKey, body=models.KeyTerms),
+        acts(
+            "/v1/keys/rotate", "Change the key of secrets; for this machine alone.", do.rotate_keys, models.RotatedKeys
+        ),
+        acts("/v1/keys/{key}/revoke", "Take a key back; for this machine alone.", do.revoke_key, models.RevokedKey),
+        reads("/v1/audit", "Who changed what.", do.read_audit, models.AuditLog, query=models.AuditQuery),
+    )
+
+
+def _messages(do: Operators) -> tuple[ApiRoute, ...]:
+    reads, acts = partial(_reads, tag="operations"), partial(_acts, tag="operations")
+    return (
+        reads("/v1/inbox", "What came in.", do.list_inbox, models.Inbox, query=models.InboxQuery),
+        reads(
+            "/v1/outbox",
+            "What could not be delivered, or is in another state.",
+            do.list_outbox,
+            models.Outbox,
+            query=models.OutboxQuery,
+        ),
+        reads("/v1/outbox/{part}", "One part of a message.", _by_id(do.show_part), models.PartLine),
+        reads(
+            "/v1/outbox/{part}/text",
+            "One part with what it says; for this machine alone.",
+            _by_id(do.show_part_text),
+            models.OutboxText,
+        ),
+        acts("/v1/outbox/{part}/retry", "Say a failed part again.", _by_id(do.retry_part), models.OutboxChange),
+        acts("/v1/outbox/{part}/discard", "Give a failed part up.", _by_id(do.discard_part), models.OutboxChange),
+        reads("/v1/trace", "What became of a person's messages.", do.trace, models.Trace, query=models.TraceQuery),
+        reads(
+            "/v1/all-sessions",
+            "Conversations on every channel.",
+            do.list_conversations,
+            models.ConversationList,
+            query=models.ConversationsQuery,
+        ),
+        reads(
+            "/v1/all-sessions/{session}",
+            "A conversation turn by turn.",
+            do.show_conversation,
+            models.Timeline,
+            query=models.TimelineQuery,
+        ),
+        reads(
+            "/v1/all-sessions/{session}/export",
+            "All that was said in a conversation; for this machine alone.",
+            do.export_conversation,
+            models.ConversationExport,
+            query=models.ExportQuery,
+        ),
+        reads("/v1/usage", "What models were used for.", do.usage, models.UsageReport, query=models.UsageQuery),
+        reads(
+            "/v1/usage/routes",
+            "What turns that ask little used.",
+            do.usage_routes,
+            models.UsageRoutes,
+            query=models.UsageQuery,
+        ),
+    )
+
+
+def _process(do: Operators) -> tuple[ApiRoute, ...]:
+    reads, acts = partial(_reads, tag="gateway"), partial(_acts, tag="gateway")
+    return (
+        reads("/v1/status", "How the gateway is doing.", do.status, models.Status),
+        acts("/v1/reload", "Read the configuration again; for this machine alone.", do.reload, models.Reloaded),
+        acts(
+            "/v1/models/end-cooldown",
+            "End the cooldown of a model; for this machine alone.",
+            do.end_cooldown,
+            models.CooldownEnd,
+            body=models.ModelName,
+        ),
+        acts("/v1/console", "Make a link to the console; for this machine alone.", do.open_console, models.ConsoleLink),
+    )
+
+
+def _reads(
+    path: str, summary: str, method: Method, answer: type[BaseModel], *, tag: str, query: type[BaseModel] | None = None
+) -> ApiRoute:
+    return ApiRoute(
+        method="GET", path=path, scope=Scope.READ, tag=tag, summary=summary, handle=_handler(method), answer=answer,
+        query=query, segment=ANY_SEGMENT,
+    )  # fmt: skip
+
+
+def _acts(
+    path: str, summary: str, method: Method, answer: type[BaseModel], *, tag: str, body: type[BaseModel] | None = None
+) -> ApiRoute:
+    return ApiRoute(
+        method="POST", path=path, scope=Scope.OPERATE, tag=tag, summary=summary, handle=_handler(method),
+        answer=answer, body=body, segment=ANY_SEGMENT,
+    )  # fmt: skip
+
+
+def _handler(method: Method) -> Callable[[ApiRequest], Awaitable[BaseModel]]:
+    async def handle(call: ApiRequest) -> BaseModel:
+        models_given = [given for given in (call.query, call.body) if given is not None]
         try:
-            await change(call.key.tenant, id_, call.key.actor)
-        except (NoSuchPart, PartNotFailed):
-            raise _no_such_part() from None
-        return OutboxChange(id=id_, state=state)
+            return await method(call.actor, *call.path.values(), *models_given)
+        except StoreUnavailable:
+            raise
+        except (NoSuchPart, PartNotFailed) as refused:
+            raise ApiRefusal(404, "not_found", str(refused), "GET /v1/outbox lists the failed parts.") from None
+        except NotAllowed as refused:
+            mend = "Run `tenk` on the gateway's own machine."
+            raise ApiRefusal(403, "scope_missing", str(refused), mend) from None
+        except GatewayError as refused:
+            raise ApiRefusal(409, "refused", str(refused), "Look at how things stand, and ask anew.") from None
 
-    async def usage(self, call: ApiRequest) -> UsageAnswer:
-        """Calls and tokens by day, person and model."""
-        assert isinstance(call.query, UsageQuery), "its row says so"
-        since = self.clock() - timedelta(days=call.query.days)
-        query = partial(usage_sums, tenant=call.key.tenant, since=since)
-        names = {person.user_id: person.display_name for person in await self.store.read(people.everybody)}
-        return UsageAnswer(
-            rows=tuple(
-                UsageRow(
-                    day=row.day, user=row.user_id, name=names.get(row.user_id, row.user_id), model=row.model,
-                    calls=row.calls, input_tokens=row.input_tokens, output_tokens=row.output_tokens,
-                    cache_read_tokens=row.cache_read_tokens, cache_write_tokens=row.cache_write_tokens,
-                    cost_microusd=row.cost_microusd, unpriced_calls=row.unpriced,
-                )
-                for row in await self.store.read(query)
-            )
-        )  # fmt: skip
+    return handle
 
 
-def _user(person: dict[str, JsonValue]) -> UserAnswer:
-    return UserAnswer.model_validate(person)
+def _block_user(do: Operators) -> Method:
+    async def block(by: str, who: str) -> models.User:
+        return await do.block(by, models.BlockWish(who=who[: models.MAX_WHO_CHARS]))
+
+    return block
 
 
-def _part(line: OutboxLine) -> OutboxPartAnswer:
-    channel, _, account = line.account.partition(":")
-    return OutboxPartAnswer(
-        id=line.id, state=line.state, channel=channel, account=account, chat=line.chat, thread=line.thread,
-        error=line.error, attempts=line.attempts, created_at=line.created_at,
-    )  # fmt: skip
+def _by_id(method: Method) -> Method:
+    async def with_number(by: str, text: str) -> BaseModel:
+        is_id = text.isascii() and text.isdigit() and len(text) <= 19 and 0 < int(text) <= MAX_ROW_ID
+        if not is_id:
+            raise NoSuchPart("ops.no_id")
+        return await method(by, int(text))
 
-
-def _row_id(call: ApiRequest) -> int:
-    text = call.path["part"]
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= MAX_ROW_ID or len(text) > 19:
-        raise _no_such_part()
-    return int(text)
-
-
-def _no_such_part() -> ApiRefusal:
-    return ApiRefusal(404, "not_found", "no failed part has this id", "GET /v1/outbox lists them.")
-
-
-def operator_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:
-    """The rows of the table."""
-    return (*_people_routes(handlers), *_operations_routes(handlers))
-
-
-_reading = partial(ApiRoute, method="GET", scope=Scope.READ)
-_deciding = partial(ApiRoute, method="POST", scope=Scope.OPERATE)
-
-
-def _people_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:
-    return (
-        _reading(
-            path="/v1/users", tag="people", summary="Everybody known.", handle=handlers.users, answer=UsersAnswer
-        ),
-        _deciding(
-            path="/v1/users/{user}/role", tag="people", summary="Give somebody another role.",
-            handle=handlers.set_role, body=RoleRequest, answer=UserAnswer,
-        ),
-        _deciding(
-            path="/v1/users/{user}/revoke", tag="people", summary="Take back what let somebody into an account.",
-            handle=handlers.revoke, body=AccountRequest, answer=UserAnswer,
-        ),
-        _deciding(
-            path="/v1/users/{user}/block", tag="people", summary="Silence somebody.", handle=handlers.block,
-            answer=UserAnswer,
-        ),
-        _reading(
-            path="/v1/pairing", tag="people", summary="Who wants to be let in.", handle=handlers.pairing,
-            answer=PairingAnswer,
-        ),
-        _deciding(
-            path="/v1/pairing/approve", tag="people", summary="Let in whose code this is.",
-            handle=handlers.approve_code, body=CodeRequest, answer=UserAnswer,
-        ),
-        _deciding(
-            path="/v1/pairing/{request}/approve", tag="people", summary="Let in who made a request.",
-            handle=handlers.approve, answer=UserAnswer,
-        ),
-        _deciding(
-            path="/v1/pairing/{request}/deny", tag="people", summary="Turn a request down, in silence.",
-            handle=handlers.deny, answer=DeniedAnswer,
-        ),
-        _deciding(
-            path="/v1/pairing/{request}/block", tag="people", summary="Silence who made a request.",
-            handle=handlers.block_request, answer=UserAnswer,
-        ),
-    )  # fmt: skip
-
-
-def _operations_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:
-    return (
-        _reading(
-            path="/v1/all-sessions", tag="operations", summary="Conversations on every channel.",
-            handle=handlers.sessions, query=LimitQuery, answer=OperatorSessionsAnswer,
-        ),
-        _reading(
-            path="/v1/outbox", tag="operations", summary="What could not be delivered.", handle=handlers.outbox,
-            query=LimitQuery, answer=OutboxAnswer,
-        ),
-        _deciding(
-            path="/v1/outbox/{part}/retry", tag="operations", summary="Say a failed part again.",
-            handle=handlers.retry, answer=OutboxChange,
-        ),
-        _deciding(
-            path="/v1/outbox/{part}/discard", tag="operations", summary="Give a failed part up.",
-            handle=handlers.discard, answer=OutboxChange,
-        ),
-        _reading(
-            path="/v1/usage", tag="operations", summary="What models were used for.", handle=handlers.usage,
-            query=UsageQuery, answer=UsageAnswer,
-        ),
-    )  # fmt: skip
+    return with_number

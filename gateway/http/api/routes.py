@@ -6,6 +6,7 @@ A row names its models; reading them from a request, asking for the key and tell
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +20,9 @@ NAME = r"^[A-Za-z0-9._-]{1,48}$"
 
 _SEGMENT = re.compile(r"[A-Za-z0-9._:@~-]{1,128}", re.ASCII)
 PARAM = _SEGMENT.pattern
+
+ANY_SEGMENT = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
+"""A segment that names a person as they are typed: any text on one line, percent-encoded."""
 
 
 class ApiModel(BaseModel):
@@ -40,6 +44,7 @@ class ApiRequest:
     """One request that is understood, and may ask this."""
 
     key: ApiKey
+    actor: str  # as the audit log names who asks
     path: Mapping[str, str] = field(default_factory=dict)
     query: BaseModel | None = None
     body: BaseModel | None = None
@@ -71,6 +76,7 @@ class ApiRoute:
     late_status: int | None = None  # what is answered while the answer is not there yet, in the same model
     may_stream: bool = False  # server-sent events where the body says `stream`
     once: bool = False  # takes an Idempotency-Key
+    segment: re.Pattern[str] = _SEGMENT  # of what stands in braces
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -87,14 +93,14 @@ class RouteTable:
         self._split = [(route, route.path.split("/")) for route in self.routes]
 
     def find(self, method: str, path: str) -> tuple[ApiRoute, dict[str, str]]:
-        """The route and what its path says.
+        """Return the route, and what its path, as it was sent, says.
 
         Raises:
             HTTPNotFound, HTTPMethodNotAllowed: there is none.
         """
-        segments, others = path.split("/"), set()
+        segments, others = [unquote(segment) for segment in path.split("/")], set()
         for route, wanted in self._split:
-            values = _match(wanted, segments)
+            values = _match(wanted, segments, route.segment)
             if values is None:
                 continue
             if route.method == method:
@@ -105,13 +111,13 @@ class RouteTable:
         raise web.HTTPNotFound(text="there is nothing here")
 
 
-def _match(wanted: Sequence[str], segments: Sequence[str]) -> dict[str, str] | None:
+def _match(wanted: Sequence[str], segments: Sequence[str], pattern: re.Pattern[str]) -> dict[str, str] | None:
     if len(wanted) != len(segments):
         return None
     values: dict[str, str] = {}
     for expected, segment in zip(wanted, segments, strict=True):
         if expected.startswith("{"):
-            if not _SEGMENT.fullmatch(segment):
+            if not pattern.fullmatch(segment):
                 return None
             values[expected[1:-1]] = segment
         elif expected != segment:

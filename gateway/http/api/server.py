@@ -20,7 +20,6 @@ from agent.ports import Principal
 from channels.base import NotPersisted
 from channels.messages import DEFAULT_TENANT
 from gateway.access.api_keys import Scope, id_of, opens
-from gateway.access.operations import OperationRefused
 from gateway.errors import StoreUnavailable, unknown_tenant
 from gateway.http.api.openapi import docs_page, openapi_document, page_headers
 from gateway.http.api.problems import ApiRefusal, from_server
@@ -112,8 +111,6 @@ class ApiServer:
             response = refusal.to_response()
         except web.HTTPException as refused:
             response = from_server(refused).to_response()
-        except OperationRefused as refused:
-            response = ApiRefusal(409, "refused", str(refused), "Look at how things stand, and ask anew.").to_response()
         except ClientGone as gone:
             response = gone.response or web.Response()  # nobody reads it
         except (NotPersisted, StoreUnavailable):
@@ -134,16 +131,16 @@ class ApiServer:
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
         if not request.headers.get("Authorization"):
-            self._tenants[DEFAULT_TENANT].api.table.find(
-                method, request.path
-            )  # what nobody has, or has otherwise, is told without a key
+            # a path that no tenant has, or with another method, is told without a key
+            self._tenants[DEFAULT_TENANT].api.table.find(method, request.rel_url.raw_path)
         key = _act_for(await self._authenticate(request), request.headers.getall(TENANT_HEADER, []))
         deps = self._api_of(key.tenant)
-        route, path = deps.table.find(method, request.path)
+        route, path = deps.table.find(method, request.rel_url.raw_path)
         _check_scope(key, route.scope)
         body_model = await _read_body(request, route.body)
         call = ApiRequest(
             key=key,
+            actor=key.actor,
             path=path,
             query=_read_query(request, route.query),
             body=body_model,

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.access.api_keys import KeyOperations, digest_of, id_of, make_key, opens
-from gateway.access.listing import AccessLists
-from gateway.access.operations import OperationRefused
+from gateway.access.api_keys import digest_of, id_of, make_key, opens
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import KeyTerms
+from gateway.operators.process import AccessChange, DetachedProcess
+from gateway.operators.service import Operators
 from gateway.safety.redaction import REDACTED, Redactor
 from gateway.store import people, reports
 from gateway.store.api_keys import KEYS
@@ -57,25 +59,22 @@ async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     """Each change is in the audit log; the text is told once."""
     store = await quick_store(tmp_path / "tenk.db")
     try:
-        operations = KeyOperations(store, lambda: NOW)
-        made = await operations.create(" my\x1b program ", "chat read", "", "cli")
-        (listed,) = await AccessLists(store, lambda: NOW).list_keys()
-        await operations.revoke(str(made["id"]), "cli")
+        operators = Operators(store, b"", lambda: NOW, DetachedProcess())
+        made = await operators.create_key("cli", KeyTerms(name=" my\x1b program ", scopes=("chat", "read")))
+        (listed,) = (await operators.list_keys("cli")).keys
+        await operators.revoke_key("cli", made.id)
         with pytest.raises(OperationRefused, match="already"):
-            await operations.revoke(str(made["id"]), "cli")
-        (revoked,) = await AccessLists(store, lambda: NOW).list_keys()
-        found = await store.read(lambda connection: KEYS.get(connection, id=str(made["id"])))
+            await operators.revoke_key("cli", made.id)
+        (revoked,) = (await operators.list_keys("cli")).keys
+        found = await store.read(lambda connection: KEYS.get(connection, id=made.id))
         audit = [row.action for row in await store.read(reports.audit_log)]
     finally:
         await store.aclose()
-    assert isinstance(listed, dict)
-    assert isinstance(revoked, dict)
-    assert "key" not in listed
-    assert {**listed, "key": made["key"]} == made
-    assert (["chat", "read"], None) == (made["scopes"], listed["revoked_at"])
-    assert NOW.isoformat() == revoked["revoked_at"]
+    assert "key" not in listed.model_dump()
+    assert {**listed.model_dump(), "key": made.key} == made.model_dump()
+    assert (("chat", "read"), None, NOW) == (made.scopes, listed.revoked_at, revoked.revoked_at)
     assert found is not None
-    assert not opens(found, str(made["key"]))
+    assert not opens(found, made.key)
     assert ["api_key_revoked", "api_key_created"] == audit
 
 
@@ -94,12 +93,24 @@ async def test_a_key_that_makes_no_sense_is_not_made(
     """It says why, and nothing is kept."""
     store = await quick_store(tmp_path / "tenk.db")
     try:
-        operations = KeyOperations(store, lambda: NOW)
+        operators = Operators(store, b"", lambda: NOW, DetachedProcess())
         with pytest.raises(OperationRefused, match=why):
-            await operations.create(name, scopes, who, "cli")
-        assert [] == await AccessLists(store, lambda: NOW).list_keys()
+            await operators.create_key("cli", KeyTerms(name=name, scopes=tuple(scopes.split()), who=who))
+        assert () == (await operators.list_keys("cli")).keys
     finally:
         await store.aclose()
+
+
+class Heard(DetachedProcess):
+    """A process that keeps whom it hears of."""
+
+    def __init__(self, changed: list[people.Person]) -> None:
+        super().__init__()
+        self._changed = changed
+
+    def announce(self, change: AccessChange) -> None:
+        if change.person is not None:
+            self._changed.append(change.person)
 
 
 async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> None:
@@ -109,10 +120,10 @@ async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> No
     try:
         ana = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli")
         await store.commit(lambda connection: people.enrol(connection, ana, NOW))
-        operations = KeyOperations(store, lambda: NOW, changed.append)
-        made = await operations.create("mine", "chat", "telegram:42", "cli")
+        operators = Operators(store, b"", lambda: NOW, Heard(changed))
+        made = await operators.create_key("cli", KeyTerms(name="mine", who="telegram:42"))
     finally:
         await store.aclose()
     (person,) = changed
-    assert {"telegram:42", f"api:{made['id']}:owner"} == person.identities
-    assert person.user_id == made["for"]
+    assert {"telegram:42", f"api:{made.id}:owner"} == person.identities
+    assert person.user_id == made.speaks_for

@@ -4,40 +4,48 @@ from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import pytest
-from pydantic import JsonValue
 
 from channels.messages import Address
 from gateway.access import pairing, words
-from gateway.access.calls import access_calls
 from gateway.access.codes import code_of
-from gateway.access.listing import Call, list_calls
-from gateway.access.operations import AccessChange, AccessOperations, OperationRefused
+from gateway.access.config import Role
 from gateway.access.pairing import TellCode
-from gateway.access.policy import AccessSnapshot
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import AccountName, AuditQuery, BlockWish, CodeEntry, RoleChange
+from gateway.operators.process import AccessChange, DetachedProcess
+from gateway.operators.service import Operators
 from gateway.store import people, reports
 from gateway.store.engine import Store
 from gateway.store.people import Connection, Newcomer, Person
 from tests.fakes.people import KEY, NOON, message, minutes
 
 
+class Process(DetachedProcess):
+    """A process that knows people, and keeps what is said and announced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[tuple[Address, str, str]] = []
+        self.changes: list[AccessChange] = []
+
+    def say(self, _connection: Connection, _person: Person, where: Address, text: str, cause: str) -> None:
+        self.said.append((where, text, cause))
+
+    def announce(self, change: AccessChange) -> None:
+        self.changes.append(change)
+        if change.person is not None:
+            self.people.put(change.person)
+
+
 class Gateway:
-    """What a running gateway adds: a snapshot, and an outbox whose rows are kept as audit rows."""
+    """The service over a store, with a clock that is moved."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.now = NOON
-        self.snapshot = AccessSnapshot()
-        self.said: list[tuple[Address, str, str]] = []
-        self.changes: list[AccessChange] = []
-        self.operations = AccessOperations(store, KEY, self.say, lambda: self.now, self.changed)
-
-    def say(self, _: Connection, __: Person, where: Address, text: str, cause: str) -> None:
-        self.said.append((where, text, cause))
-
-    def changed(self, change: AccessChange) -> None:
-        self.changes.append(change)
-        if change.person is not None:
-            self.snapshot.put(change.person)
+        self.process = Process()
+        self.operators = Operators(store, KEY, lambda: self.now, self.process)
+        self.snapshot, self.said, self.changes = self.process.people, self.process.said, self.process.changes
 
     async def asks(self, sender: str, locale: str | None = None) -> str:
         """A stranger writes; the number of their request."""
@@ -57,8 +65,8 @@ async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
 async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gateway) -> None:
     """The next one is a member; both are known at once, and greeted where they wait."""
     first, second = await gateway.asks("42"), await gateway.asks("43")
-    await gateway.operations.approve(code_of(KEY, first), "cli")
-    await gateway.operations.approve(code_of(KEY, second), "cli")
+    await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, first)))
+    await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, second)))
     assert ["owner", "member"] == [change.person.role for change in gateway.changes if change.person]
     assert ["42", "43"] == [address.chat for address, _, _ in gateway.said]
     assert [f"approved:{first}", f"approved:{second}"] == [cause for _, _, cause in gateway.said]
@@ -69,7 +77,7 @@ async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gat
 
 async def test_people_are_greeted_in_their_language(gateway: Gateway) -> None:
     """As the platform told it when they asked."""
-    await gateway.operations.approve(code_of(KEY, await gateway.asks("42", locale="es-MX")), "cli")
+    await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, await gateway.asks("42", locale="es-MX"))))
     assert "es-MX" == (gateway.changes[0].person and gateway.changes[0].person.locale)
     assert gateway.said[0][1].startswith("Ya estás dentro")
 
@@ -87,9 +95,10 @@ async def test_the_list_shows_who_asks_but_no_code(gateway: Gateway) -> None:
         "age_s": 300,
         "expires_at": "2026-03-02T13:00:00+00:00",
     }
-    assert [expected] == await gateway.operations.list_requests()
+    listed = await gateway.operators.list_requests("cli")
+    assert {"requests": [expected]} == listed.model_dump(mode="json")
     gateway.now += minutes(55)
-    assert [] == await gateway.operations.list_requests()
+    assert () == (await gateway.operators.list_requests("cli")).requests
 
 
 async def test_a_request_can_be_approved_by_the_end_of_its_number(gateway: Gateway) -> None:
@@ -97,9 +106,9 @@ async def test_a_request_can_be_approved_by_the_end_of_its_number(gateway: Gatew
     request_id = await gateway.asks("42")
     for _ in range(5):
         with pytest.raises(OperationRefused):
-            await gateway.operations.approve("22222222", "cli")
-    person = await gateway.operations.approve_request(request_id[-6:], "cli")
-    assert ("owner", ["telegram:42"], ["telegram:main"]) == (person["role"], person["senders"], person["accounts"])
+            await gateway.operators.approve("cli", CodeEntry(code="22222222"))
+    person = await gateway.operators.approve_request("cli", request_id[-6:])
+    assert ("owner", ("telegram:42",), ("telegram:main",)) == (person.role, person.senders, person.accounts)
 
 
 async def refusal(doing: Awaitable[object]) -> str:
@@ -112,24 +121,23 @@ async def refusal(doing: Awaitable[object]) -> str:
 async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
     """And change nothing."""
     request_id = await gateway.asks("42")
-    operations = gateway.operations
-    assert "`tenk pairing list`" in await refusal(operations.approve(" ", "cli"))
-    assert "no 0, O, 1 or I" in await refusal(operations.approve("O0O0O0O0", "cli"))
-    assert "/requests" in (told := await refusal(operations.approve_request("nobody", "cli"))) and "no request" in told
-    assert "is no request" in await refusal(operations.deny(request_id[-3:], "cli"))
-    assert "is no request or user" in await refusal(operations.block("nobody", "cli"))
-    assert "owner" in await refusal(operations.set_role("telegram:42", "king", "cli"))
+    operations = gateway.operators
+    assert "`tenk pairing list`" in await refusal(operations.approve("cli", CodeEntry(code=" ")))
+    assert "no 0, O, 1 or I" in await refusal(operations.approve("cli", CodeEntry(code="O0O0O0O0")))
+    assert "/requests" in (told := await refusal(operations.approve_request("cli", "nobody"))) and "no request" in told
+    assert "is no request" in await refusal(operations.deny("cli", request_id[-3:]))
+    assert "is no request or user" in await refusal(operations.block("cli", BlockWish(who="nobody")))
     assert [] == gateway.changes
 
 
 async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gateway) -> None:
     """Until there is another."""
-    await gateway.operations.approve_request(await gateway.asks("42"), "cli")
-    await gateway.operations.approve_request(await gateway.asks("43"), "cli")
-    assert "only owner" in await refusal(gateway.operations.block("telegram:42", "cli"))
-    assert "only owner" in await refusal(gateway.operations.set_role("telegram:42", "member", "cli"))
-    await gateway.operations.set_role("telegram:43", "owner", "cli")
-    await gateway.operations.block("telegram:42", "cli")
+    await gateway.operators.approve_request("cli", await gateway.asks("42"))
+    await gateway.operators.approve_request("cli", await gateway.asks("43"))
+    assert "only owner" in await refusal(gateway.operators.block("cli", BlockWish(who="telegram:42")))
+    assert "only owner" in await refusal(gateway.operators.set_role("cli", "telegram:42", RoleChange(role=Role.MEMBER)))
+    await gateway.operators.set_role("cli", "telegram:43", RoleChange(role=Role.OWNER))
+    await gateway.operators.block("cli", BlockWish(who="telegram:42"))
     person = gateway.snapshot.find("default", "telegram:42")
     assert "blocked" == (person and person.role)
 
@@ -137,8 +145,8 @@ async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gatewa
 async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_with(gateway: Gateway) -> None:
     """So that a list says who it was."""
     await gateway.asks("42")
-    assert "Ana" == (await gateway.operations.block("telegram:42", "cli"))["name"]
-    assert "telegram:43" == (await gateway.operations.block("telegram:43", "cli"))["name"]
+    assert "Ana" == (await gateway.operators.block("cli", BlockWish(who="telegram:42"))).name
+    assert "telegram:43" == (await gateway.operators.block("cli", BlockWish(who="telegram:43"))).name
 
 
 async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:
@@ -146,8 +154,8 @@ async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway:
     newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", people.BY_POLICY)
     before = await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))
     assert (frozenset(), frozenset({"telegram:main"})) == (before.grants, before.policy_grants)
-    person = await gateway.operations.approve_request(await gateway.asks("42"), "cli")
-    assert (before.user_id, "owner") == (person["user"], person["role"])
+    person = await gateway.operators.approve_request("cli", await gateway.asks("42"))
+    assert (before.user_id, "owner") == (person.user, person.role)
     again = await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))
     assert (frozenset({"telegram:main"}), frozenset()) == (again.grants, again.policy_grants)
 
@@ -155,9 +163,9 @@ async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway:
 async def test_every_change_is_in_the_audit_log(gateway: Gateway) -> None:
     """With who did it."""
     first, second, third = [await gateway.asks(sender) for sender in ("1", "2", "3")]
-    owner = str((await gateway.operations.approve_request(first, "cli"))["user"])
-    await gateway.operations.deny(second, owner)
-    await gateway.operations.block(third, owner)
+    owner = (await gateway.operators.approve_request("cli", first)).user
+    await gateway.operators.deny(owner, second)
+    await gateway.operators.block(owner, BlockWish(who=third))
     log = await gateway.store.read(reports.audit_log)
     assert [
         ("telegram:1", "pairing_requested"),
@@ -186,7 +194,7 @@ async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: G
 
 async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
     """Zone, and the language that the platform told; a tag that is none is forgotten."""
-    await gateway.operations.approve_request(await gateway.asks("42", "es"), "cli")
+    await gateway.operators.approve_request("cli", await gateway.asks("42", "es"))
     user_id = (await gateway.store.read(people.everybody))[0].user_id
     await gateway.store.commit(lambda c: people.set_timezone(c, user_id, "Europe/Madrid"))
     person = await gateway.store.read(lambda c: people.person_of(c, user_id))
@@ -196,54 +204,18 @@ async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
 
 async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
     """The running gateway knows at once, the audit log for ever; the second time there is nothing to take back."""
-    await gateway.operations.approve_request(await gateway.asks("42"), "cli")
-    await gateway.operations.revoke("telegram:42", "telegram:main", "cli")
+    await gateway.operators.approve_request("cli", await gateway.asks("42"))
+    await gateway.operators.revoke("cli", "telegram:42", AccountName(account="telegram:main"))
     person = gateway.snapshot.find("default", "telegram:42")
     assert frozenset() == (person and person.grants)
-    latest, *_ = await gateway.operations.audit()
-    assert isinstance(latest, dict)
-    assert ("cli", "access_revoked", "telegram:main") == (latest["by"], latest["action"], latest["detail"])
-    assert "there are: none" in await refusal(gateway.operations.revoke("telegram:42", "telegram:main", "cli"))
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("pairing.approve", {}),
-        ("pairing.approve", {"code": 7}),
-        ("pairing.approve", {"code": "A", "by": "u-owner"}),
-        ("pairing.list", {"all": "yes"}),
-        ("users.role", {"who": "x"}),
-    ],
-)
-async def test_calls_take_exactly_their_arguments(gateway: Gateway, name: str, arguments: dict[str, JsonValue]) -> None:
-    """A22: nobody says over the socket who they are."""
-    assert "the arguments" in await refusal(calls_of(gateway)[name](arguments))
-
-
-async def test_calls_reach_every_operation(gateway: Gateway) -> None:
-    """By the names the socket and the CLI use."""
-    calls = calls_of(gateway)
-    first, second, third = [await gateway.asks(sender) for sender in ("1", "2", "3")]
-    waiting = await calls["pairing.list"]({})
-    assert isinstance(waiting, list)
-    assert 3 == len(waiting)
-    await calls["pairing.approve"]({"code": code_of(KEY, first)})
-    await calls["pairing.deny"]({"request": second})
-    await calls["pairing.block"]({"who": third})
-    await calls["users.role"]({"who": "telegram:3", "role": "operator"})
-    await calls["users.revoke"]({"who": "telegram:1", "account": "telegram:main"})
-    assert isinstance(await calls["users.audit"]({}), list)
-    users = await calls["users.list"]({})
-    assert isinstance(users, list)
-    assert ["owner", "operator"] == [user["role"] for user in users if isinstance(user, dict)]
+    latest, *_ = (await gateway.operators.read_audit("cli", AuditQuery())).changes
+    assert ("cli", "access_revoked", "telegram:main") == (latest.by, latest.action, latest.detail)
+    assert "there are: none" in await refusal(
+        gateway.operators.revoke("cli", "telegram:42", AccountName(account="telegram:main"))
+    )
 
 
 def test_a_person_over_their_bound_is_told_when_to_come_back() -> None:
     """In whole seconds, at least one."""
     assert "about 1 s" in words.too_fast_text("en", 0.2)
     assert "20 mensajes" in words.too_many_text("es", 20)
-
-
-def calls_of(gateway: Gateway) -> dict[str, Call]:
-    return {**list_calls(gateway.operations), **access_calls(gateway.operations)}

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from gateway.access import pairing, ranks
-from gateway.access.codes import AccessKeys
 from gateway.access.config import Role
-from gateway.access.invites import InviteOperations
-from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.pairing import TellCode
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import AccountName, BlockWish, CodeEntry, InviteTerms, RoleChange
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.store import people
 from gateway.store.engine import Store
 from gateway.store.people import Newcomer
@@ -19,13 +20,15 @@ from tests.fakes.people import KEY, NOON, message
 ROLES = ("owner", "owner", "operator", "operator", "member", "blocked")
 
 
+MAIN = AccountName(account="telegram:main")
+
+
 class Team:
     """An owner and their deputy, two operators, a member and somebody blocked; and a stranger who waits."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.operations = AccessOperations(store, KEY, lambda *_: None, lambda: NOON)
-        self.invites = InviteOperations(store, AccessKeys.derive_from(KEY).invites, lambda: NOON)
+        self.operators = Operators(store, KEY, lambda: NOON, DetachedProcess())
         self.ids: list[str] = []
         self.request = ""
 
@@ -66,9 +69,12 @@ async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(tea
         for other in range(len(ROLES)):
             who, by = f"telegram:{other}", team.ids[actor]
             may = own >= ranks.Rank.OPERATOR and rank[other] < own
-            assert may == await done(team.operations.block(who, by)), (ROLES[actor], ROLES[other])
-            await team.operations.set_role(who, ROLES[other], "cli")
-            assert may == await done(team.operations.revoke(who, "telegram:main", by)), (ROLES[actor], ROLES[other])
+            assert may == await done(team.operators.block(by, BlockWish(who=who))), (ROLES[actor], ROLES[other])
+            await team.operators.set_role("cli", who, RoleChange(role=Role(ROLES[other])))
+            assert may == await done(team.operators.revoke(by, who, MAIN)), (
+                ROLES[actor],
+                ROLES[other],
+            )
             await team.store.commit(
                 lambda c, n=other: people.enrol(
                     c, Newcomer("default", f"telegram:{n}", "telegram:main", "", "member", "cli"), NOON
@@ -79,13 +85,14 @@ async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(tea
 
 async def test_nobody_gives_a_role_that_is_not_below_their_own(team: Team) -> None:
     """Neither to others nor to themselves, nor by an invitation."""
-    for actor, role in enumerate(ROLES):
-        for given in ("member", "operator", "owner"):
+    for by, role in zip(team.ids, ROLES, strict=True):
+        for given in (Role.MEMBER, Role.OPERATOR, Role.OWNER):
             below = ranks.rank_of(role) >= ranks.Rank.OPERATOR and ranks.rank_of(given) < ranks.rank_of(role)
-            assert below == await done(team.operations.set_role("telegram:5", given, team.ids[actor])), (role, given)
-            await team.operations.set_role("telegram:5", "blocked", "cli")
-            assert below == await done(team.invites.make(given, "1", team.ids[actor])), (role, given)
-            assert not await done(team.operations.set_role(f"telegram:{actor}", "owner", team.ids[actor]))
+            gave = await done(team.operators.set_role(by, "telegram:5", RoleChange(role=given)))
+            await team.operators.set_role("cli", "telegram:5", RoleChange(role=Role.BLOCKED))
+            invited = await done(team.operators.invite(by, InviteTerms(role=given, days=1)))
+            assert (below, below) == (gave, invited), (role, given)
+        assert not await done(team.operators.set_role(by, by, RoleChange(role=Role.OWNER)))
     assert ROLES == await team.roles()
 
 
@@ -93,22 +100,22 @@ async def test_only_operators_and_owners_decide_about_requests(team: Team) -> No
     """Members, the blocked and whoever is nobody change nothing."""
     for by in (team.ids[4], team.ids[5], "nobody", ""):
         for doing in (
-            team.operations.approve_request(team.request, by),
-            team.operations.approve("22222222", by),
-            team.operations.deny(team.request, by),
-            team.operations.block_request(team.request, by),
+            team.operators.approve_request(by, team.request),
+            team.operators.approve(by, CodeEntry(code="22222222")),
+            team.operators.deny(by, team.request),
+            team.operators.block_request(by, team.request),
         ):
             assert not await done(doing)
-    assert 1 == len(await team.operations.list_requests())
-    assert await done(team.operations.approve_request(team.request, team.ids[3]))
+    assert 1 == len((await team.operators.list_requests("cli")).requests)
+    assert await done(team.operators.approve_request(team.ids[3], team.request))
 
 
 async def test_a_button_blocks_nobody_but_who_waits(team: Team) -> None:
     """A sender, a user or the number of somebody else's is no request; neither is one that was decided."""
     for what in ("telegram:4", team.ids[4], "", team.request[:-1]):
-        assert not await done(team.operations.block_request(what, team.ids[0])), what
-    await team.operations.approve_request(team.request, "cli")
-    assert not await done(team.operations.block_request(team.request, team.ids[0]))
+        assert not await done(team.operators.block_request(team.ids[0], what)), what
+    await team.operators.approve_request("cli", team.request)
+    assert not await done(team.operators.block_request(team.ids[0], team.request))
     assert (*ROLES, "member") == await team.roles()
 
 
@@ -117,6 +124,6 @@ async def test_an_operator_makes_no_first_owner(team: Team) -> None:
     await team.store.commit(
         lambda c: [people.set_role(c, one, "member", "cli", NOON) for one in people.holding(c, "default", Role.OWNER)]
     )
-    assert not await done(team.operations.approve_request(team.request, team.ids[2]))
-    assert await done(team.operations.approve_request(team.request, "cli"))
+    assert not await done(team.operators.approve_request(team.ids[2], team.request))
+    assert await done(team.operators.approve_request("cli", team.request))
     assert "owner" == (await team.roles())[-1]

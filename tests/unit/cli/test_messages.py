@@ -1,7 +1,6 @@
 """What operators read of messages: the tables of `tenk inbox` and `tenk outbox`, and what they may do."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -9,8 +8,10 @@ from gateway.cli.client import home_of
 from gateway.cli.messages import OUT_COLUMNS, part_lines
 from gateway.cli.tables import json_text, table_lines
 from gateway.errors import GatewayError
-from gateway.ops.reports import report_calls
-from tests.fakes.people import NOON, OnConnection, database
+from gateway.operators.models import InboxQuery, OutboxQuery
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
+from tests.fakes.spine import NOON, quick_store
 from tests.unit.cli.test_cli import tenk
 
 PART = {
@@ -49,20 +50,19 @@ def test_without_a_store_there_is_nothing_to_look_at(tmp_path: Path) -> None:
     assert "no part of the outbox has the id 7" in tenk("outbox", "discard", "7", home=tmp_path).stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "words"),
-    [
-        ("inbox.list", {"outcome": "lost"}, "there are: open, answered"),
-        ("inbox.list", {"limit": 10_000}, "a number from 1 to 1000"),
-        ("outbox.list", {"states": ["lost"]}, "there are: ready, sending"),
-        ("outbox.show", {"id": 7}, "no part of the outbox has the id 7"),
-        ("outbox.show", {"id": "7"}, "the id is a number"),
-    ],
-)
-async def test_what_cannot_be_asked_is_told_with_what_can(name: str, arguments: Any, words: str) -> None:
-    """Over the control socket as at the command line."""
-    with database() as connection, pytest.raises(GatewayError, match=words):
-        await report_calls(OnConnection(connection), lambda: NOON)[name](arguments)
+async def test_what_cannot_be_asked_is_told_with_what_can(tmp_path: Path) -> None:
+    """An outcome and a state that there are not, and a part of no id."""
+    store = await quick_store(tmp_path / "tenk.db")
+    operators = Operators(store, b"", lambda: NOON, DetachedProcess())
+    try:
+        with pytest.raises(GatewayError, match="there are: open, answered"):
+            await operators.list_inbox("cli", InboxQuery(outcome="lost"))
+        with pytest.raises(GatewayError, match="there are: ready, sending"):
+            await operators.list_outbox("cli", OutboxQuery(state="dead,lost"))
+        with pytest.raises(GatewayError, match="no part of the outbox has the id 7"):
+            await operators.show_part("cli", 7)
+    finally:
+        await store.aclose()
 
 
 def test_the_home_is_found_without_the_settings(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import EndReason, ModelResponded, ToolCall, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem
 from gateway.cli.routes import route_lines
 from gateway.cli.usage import BAR_CHARS, CHART_DAYS, chart, cost_text
-from gateway.ops.usage_report import sums_by_weight
+from gateway.operators.usage import sums_by_weight
 from gateway.store.usage import RecordedTurn
 
 
@@ -52,10 +53,15 @@ def recorded(words: str, *calls: Usage, tools: int = 0, session: str = "s") -> R
     return RecordedTurn(session, "ana", events, calls)
 
 
+def weigh(turns: list[RecordedTurn]) -> dict[str, Any]:
+    """The sums as the report reads them."""
+    return sums_by_weight(turns).model_dump(mode="json")
+
+
 def test_a_report_tells_what_light_turns_would_have_cost_elsewhere():
     """Each turn by what came before it in its conversation; calls of unknown cost are left out, and said to be."""
     priced = Usage(1000, 100, 500, None, cost_microusd=9_000)
-    sums = sums_by_weight(
+    sums = weigh(
         [
             recorded("hello", priced, priced, tools=4),
             recorded("word " * 60, priced),
@@ -75,6 +81,6 @@ def test_a_report_tells_what_light_turns_would_have_cost_elsewhere():
     assert "They cost $0.027000; at its prices they would have cost $0.002250." in report
     assert "That is $0.024750 less, 55 % of $0.045000 for all turns" in report
     assert "Not in it: 1 call of unknown cost;" in report
-    unknown = route_lines(sums_by_weight([recorded("hello", Usage(70, 7))]), "openai:small", cheap, 7)
+    unknown = route_lines(weigh([recorded("hello", Usage(70, 7))]), "openai:small", cheap, 7)
     assert (2, True) == (len(unknown), "1 call of unknown cost" in unknown[1])
-    assert ["No turn was recorded."] == route_lines(sums_by_weight([]), "openai:small", cheap, 7)
+    assert ["No turn was recorded."] == route_lines(weigh([]), "openai:small", cheap, 7)

@@ -37,7 +37,8 @@ async def is_allowed(door: Door) -> list[str]:
     before = len(door.taken)
     (group,) = await door.spine.store.read(groups.GROUPS.find)
     for _ in range(2):
-        door.operator.announce(await door.spine.store.commit(door.operator.take_up_group, group.id, "p1"))
+        taken = await door.spine.store.commit(door.operators.take_up_group, group.id, "p1", door.spine.now)
+        door.operators.process.announce(taken)
     return door.taken[before:]
 
 

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from channels.messages import ChatKind, CommandInvoked
 from gateway.access import codes, tickets
 from gateway.access.invites import FOUNDING, Terms
+from gateway.operators.models import AuditQuery, BlockWish, CodeEntry
 from tests.fakes.door import Door, pairing_door
 from tests.fakes.people import KEY, NOON, minutes
 
@@ -30,7 +31,7 @@ async def test_an_invitation_holds_once(door: Door) -> None:
     (told,) = await door.told("8")
     assert told.startswith("That invitation does not hold")
     assert codes.BULLETS in told
-    assert ["used"] == [one["state"] for one in await door.operator.list_invites()]
+    assert ["used"] == [one.state for one in (await door.operators.list_invites("cli")).invites]
 
 
 async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: Door) -> None:
@@ -38,16 +39,16 @@ async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: D
     await door.say("What about scales?")
     await door.say(await door.invite())
     assert ["What about scales?"] == door.taken
-    assert [] == await door.operator.list_requests()
+    assert () == (await door.operators.list_requests("cli")).requests
 
 
 async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
     """A37, A47: to the moment, and no clock set back revives it."""
     first, second = [await door.invite(Terms(valid=minutes(60))) for _ in range(2)]
-    earlier = {invite["invite"] for invite in await door.operator.list_invites()}
+    earlier = {invite.invite for invite in (await door.operators.list_invites("cli")).invites}
     third = await door.invite(Terms(valid=minutes(60)))
-    (newest,) = {invite["invite"] for invite in await door.operator.list_invites()} - earlier
-    await door.inviting.revoke(str(newest)[-8:], "cli")
+    (newest,) = {invite.invite for invite in (await door.operators.list_invites("cli")).invites} - earlier
+    await door.operators.revoke_invite("cli", newest[-8:])
     await door.say(third, "7")
     door.spine.later(minutes=59.9)
     await door.say(first, "8")
@@ -57,7 +58,9 @@ async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
     door.spine.later(minutes=-30)
     await door.say(second, "10")
     assert ["sim:8"] == [sender for n in (7, 8, 9, 10) if door.snapshot.find("default", sender := f"sim:{n}")]
-    assert {"revoked", "expired", "used"} == {invite["state"] for invite in await door.operator.list_invites()}
+    assert {"revoked", "expired", "used"} == {
+        invite.state for invite in (await door.operators.list_invites("cli")).invites
+    }
 
 
 async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
@@ -103,9 +106,9 @@ async def test_wrong_invitations_lock_no_operator_out(door: Door) -> None:
     for number in range(30):
         await door.say("2345-6789-ABCD-EFGH", str(number))
     await door.say("hello", "99")
-    waiting = [one for one in await door.operator.list_requests() if one["sender"] == "sim:99"]
-    code = codes.code_of(KEY, str(waiting[0]["request"]))
-    assert "owner" == (await door.operator.approve(code, "cli"))["role"]
+    waiting = [one for one in (await door.operators.list_requests("cli")).requests if one.sender == "sim:99"]
+    code = codes.code_of(KEY, waiting[0].request)
+    assert "owner" == (await door.operators.approve("cli", CodeEntry(code=code))).role
 
 
 async def test_the_first_by_an_invitation_is_no_owner_but_by_the_link_to_become_it(door: Door) -> None:
@@ -123,7 +126,7 @@ async def test_the_first_by_an_invitation_is_no_owner_but_by_the_link_to_become_
 async def test_the_blocked_come_in_by_no_invitation(door: Door) -> None:
     """And do not use it up."""
     code = await door.invite()
-    await door.operator.block("sim:7", "cli")
+    await door.operators.block("cli", BlockWish(who="sim:7"))
     await door.say(code, "7")
     assert [] == await door.told("7")
     await door.say(code, "8")
@@ -136,9 +139,9 @@ async def test_a_stranger_gives_their_name_once(tmp_path: Path) -> None:
         await door.say("what is practice?")
         for name in ("Ana", "Mallory"):
             await door.say(f"/name {name}")
-        assert ["Ana"] == [request["name"] for request in await door.operator.list_requests()]  # type: ignore[index,call-overload]  # objects
+        assert ["Ana"] == [request.name for request in (await door.operators.list_requests("cli")).requests]
         assert 1 == sum("Thank you, `Ana`" in text or "Thank you, Ana" in text for text in await door.told())
-        assert 1 == str(await door.operator.audit()).count("name_given")
+        assert 1 == str(await door.operators.read_audit("cli", AuditQuery())).count("name_given")
         await door.approve()
         assert ["what is practice?"] == door.taken
 

@@ -116,7 +116,7 @@ def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_conso
         "key": "k",
     }
     used = {"day": "2026-11-23", "user": id_, "name": "", "model": "m", "calls": 1, "input_tokens": 1}
-    used |= {"output_tokens": 1, "cost_microusd": None, "unpriced": 0}
+    used |= {"output_tokens": 1, "cost_microusd": None, "unpriced_calls": 0}
     for template, data in (
         ("sessions.html", {"sessions": [session], "person": ""}),
         ("usage.html", {"rows": [used], "days": "7", "by_day": False}),

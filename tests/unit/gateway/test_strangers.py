@@ -12,8 +12,9 @@ from structlog.testing import capture_logs
 from channels.messages import ButtonPressed, ChatKind, MessageDeleted
 from gateway.access import codes
 from gateway.access.config import AccessConfig, Policy
-from gateway.access.operations import OperationRefused
 from gateway.access.policy import AccessSnapshot, Enrol
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import BlockWish
 from gateway.store import people
 from gateway.store.erasure import Forgotten
 from tests.fakes.door import Door, pairing_door
@@ -83,11 +84,11 @@ async def test_an_edit_changes_what_is_kept_and_a_deletion_takes_it_away(door: D
 async def test_nothing_is_kept_of_a_request_that_ends_otherwise(door: Door, end: str) -> None:
     """Denied, blocked, run out: the words go with it."""
     await door.say("please")
-    number = str((await door.operator.list_requests())[0]["request"])
+    number = (await door.operators.list_requests("cli")).requests[0].request
     if end == "deny":
-        await door.operator.deny(number, "cli")
+        await door.operators.deny("cli", number)
     elif end == "block":
-        await door.operator.block(number, "cli")
+        await door.operators.block("cli", BlockWish(who=number))
     else:
         door.spine.later(minutes=61)
         await door.say("hello", "8")
@@ -97,10 +98,10 @@ async def test_nothing_is_kept_of_a_request_that_ends_otherwise(door: Door, end:
 async def test_a_second_approval_takes_nothing_in_again(door: Door) -> None:
     """Nor does a repeated one whose answer nobody heard."""
     await door.say("once, please")
-    number = str((await door.operator.list_requests())[0]["request"])
-    await door.operator.approve_request(number, "cli")
+    number = (await door.operators.list_requests("cli")).requests[0].request
+    await door.operators.approve_request("cli", number)
     with pytest.raises(OperationRefused):
-        await door.operator.approve_request(number, "cli")
+        await door.operators.approve_request("cli", number)
     assert ["once, please"] == door.taken
 
 
@@ -152,7 +153,7 @@ async def test_the_terminal_shows_names_spelled_out_and_no_code(door: Door) -> N
     await door.receive(replace(event, sender=replace(event.sender, display_name="A\u202eda\x1b[2J\nok")))
     (line,) = door.terminal
     assert "A⟨U+202E⟩da⟨U+001B⟩[2J⟨U+000A⟩ok (sim:7) asks to be let in to sim:main" in line
-    number = str((await door.operator.list_requests())[0]["request"])
+    number = (await door.operators.list_requests("cli")).requests[0].request
     assert codes.code_of(KEY, number) not in line
 
 

@@ -7,13 +7,14 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.ops.trace import decision_text, delivery_texts, find_person, instant_of, trace_calls
+from gateway.operators.models import TraceQuery
+from gateway.operators.tracing import decision_text, delivery_texts, find_person, instant_of, trace_person
 from gateway.store import inbox, people, reports
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.people import Newcomer
 from gateway.store.reports import InboxLine, KnownSender, OutboxLine
 from gateway.store.timeline import Hop
-from tests.fakes.people import NOON, OnConnection, database, message
+from tests.fakes.people import NOON, database, message
 
 ANA = KnownSender("0190-ana-00001111", "Ana", "owner", ("slack:T1:U9", "telegram:42"), "Europe/Madrid")
 ANN = KnownSender("0190-ann-00002222", "ana", "member", ("discord:7",), "UTC")
@@ -152,7 +153,7 @@ def test_how_far_an_answer_got_is_said(part: OutboxLine, words: str) -> None:
     assert words in sentence
 
 
-async def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
+def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
     """By the order of their admission; a stranger's as well, and nobody else's."""
     with database() as connection:
         person = people.enrol(
@@ -164,21 +165,16 @@ async def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
             other = replace(message("43"), event_id=f"other:{minute}")
             stranger = NewRow(other, outcome=Outcome.REFUSED, detail="pairing")
             inbox.admit(connection, stranger, NOON + timedelta(minutes=minute))
-        asked = OnConnection(connection)
-        trace = trace_calls(asked, lambda: NOON + timedelta(minutes=90))["trace"]
 
-        async def rows(at: str | None) -> tuple[list[int], bool]:
-            found = await trace({"who": "ana", "at": at, "count": 2})
-            assert isinstance(found, dict)
-            return [each["row"] for each in found["messages"]], found["near"]  # type: ignore[index,union-attr,call-overload]  # JSON
+        def rows(at: str | None) -> tuple[list[int], bool]:
+            found = trace_person(connection, TraceQuery(who="ana", at=at, count=2), NOON + timedelta(minutes=90))
+            return [each.row for each in found.messages], found.near
 
-        assert ([3, 5], True) == await rows(None)
-        assert ([1, 3], True) == await rows("12:05")
-        assert ([3, 5], False) == await rows("12:35")
-        assert ([5], False) == await rows("15:00")
-        assert ([1], False) == await rows("yesterday")
-        with pytest.raises(GatewayError, match="as texts"):
-            await trace({"who": 3, "at": None, "count": 2})
+        assert ([3, 5], True) == rows(None)
+        assert ([1, 3], True) == rows("12:05")
+        assert ([3, 5], False) == rows("12:35")
+        assert ([5], False) == rows("15:00")
+        assert ([1], False) == rows("yesterday")
 
 
 def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:

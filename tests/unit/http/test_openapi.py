@@ -8,6 +8,7 @@ import pytest
 from aiohttp import web
 from pydantic import ValidationError
 
+from channels.clocks import steady_now
 from gateway.coach.api import coach_routes
 from gateway.commands.connect import Connecting
 from gateway.http.api.chat import ChatRequest, ChatRoutes, chat_routes
@@ -15,9 +16,11 @@ from gateway.http.api.oauth import OAuthRoutes, oauth_routes
 from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
 from gateway.http.api.openai_responses import ResponseRoutes, response_routes
 from gateway.http.api.openapi import Document, docs_page, openapi_document, page_headers
-from gateway.http.api.operators import OperatorRoutes, operator_routes
+from gateway.http.api.operators import operator_routes
 from gateway.http.api.problems import from_server
 from gateway.http.api.routes import ApiRoute, RouteTable
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.store.engine import Store
 
 NOTHING: object = None  # no handler is called here
@@ -32,7 +35,7 @@ def routes() -> tuple[ApiRoute, ...]:
         *oauth_routes(OAuthRoutes(store, Connecting())),
         *openai_routes(OpenAiRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
         *response_routes(ResponseRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
-        *operator_routes(OperatorRoutes(store, NOTHING, NOTHING, NOTHING)),  # type: ignore[arg-type]  as above
+        *operator_routes(Operators(store, b"", steady_now, DetachedProcess())),
     )
 
 

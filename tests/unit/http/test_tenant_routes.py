@@ -8,10 +8,13 @@ import pytest
 from aiohttp import ClientSession, web
 
 from agent.ports import Principal
-from gateway.access.api_keys import KeyOperations, Scope
+from gateway.access.api_keys import Scope
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
 from gateway.http.api.server import ApiDeps, ApiServer
 from gateway.http.connections import ConnectionLimiter
+from gateway.operators.models import KeyTerms
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.store.api_keys import ApiKey
 from gateway.store.engine import Store
 from tests.fakes.people import NOON
@@ -55,6 +58,11 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await made.aclose()
 
 
+def operators(store: Store) -> Operators:
+    """The service over a tenant's rows."""
+    return Operators(store, b"", lambda: NOON, DetachedProcess())
+
+
 async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
     """By nobody else's; without a key there is what everybody has; what a reload brings or takes counts at once."""
     ours = ApiDeps(store=store, routes=[route("both", "ours")], principal=whoever, title="t", version="1")
@@ -62,7 +70,7 @@ async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
     tenants = {"default": Tenant(ours), "bell": Tenant(bells)}
     api = ApiServer(store, tenants)
     keys = {
-        name: str((await KeyOperations(store.of(name), lambda: NOON).create("k", "read", "", "cli"))["key"])
+        name: (await operators(store.of(name)).create_key("cli", KeyTerms(name="k", scopes=("read",)))).key
         for name in ("default", "bell")
     }
     limiter = ConnectionLimiter(9, 9, str)

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from channels.messages import Address, Rendered
-from gateway.delivery.dead_letters import DeadLetters, NoSuchPart, PartNotFailed
+from gateway.operators.messages import NoSuchPart, PartNotFailed
+from gateway.operators.process import AccessChange, DetachedProcess
+from gateway.operators.service import Operators
 from gateway.store import outbox, reports
 from gateway.store.engine import Connection, reading
 from gateway.store.outbox import Action, OutboxPart
@@ -15,6 +17,17 @@ from tests.fakes.spine import NOON, quick_store
 
 CHAT = Address("sim", "main", "1")
 STATES = ("dead", "unknown", "sent", "discarded", "ready", "sending", "ready")
+
+
+class Woken(DetachedProcess):
+    """A process that keeps which lanes it hears of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.woken: list[Address] = []
+
+    def announce(self, change: AccessChange) -> None:
+        self.woken += change.told
 
 
 @pytest.fixture
@@ -37,13 +50,13 @@ async def store(tmp_path: Path) -> AsyncIterator[QuickStore]:
 
 async def test_what_failed_is_said_again_or_given_up_and_recorded(store: QuickStore) -> None:
     """A dead part and an unknown one; the lane hears of it after the commit, the audit log has who did it."""
-    woken: list[Address] = []
-    letters = DeadLetters(store, lambda: NOON, woken.append)
-    assert "dead" == (await letters.retry("default", 1, "cli")).state
-    assert "unknown" == (await letters.retry("default", 2, "cli")).state
+    process = Woken()
+    operators = Operators(store, b"", lambda: NOON, process)
+    for id_ in (1, 2):
+        assert "ready" == (await operators.retry_part("cli", id_)).state
     lines = {line.id: line for line in await store.read(lambda c: reports.outbox_lines(c, "default", 10))}
     assert [("ready", False), ("ready", True)] == [(lines[id_].state, lines[id_].maybe_doubled) for id_ in (1, 2)]
-    assert [CHAT, CHAT] == woken
+    assert [CHAT, CHAT] == process.woken
     audit = await store.read(reports.audit_log)
     assert [("outbox_retried", "outbox:2"), ("outbox_retried", "outbox:1")] == [
         (row.action, row.subject) for row in audit
@@ -62,10 +75,10 @@ async def test_what_failed_is_said_again_or_given_up_and_recorded(store: QuickSt
 )
 async def test_what_did_not_fail_stays_as_it_is(store: QuickStore, id_: int, why: str) -> None:
     """Each refusal says what became of the part."""
-    letters = DeadLetters(store, lambda: NOON, lambda _: None)
-    for change in (letters.retry, letters.discard):
+    operators = Operators(store, b"", lambda: NOON, DetachedProcess())
+    for change in (operators.retry_part, operators.discard_part):
         with pytest.raises(PartNotFailed, match=r"part") as refused:
-            await change("default", id_, "cli")
+            await change("cli", id_)
         assert why in str(refused.value)
     assert [] == await store.read(reports.audit_log)
 
@@ -74,7 +87,7 @@ async def test_what_did_not_fail_stays_as_it_is(store: QuickStore, id_: int, why
 async def test_no_part_is_another_tenants(store: QuickStore, tenant: str, id_: int) -> None:
     """An id that nothing has, that no database takes, and a part of somebody else."""
     with pytest.raises(NoSuchPart):
-        await DeadLetters(store, lambda: NOON, lambda _: None).discard(tenant, id_, "cli")
+        await Operators(store.of(tenant), b"", lambda: NOON, DetachedProcess()).discard_part("cli", id_)
 
 
 async def test_a_look_beside_a_gateway_sees_what_is_committed_and_changes_nothing(

@@ -6,17 +6,13 @@ Hops are `gateway.store.timeline`'s, rows `gateway.store.reports`'; what each me
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
-from pydantic import JsonValue
-
 from agent.calendar import zone_of
-from gateway.errors import GatewayError
-from gateway.ops.control_client import Handler
+from gateway.operators.actions import OperationRefused
+from gateway.operators.models import HopLine, Trace, TracedMessage, TracedPerson, TraceQuery
 from gateway.store import reports
 from gateway.store.heads import Connection
-from gateway.store.looking import Reader
 from gateway.store.reports import KnownSender, OutboxLine
 from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, hops
@@ -29,49 +25,31 @@ FIRST_YEAR, LAST_YEAR = 1900, 9000  # far enough from where instants end
 LEAST_ID_CHARS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """One message and what became of it."""
+def trace_person(connection: Connection, wanted: TraceQuery, now: datetime) -> Trace:
+    """Return the messages of a person around an instant, or their last ones.
 
-    row: reports.InboxLine
-    verdict: tuple[str, ...]  # sentences for an operator
-    hops: tuple[Hop, ...]
-
-
-def trace_calls(store: Reader, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
-    """`trace {who, at, count}`: the messages of a person around an instant, or their last ones."""
-
-    async def trace(arguments: dict[str, JsonValue]) -> JsonValue:
-        who, at, count = (arguments.get(name) for name in ("who", "at", "count"))
-        if not isinstance(who, str) or not isinstance(at, str | None) or not isinstance(count, int):
-            raise GatewayError("trace takes who and at as texts, and a count")
-        now = clock()
-
-        def look(connection: Connection) -> JsonValue:
-            person = find_person(who, reports.known_senders(connection, whose_rows()))
-            zone = zone_of(person.timezone)
-            instant = None if at is None else instant_of(at, now, zone)
-            rows = _rows(connection, person, instant, max(1, min(count, MOST_MESSAGES)))
-            return {
-                "person": {
-                    "user": person.user_id, "name": person.name, "role": person.role,
-                    "senders": list[JsonValue](person.senders), "timezone": person.timezone,
-                },
-                "at": None if instant is None else instant.isoformat(),
-                "near": instant is None or any(abs(row.admitted_at - instant) <= NEAR for row in rows),
-                "messages": [_to_json(_trace_row(connection, row, now), zone) for row in rows],
-            }  # fmt: skip
-
-        return await store.read(look)
-
-    return {"trace": trace}
+    Raises:
+        OperationRefused: no such person, more than one, or an instant that cannot be read.
+    """
+    person = find_person(wanted.who, reports.known_senders(connection, whose_rows()))
+    zone = zone_of(person.timezone)
+    instant = None if wanted.at is None else instant_of(wanted.at, now, zone)
+    rows = _rows(connection, person, instant, wanted.count)
+    return Trace(
+        person=TracedPerson(
+            user=person.user_id, name=person.name, role=person.role, senders=person.senders, timezone=person.timezone
+        ),
+        at=instant,
+        near=instant is None or any(abs(row.admitted_at - instant) <= NEAR for row in rows),
+        messages=tuple(_trace_row(connection, row, now, zone) for row in rows),
+    )
 
 
 def find_person(who: str, known: Sequence[KnownSender]) -> KnownSender:
     """Who is meant: by sender (`telegram:42`, `42`), an id or its end, or a name.
 
     Raises:
-        GatewayError: nobody, with the nearest names; or more than one, with their ids.
+        OperationRefused: nobody, with the nearest names; or more than one, with their ids.
     """
     wanted = who.strip().casefold()
     ways: tuple[Callable[[KnownSender], bool], ...] = (
@@ -87,11 +65,11 @@ def find_person(who: str, known: Sequence[KnownSender]) -> KnownSender:
             return found[0]
         if found:
             several = ", ".join(_name_of(person) for person in found[:10])
-            raise GatewayError(f"{who!r} is more than one person: {several}; give a sender or an id")
+            raise OperationRefused(f"{who!r} is more than one person: {several}; give a sender or an id")
     names = {name.casefold(): person for person in known for name in (person.name, *person.senders)}
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     hint = f"; the nearest: {', '.join(_name_of(names[name]) for name in near)}" if near else ""
-    raise GatewayError(f"nobody known is {who!r}{hint}; `tenk users list` and `tenk inbox` show who is")
+    raise OperationRefused(f"nobody known is {who!r}{hint}; `tenk users list` and `tenk inbox` show who is")
 
 
 def _name_of(person: KnownSender) -> str:
@@ -110,7 +88,7 @@ def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
     """The instant that somebody in this zone means: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".
 
     Raises:
-        GatewayError: it cannot be read.
+        OperationRefused: it cannot be read.
     """
     wanted = " ".join(text.casefold().split())
     if ago := _AGO.fullmatch(wanted):
@@ -129,7 +107,7 @@ def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
             raise ValueError(text)
         return instant.astimezone(UTC)
     except ValueError:
-        raise GatewayError(
+        raise OperationRefused(
             f'{text!r} is no time; write "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'
         ) from None
 
@@ -147,12 +125,22 @@ def _rows(connection: Connection, person: KnownSender, instant: datetime | None,
     return [*earlier, *later]
 
 
-def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime) -> Traced:
+def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime, zone: tzinfo) -> TracedMessage:
     way = hops(connection, whose_rows(), inbox_ids=[row.id])
     asked = reports.pairing_state(connection, whose_rows(), row) if row.user is None else None
     ids = {id_ for hop in way if isinstance(id_ := hop.facts.get("outbox_id"), int)}
     parts = reports.outbox_by_id(connection, whose_rows(), ids)
-    return Traced(row, (decision_text(row, way, asked, now), *delivery_texts(parts)), tuple(way))
+    return TracedMessage(
+        row=row.id,
+        at=row.admitted_at.astimezone(zone),
+        account=row.account,
+        chat=row.chat,
+        kind=row.kind,
+        outcome=row.outcome,
+        turn=row.turn,
+        verdict=(decision_text(row, way, asked, now), *delivery_texts(parts)),
+        hops=tuple(to_hop(hop, zone) for hop in way),
+    )
 
 
 SENTENCES: Mapping[str, str] = {
@@ -262,16 +250,8 @@ def _seconds(took: timedelta) -> str:
     )
 
 
-def _to_json(traced: Traced, zone: tzinfo) -> JsonValue:
-    row = traced.row
-    return {
-        "row": row.id, "at": row.admitted_at.astimezone(zone).isoformat(), "account": row.account, "chat": row.chat,
-        "kind": row.kind, "outcome": row.outcome, "turn": row.turn, "verdict": list[JsonValue](traced.verdict),
-        "hops": [
-            {
-                "at": hop.at.astimezone(zone).isoformat(), "hop": hop.name, "turn": hop.turn_id, "inbox": hop.inbox_id,
-                "facts": dict(hop.facts),
-            }
-            for hop in traced.hops
-        ],
-    }  # fmt: skip
+def to_hop(hop: Hop, zone: tzinfo = UTC) -> HopLine:
+    """Return a hop as operators see it, its instant in a zone."""
+    return HopLine(
+        at=hop.at.astimezone(zone), hop=hop.name, turn=hop.turn_id, inbox=hop.inbox_id, facts=dict(hop.facts)
+    )

@@ -1,0 +1,148 @@
+"""How an action is declared: the least rank, the audit record, and the commit in which the rank is checked."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+import structlog
+
+from gateway.access import ranks
+from gateway.access.ranks import Rank
+from gateway.store import people
+from gateway.store.engine import Connection, Store
+from gateway.store.people import AuditRow
+from gateway.texts import TranslatedError
+
+LEAST_NUMBER_CHARS = 4
+"""Of an id that is not written out: lists show the last eight."""
+
+log = structlog.get_logger()
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class OperationRefused(TranslatedError):
+    """Nothing was changed; the message says why and what to do."""
+
+
+class NotAllowed(OperationRefused):
+    """The actor's rank is below that of the action."""
+
+
+class HasStore(Protocol):
+    """An object whose methods are actions."""
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def clock(self) -> Callable[[], datetime]: ...
+
+
+S = TypeVar("S", bound=HasStore)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The declaration of one action."""
+
+    name: str
+    least: Rank
+    audit: str | None  # the audit row that its commit writes; None: it changes no rows of its own
+
+
+ACTIONS: dict[str, Declaration] = {}
+"""Every action of the service by the name of its method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One action that an actor does now."""
+
+    action: Declaration
+    by: str
+    """An actor of `gateway.access.ranks`: "cli", "key:ID" or a user's id."""
+    now: datetime
+    store: Store
+
+    async def check(self) -> None:
+        """Check the actor's rank, for an action that only reads.
+
+        Raises:
+            NotAllowed: it is too low.
+        """
+        if self.by != ranks.BY_CLI and (refused := await self.store.read(self._refusal)) is not None:
+            raise refused
+
+    async def commit(self, job: Callable[[Connection], T | OperationRefused]) -> T:
+        """Commit a job, with the actor's rank checked in it first; the job may return a refusal, which is raised.
+
+        What a refused job changed is kept: it counts wrong codes.
+
+        Raises:
+            OperationRefused: the rank is too low, or the job refused.
+        """
+        done = await self.store.commit(lambda connection: self._refusal(connection) or job(connection))
+        if isinstance(done, OperationRefused):
+            log.warning("operation_refused", action=self.action.name, approver=self.by, why=str(done))
+            raise done
+        log.info(self.action.audit or self.action.name, approver=self.by)
+        return done
+
+    def record(self, connection: Connection, tenant: str, subject: str, detail: str = "") -> None:
+        """Write the audit row that the action declares."""
+        assert self.action.audit is not None, "the action declares an audit row"
+        people.record(connection, tenant, AuditRow(self.now, self.by, self.action.audit, subject, detail))
+
+    def of_tenant(self, tenant: str) -> "Deed":
+        """Return the deed over a tenant's part of the store."""
+        return replace(self, store=self.store.of(tenant))
+
+    def _refusal(self, connection: Connection) -> NotAllowed | None:
+        allowed = ranks.of(connection, self.by) >= self.action.least
+        return None if allowed else NotAllowed("access.why_not_allowed")
+
+
+def action(
+    least: Rank, audit: str | None = None
+) -> Callable[[Callable[Concatenate[S, Deed, P], Awaitable[R]]], Callable[Concatenate[S, str, P], Awaitable[R]]]:
+    """Declare a method as an action; it is called with the actor in the place of the deed.
+
+    Args:
+        least: the lowest rank that may do it. A method that writes commits by `Deed.commit`, which checks it.
+        audit: the audit row of its commit; None if it only reads, or acts on the process: then it is checked first.
+    """
+
+    def declare(
+        method: Callable[Concatenate[S, Deed, P], Awaitable[R]],
+    ) -> Callable[Concatenate[S, str, P], Awaitable[R]]:
+        declared = ACTIONS[method.__name__] = Declaration(method.__name__, least, audit)
+
+        @wraps(method)
+        async def act(self: S, by: str, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            deed = Deed(declared, by[:128], self.clock(), self.store)
+            if audit is None:
+                await deed.check()
+            return await method(self, deed, *args, **kwargs)
+
+        return act
+
+    return declare
+
+
+def find_by_number(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
+    """Return the candidate whose id is this number, or ends with it.
+
+    Raises:
+        OperationRefused: none does, or more than one; `what` names the kind in its text.
+    """
+    wanted = number.strip().lower()
+    ending = wanted if len(wanted) >= LEAST_NUMBER_CHARS else "no id ends like this"
+    found = [value for id_, value in candidates if id_ == wanted or id_.endswith(ending)]
+    if len(found) != 1:
+        raise OperationRefused("access.number_twice" if found else f"access.no_{what}", number=number)
+    return found[0]

@@ -1,0 +1,169 @@
+"""Actions about conversations: list them, read one as a timeline, take one out whole."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from pydantic import JsonValue
+
+from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
+from gateway.access.ranks import Rank
+from gateway.operators.actions import Deed, OperationRefused, action
+from gateway.operators.base import OperatorsBase
+from gateway.operators.models import (
+    ConversationExport,
+    ConversationLine,
+    ConversationList,
+    ConversationsQuery,
+    ExportedTurn,
+    ExportQuery,
+    Timeline,
+    TimelineQuery,
+    TurnLine,
+)
+from gateway.operators.tracing import to_hop
+from gateway.safety.names import shown_name
+from gateway.store import people
+from gateway.store.engine import Connection
+from gateway.store.heads import LEAST_ID_CHARS, ConversationHead, find_head, list_heads
+from gateway.store.journal import events_of_turn
+from gateway.store.tenancy import whose_rows
+from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
+
+EXPORTED_AT_ONCE = 50
+"""Turns of one answer of an export; the rest is asked for anew."""
+
+
+class ConversationActions(OperatorsBase):
+    """The actions about conversations of one tenant; of the installation's own for the whole store."""
+
+    @action(Rank.OPERATOR)
+    async def list_conversations(self, _deed: Deed, wanted: ConversationsQuery) -> ConversationList:
+        """Return the conversations that were used last; of one person, those in which they spoke last.
+
+        Raises:
+            OperationRefused: there is no such person.
+        """
+        whose = None if wanted.person is None else await self._user_of(wanted.person)
+        heads = await self.store.read(
+            lambda connection: list_heads(connection, whose_rows(), wanted.limit, user_id=whose)
+        )
+        return ConversationList(sessions=tuple(map(to_conversation, heads)))
+
+    @action(Rank.OPERATOR)
+    async def show_conversation(self, _deed: Deed, id_: str, wanted: TimelineQuery) -> Timeline:
+        """Return a conversation turn by turn, with each hop; the end of its id is enough.
+
+        Raises:
+            OperationRefused: there is none of this id, or more than one.
+        """
+
+        def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], list[Hop]]:
+            head = _find_one(connection, id_)
+            turns = turns_of_session(connection, whose_rows(), head.id, wanted.turns)
+            return head, turns, hops(connection, whose_rows(), turn_ids=[turn.id for turn in turns])
+
+        head, turns, way = await self.store.read(read)
+        names = await self._names_of(turns)
+        return Timeline(
+            session=to_conversation(head),
+            turns=tuple(_to_line(turn, names) for turn in turns),
+            hops=tuple(map(to_hop, way)),
+        )
+
+    @action(Rank.MACHINE)
+    async def export_conversation(self, _deed: Deed, id_: str, wanted: ExportQuery) -> ConversationExport:
+        """Return a page of all that was said in a conversation, what tools were asked and what they gave.
+
+        Raises:
+            OperationRefused: there is none of this id, or more than one.
+        """
+
+        def read(connection: Connection) -> tuple[ConversationHead, list[tuple[TurnHead, tuple[JournalEvent, ...]]]]:
+            head = _find_one(connection, id_)
+            every = turns_of_session(connection, whose_rows(), head.id, 10**6)
+            page = every[wanted.skip : wanted.skip + EXPORTED_AT_ONCE]
+            return head, [(turn, events_of_turn(connection, turn.id)) for turn in page]
+
+        head, turns = await self.store.read(read)
+        names = await self._names_of([turn for turn, _ in turns])
+        return ConversationExport(
+            session=to_conversation(head),
+            turns=tuple(
+                ExportedTurn(**dict(_to_line(turn, names)), events=_to_export(events)) for turn, events in turns
+            ),
+            more=wanted.skip + len(turns) < head.turns,
+        )
+
+    async def _names_of(self, turns: list[TurnHead]) -> dict[str, str]:
+        query = partial(people.names_of, user_ids={turn.user_id for turn in turns})
+        return {user_id: shown_name(name) for user_id, name in (await self.store.read(query)).items()}
+
+    async def _user_of(self, who: str) -> str:
+        """Return the user id of a sender, an id or its end."""
+        if await self.store.read(partial(people.person_of, user_id=who)) is not None:
+            return who
+        found = {
+            person.user_id
+            for person in await self.read_people()
+            if who in person.identities or (len(who) >= LEAST_ID_CHARS and person.user_id.endswith(who.lower()))
+        }
+        if len(found) != 1:
+            raise OperationRefused("ops.nobody")
+        return found.pop()
+
+
+def _find_one(connection: Connection, id_end: str) -> ConversationHead:
+    found = find_head(connection, whose_rows(), id_end.strip().lower())
+    if not found:
+        raise OperationRefused("ops.no_conversation", letters=LEAST_ID_CHARS)
+    if len(found) > 1:
+        raise OperationRefused("ops.conversation_twice")
+    return found[0]
+
+
+def _to_line(turn: TurnHead, names: Mapping[str, str]) -> TurnLine:
+    return TurnLine(
+        turn=turn.id,
+        kind=turn.kind,
+        person=names.get(turn.user_id, turn.user_id),
+        user=turn.user_id,
+        started_at=turn.started_at,
+        end_reason=turn.end_reason,
+        ended_at=turn.ended_at,
+    )
+
+
+def to_conversation(head: ConversationHead) -> ConversationLine:
+    """Return a conversation without its title, which is for its person: it has their first words."""
+    return ConversationLine(
+        id=head.id,
+        person=shown_name(head.person) or head.user_id,
+        user=head.user_id,
+        key=head.key,
+        generation=head.generation,
+        living=head.living,
+        mode=head.mode,
+        turns=head.turns,
+        created_at=head.created_at,
+        used_at=head.used_at,
+        cost_microusd=head.cost_microusd,
+    )
+
+
+def _to_export(events: tuple[JournalEvent, ...]) -> tuple[dict[str, JsonValue], ...]:
+    """Return what was said and done in a turn, in order, without what is the harness's own."""
+    said: list[dict[str, JsonValue]] = []
+    for event in events:
+        match event:
+            case TurnStarted(items=items) | Steered(items=items):
+                said += [{"person": item.text, "sender": item.sender, "data": item.data} for item in items]
+            case ModelResponded():
+                calls: list[JsonValue] = [{"tool": call.name, "arguments": call.arguments} for call in event.tool_calls]
+                said.append({"agent": event.text, "model": event.model, "calls": calls})
+            case ToolReturned():
+                said.append({"tool": event.name, "outcome": event.outcome, "result": event.content})
+            case TurnEnded():
+                said.append({"ended": event.reason, "answer": event.text})
+            case ToolIntended() | _:
+                pass
+    return tuple(said)

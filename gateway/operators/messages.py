@@ -1,0 +1,166 @@
+"""Actions about messages: what came in, what goes out, and what to do with parts that failed."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TypeVar
+
+from gateway.access.ranks import Rank
+from gateway.operators.actions import Deed, OperationRefused, action
+from gateway.operators.base import OperatorsBase
+from gateway.operators.models import (
+    Inbox,
+    InboxQuery,
+    Outbox,
+    OutboxChange,
+    OutboxQuery,
+    OutboxText,
+    PartLine,
+    Trace,
+    TraceQuery,
+)
+from gateway.operators.process import AccessChange
+from gateway.operators.tracing import trace_person
+from gateway.store import outbox, reports
+from gateway.store.engine import Connection
+from gateway.store.inbox import Outcome
+from gateway.store.outbox import FAILED, PartState
+from gateway.store.reports import MAX_ROW_ID, OPEN, OutboxLine
+from gateway.store.tenancy import whose_rows
+
+T = TypeVar("T")
+
+
+class NoSuchPart(OperationRefused):
+    """There is no part of this id."""
+
+
+class PartNotFailed(OperationRefused):
+    """The part is not one that failed; the message says what became of it."""
+
+
+class MessageActions(OperatorsBase):
+    """The actions about messages of one tenant; of the installation's own for the whole store."""
+
+    @action(Rank.OPERATOR)
+    async def list_inbox(self, _deed: Deed, wanted: InboxQuery) -> Inbox:
+        """Return the newest received rows, newest first.
+
+        Raises:
+            OperationRefused: there is no such outcome.
+        """
+        outcomes = (OPEN, *map(str, Outcome))
+        if wanted.outcome is not None and wanted.outcome not in outcomes:
+            raise OperationRefused("ops.no_outcome", given=wanted.outcome, known=", ".join(outcomes))
+        rows = await self.store.read(
+            lambda connection: reports.inbox_lines(connection, whose_rows(), wanted.limit, wanted.outcome)
+        )
+        return Inbox(rows=tuple(rows))
+
+    @action(Rank.OPERATOR)
+    async def list_outbox(self, _deed: Deed, wanted: OutboxQuery) -> Outbox:
+        """Return the newest parts in some states, newest first.
+
+        Raises:
+            OperationRefused: there is no such state.
+        """
+        states = [state.strip() for state in wanted.state.split(",")]
+        if unknown := [state for state in states if state not in (*PartState,)]:
+            raise OperationRefused("ops.no_state", given=unknown[0], known=", ".join(PartState))
+        lines = await self.store.read(
+            lambda connection: reports.outbox_lines(connection, whose_rows(), wanted.limit, states)
+        )
+        return Outbox(parts=tuple(map(to_part, lines)))
+
+    @action(Rank.OPERATOR)
+    async def show_part(self, _deed: Deed, id_: int) -> PartLine:
+        """Return one part.
+
+        Raises:
+            NoSuchPart: there is none of this id.
+        """
+        return to_part((await self._load_part(id_)).line)
+
+    @action(Rank.MACHINE)
+    async def show_part_text(self, _deed: Deed, id_: int) -> OutboxText:
+        """Return one part with what it says.
+
+        Raises:
+            NoSuchPart: there is none of this id.
+        """
+        found = await self._load_part(id_)
+        return OutboxText(line=to_part(found.line), plain=found.plain, files=found.files)
+
+    async def _load_part(self, id_: int) -> reports.OutboxWords:
+        found = None
+        if 0 < id_ <= MAX_ROW_ID:
+            found = await self.store.read(lambda connection: reports.outbox_words(connection, whose_rows(), id_))
+        if found is None:
+            raise NoSuchPart("ops.no_part", id=id_)
+        return found
+
+    @action(Rank.OPERATOR, audit="outbox_retried")
+    async def retry_part(self, deed: Deed, id_: int) -> OutboxChange:
+        """Send a failed part again, as it was; one that may have arrived is marked as such.
+
+        Raises:
+            NoSuchPart, PartNotFailed: nothing was changed.
+        """
+        address = await self._decide(deed, id_, lambda c: outbox.redrive(c, self.store.home_tenant, id_))
+        if address is not None:
+            self.process.announce(AccessChange(told=(address,)))
+        return OutboxChange(id=id_, state="ready")
+
+    @action(Rank.OPERATOR, audit="outbox_discarded")
+    async def discard_part(self, deed: Deed, id_: int) -> OutboxChange:
+        """Give a failed part up.
+
+        Raises:
+            NoSuchPart, PartNotFailed: nothing was changed.
+        """
+        await self._decide(deed, id_, lambda c: outbox.discard(c, self.store.home_tenant, id_, deed.now))
+        return OutboxChange(id=id_, state="discarded")
+
+    async def _decide(self, deed: Deed, id_: int, change: Callable[[Connection], T]) -> T:
+        tenant, ran = self.store.home_tenant, list[T]()
+
+        def job(connection: Connection) -> T | OperationRefused:
+            found = reports.outbox_words(connection, tenant, id_) if 0 < id_ <= MAX_ROW_ID else None
+            if found is None:
+                return NoSuchPart("ops.no_part", id=id_)
+            if found.line.state in FAILED:
+                ran[:] = [change(connection)]
+                deed.record(connection, tenant, f"outbox:{id_}")
+            elif not ran:  # else an earlier try of this commit holds, whose outcome nobody heard
+                return what_became_of(found.line)
+            return ran[0]
+
+        return await deed.commit(job)
+
+    @action(Rank.OPERATOR)
+    async def trace(self, deed: Deed, wanted: TraceQuery) -> Trace:
+        """Return what became of a person's messages around an instant, or of the last ones.
+
+        Raises:
+            OperationRefused: no such person, more than one, or an instant that cannot be read.
+        """
+        return await self.store.read(lambda connection: trace_person(connection, wanted, deed.now))
+
+
+def to_part(line: OutboxLine) -> PartLine:
+    """Return a part as operators see it."""
+    channel, _, account = line.account.partition(":")
+    return PartLine(**{**asdict(line), "channel": channel, "account": account})
+
+
+def what_became_of(line: OutboxLine) -> PartNotFailed:
+    """Return why a part is not an operator's to decide on: it was sent, discarded, waits or is under way."""
+    match line.state:
+        case PartState.SENT:
+            at = "" if line.done_at is None else f"{line.done_at:%Y-%m-%d %H:%M:%S}"
+            return PartNotFailed("ops.part_sent", id=line.id, at=at, message=line.platform_id)
+        case PartState.DISCARDED:
+            return PartNotFailed("ops.part_discarded", id=line.id)
+        case _ if line.parked is not None:
+            return PartNotFailed("ops.part_parked", id=line.id, why=line.parked)
+        case _:
+            return PartNotFailed("ops.part_under_way", id=line.id, tries=line.attempts)

@@ -1,0 +1,626 @@
+"""Models of the operators' service: what each action takes and returns, in process and over `/v1`."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+)
+
+from gateway.access.config import Role
+from gateway.store.erasure import Extent
+from gateway.store.reports import InboxLine
+
+Moment = Annotated[
+    datetime,
+    PlainSerializer(datetime.isoformat, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
+]
+"""An aware instant; in JSON with its offset in digits."""
+
+MAX_WHO_CHARS = 200
+Who = Annotated[str, Field(max_length=MAX_WHO_CHARS)]
+"""A person: a sender such as telegram:42, or a user's id or its end."""
+
+
+class Model(BaseModel):
+    """Base of every model: frozen, without other fields."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", defer_build=True, serialize_by_alias=True, validate_by_name=True
+    )
+
+
+class SparseModel(Model):
+    """A model whose JSON leaves out fields without a value."""
+
+    @model_serializer(mode="wrap")
+    def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in handler(self).items() if value is not None}
+
+
+# ---------------------------------------------------------------- people
+
+
+class User(Model):
+    """A person whom the gateway knows."""
+
+    user: str
+    tenant: str
+    name: str
+    role: str = Field(description="owner, operator, member or blocked.")
+    senders: tuple[str, ...] = Field(description="By the platforms' ids: telegram:42.")
+    accounts: tuple[str, ...] = Field(description="Where they are let in: telegram:main.")
+    timezone: str
+
+
+class Users(Model):
+    """Every known person, in the order they came."""
+
+    users: tuple[User, ...]
+
+
+class FoundUsers(Model):
+    """The people whom some words are about, the newest first."""
+
+    users: tuple[User, ...]
+    count: int  # of all who were found; `users` has as many as one page shows
+
+
+class PairingRequest(Model):
+    """A stranger's request to be let in."""
+
+    request: str
+    sender: str
+    name: str
+    account: str
+    asked_at: Moment
+    age_s: int
+    expires_at: Moment
+
+
+class PairingRequests(Model):
+    """The requests that wait, the likeliest first."""
+
+    requests: tuple[PairingRequest, ...]
+
+
+class DeniedRequest(Model):
+    """A request that was turned down."""
+
+    request: str
+    sender: str
+    name: str
+
+
+class CodeEntry(Model):
+    """The code that a person was shown."""
+
+    code: str = Field(max_length=64)
+
+
+class RoleChange(Model):
+    """A person's new role."""
+
+    role: Role = Field(description="member also ends a block.")
+
+
+class AccountName(Model):
+    """An account, such as telegram:main."""
+
+    account: str = Field(min_length=1, max_length=128)
+
+
+class BlockWish(Model):
+    """A person to block."""
+
+    who: Who = Field(description="A request's number, a sender, or a user's id.")
+
+
+class Erasing(Model):
+    """How much of a person is forgotten."""
+
+    extent: Extent = Field(description="talk: what they said and what was made of it; everything: who they are, too.")
+
+
+class KnownPerson(Model):
+    """The person whose data an action is about."""
+
+    user: str
+    tenant: str
+    name: str
+    role: str
+    senders: tuple[str, ...]
+
+
+class ForgottenPerson(KnownPerson):
+    """A person who is being forgotten."""
+
+    extent: Extent
+
+
+class AuditQuery(Model):
+    """Changes to list; what is empty narrows nothing."""
+
+    by: str = Field(default="", description="Only changes by this actor: cli, a sender, an id or its end.")
+    about: str = Field(default="", description="Only changes that name this: a sender, an id or its end.")
+    action: str = Field(default="", description="Only these: role_changed, api_key_created and so on.")
+    since: datetime | None = None
+    limit: int = Field(default=100, ge=1, le=10_000)
+
+
+class AuditEntry(Model):
+    """One change of who may do what."""
+
+    at: Moment
+    by: str
+    action: str
+    subject: str
+    detail: str
+
+
+class AuditLog(Model):
+    """Changes, newest first."""
+
+    changes: tuple[AuditEntry, ...]
+
+
+# ---------------------------------------------------------------- invitations and keys
+
+
+class InviteTerms(Model):
+    """What an invitation gives, and for how long."""
+
+    role: str = Field(default="member", description="member, operator or owner.")
+    days: float = Field(default=7, allow_inf_nan=False)
+
+
+class Invite(Model):
+    """An invitation and what became of it; never its code."""
+
+    invite: str
+    role: str
+    state: str = Field(description="waits, used, expired or revoked.")
+    made_at: Moment
+    made_by: str
+    expires_at: Moment
+    used_by: str | None
+
+
+class BotLink(Model):
+    """A link that opens one of the bots with a code."""
+
+    account: str
+    link: str
+
+
+class MadeInvite(Invite):
+    """A new invitation, with its code, which is told this once."""
+
+    code: str
+    ways: tuple[BotLink, ...] = ()
+
+
+class Invites(Model):
+    """Invitations, newest first."""
+
+    invites: tuple[Invite, ...]
+
+
+class RevokedInvite(Model):
+    """An invitation that holds no more."""
+
+    invite: str
+
+
+class KeyTerms(Model):
+    """An API key to make."""
+
+    name: str
+    scopes: tuple[str, ...] = Field(default=("chat",), description="chat, read, operate, system.")
+    who: Who = Field(default="", description="The person whom it speaks for; none: people of its own.")
+
+
+class Key(Model):
+    """An API key; never its text."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    speaks_for: str | None = Field(serialization_alias="for")
+    created_at: Moment
+    created_by: str
+    revoked_at: Moment | None
+
+
+class MadeKey(Key):
+    """A new key with its text, which is told this once."""
+
+    key: str
+
+
+class Keys(Model):
+    """Keys, in the order they were made."""
+
+    keys: tuple[Key, ...]
+
+
+class RevokedKey(Model):
+    """A key that opens nothing any more."""
+
+    id: str
+    name: str
+
+
+class RotatedKeys(Model):
+    """What a rotation of the database's keys came to."""
+
+    sealed: int
+    lost: int
+    key: str
+    next: str
+
+
+# ---------------------------------------------------------------- messages
+
+
+class InboxQuery(Model):
+    """Received rows to list."""
+
+    outcome: str | None = Field(default=None, description="Only these: open, answered, refused, failed and so on.")
+    limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class Inbox(Model):
+    """Received rows, newest first; never what people said."""
+
+    rows: tuple[InboxLine, ...]
+
+
+class OutboxQuery(Model):
+    """Parts of messages to list."""
+
+    state: str = Field(default="dead,unknown", description="In one of these states, with commas between.")
+    limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class PartLine(Model):
+    """A part of a message and how far it got; never what it says."""
+
+    id: int
+    state: str = Field(description="unknown: it may be there; dead: it was refused for good.")
+    channel: str
+    account: str
+    chat: str
+    thread: str | None
+    name: str | None = Field(description="Whom it answers, if that is known.")
+    cause: str = Field(description="A turn's id, or what else it answers: inbox:17.")
+    part: int = Field(description="From 0.")
+    action: str = Field(description="placeholder, send, edit or delete.")
+    attempts: int
+    maybe_doubled: bool = Field(description="An earlier attempt may have arrived.")
+    platform_id: str | None = Field(description="Of the message that it became.")
+    error: str | None = Field(description="Of the last attempt.")
+    parked: str | None = Field(description="Why nothing is sent to its chat for now.")
+    created_at: datetime
+    not_before: datetime | None
+    done_at: datetime | None
+
+
+class Outbox(Model):
+    """Parts, newest first."""
+
+    parts: tuple[PartLine, ...]
+
+
+class OutboxText(Model):
+    """A part with what it says; a secret in it is eight bullets."""
+
+    line: PartLine
+    plain: str
+    files: int
+
+
+class OutboxChange(Model):
+    """What became of a part."""
+
+    id: int
+    state: Literal["ready", "discarded"]
+
+
+# ---------------------------------------------------------------- conversations
+
+
+class ConversationsQuery(Model):
+    """ConversationList to list."""
+
+    limit: int = Field(default=50, ge=1, le=100_000)
+    person: Who | None = Field(default=None, description="Only those in which this person spoke last.")
+
+
+class ConversationLine(Model):
+    """A conversation on any channel, without its title, which is for its person alone."""
+
+    id: str
+    person: str
+    user: str
+    key: str
+    generation: int = Field(description="/new raises it.")
+    living: bool = Field(description="What is said in its chat next continues it.")
+    mode: str
+    turns: int
+    created_at: Moment
+    used_at: Moment
+    cost_microusd: int | None
+
+
+class ConversationList(Model):
+    """ConversationList, those that were used last first."""
+
+    sessions: tuple[ConversationLine, ...]
+
+
+class TurnLine(Model):
+    """A turn of a conversation."""
+
+    turn: str
+    kind: str
+    person: str
+    user: str
+    started_at: Moment
+    end_reason: str | None
+    ended_at: Moment | None
+
+
+class HopLine(Model):
+    """One thing that happened to a message or a turn."""
+
+    at: Moment
+    hop: str
+    turn: str | None
+    inbox: int | None
+    facts: Mapping[str, JsonValue]
+
+
+class TimelineQuery(Model):
+    """How much of a conversation to show."""
+
+    turns: int = Field(default=20, ge=1, le=500, description="Its newest turns.")
+
+
+class Timeline(Model):
+    """A conversation turn by turn, with each hop."""
+
+    session: ConversationLine
+    turns: tuple[TurnLine, ...]
+    hops: tuple[HopLine, ...]
+
+
+class ExportQuery(Model):
+    """Where a page of an export begins."""
+
+    skip: int = Field(default=0, ge=0, le=10**9, description="Turns of earlier pages.")
+
+
+class ExportedTurn(TurnLine):
+    """A turn with what was said and done in it."""
+
+    events: tuple[Mapping[str, JsonValue], ...]
+
+
+class ConversationExport(Model):
+    """A page of all that was said in a conversation."""
+
+    session: ConversationLine
+    turns: tuple[ExportedTurn, ...]
+    more: bool
+
+
+class TraceQuery(Model):
+    """A person's messages to trace: near an instant, or the last ones."""
+
+    who: Who
+    at: str | None = Field(default=None, max_length=64, description='In their time: "yesterday 10:00", "3 h ago".')
+    count: int = Field(default=3, ge=1, le=20)
+
+
+class TracedPerson(Model):
+    """The person whose messages are traced."""
+
+    user: str | None
+    name: str
+    role: str
+    senders: tuple[str, ...]
+    timezone: str
+
+
+class TracedMessage(Model):
+    """A message, what became of it in words, and each hop."""
+
+    row: int
+    at: Moment
+    account: str
+    chat: str
+    kind: str
+    outcome: str
+    turn: str | None
+    verdict: tuple[str, ...]
+    hops: tuple[HopLine, ...]
+
+
+class Trace(Model):
+    """What became of a person's messages, oldest first."""
+
+    person: TracedPerson
+    at: Moment | None
+    near: bool = Field(description="Whether one of them is near the instant that was asked for.")
+    messages: tuple[TracedMessage, ...]
+
+
+# ---------------------------------------------------------------- usage
+
+
+class UsageQuery(Model):
+    """How far to look back."""
+
+    days: int = Field(default=7, ge=1, le=366)
+
+
+class UsageRow(Model):
+    """Calls of one person to one model on one UTC day."""
+
+    day: date
+    user: str
+    name: str
+    model: str
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    discarded: int = Field(description="Calls whose response was thrown away.")
+    estimated: int = Field(description="Calls whose tokens are an estimate.")
+    cost_microusd: int | None = Field(description="Millionths of a US dollar, of the calls whose cost is known.")
+    unpriced_calls: int = Field(description="Calls whose cost is unknown.")
+
+
+class UsageReport(Model):
+    """What models were used for, oldest day first."""
+
+    rows: tuple[UsageRow, ...]
+
+
+class DaySum(Model):
+    """All calls of one UTC day."""
+
+    calls: int
+    tokens: int
+    microusd: int
+
+
+class UsageSummary(Model):
+    """The sums of each day, and the newest rows: what one page shows."""
+
+    days: Mapping[date, DaySum]
+    rows: tuple[UsageRow, ...]
+
+
+class WeightSums(Model):
+    """What turns of one weight used; tokens are those of calls whose cost is known."""
+
+    turns: int = 0
+    calls: int = 0
+    unpriced: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_microusd: int = 0
+
+
+class UsageRoutes(Model):
+    """What turns that ask little used, and what all others did."""
+
+    light: WeightSums
+    main: WeightSums
+
+
+# ---------------------------------------------------------------- the process
+
+
+class ClusterMember(Model):
+    """A process of a cluster."""
+
+    state: str
+    version: str
+    since: str
+    shards: int
+    waiting: int
+    behind_s: float
+    leases: tuple[str, ...]
+    fenced_writes: int
+
+
+class ClusterAccount(Model):
+    """A channel account: which process reads it and which sends."""
+
+    read_by: str
+    sent_by: str
+    unsent: int
+    behind_s: float
+
+
+class ClusterBacklog(Model):
+    """Rows that wait, and for how long the oldest has."""
+
+    waiting: int
+    behind_s: float
+
+
+class ClusterReport(SparseModel):
+    """Several processes on one database: which owns what, and how far each is behind."""
+
+    versions_differ: str | None = None
+    members: Mapping[str, ClusterMember]
+    accounts: Mapping[str, ClusterAccount]
+    shards_without_owner: int
+    without_owner: ClusterBacklog | None = None
+    waiting: int
+    behind_s: float
+    waiting_by_age: Mapping[str, int]
+
+
+class Status(SparseModel):
+    """How a running gateway is doing, or what its database says while none runs."""
+
+    running: bool = True
+    needs_you: Mapping[str, str] | None = None
+    process: int | None = None
+    up_s: int | None = None
+    model: str | None = None
+    models: Mapping[str, str] | None = None
+    budgets: Mapping[str, str] | None = None
+    parts: Mapping[str, str] | None = None
+    connections: Mapping[str, str] | None = None
+    turns_running: int | None = None
+    inbox_open: int | None = None
+    store: str | None = Field(default=None, description="Why the database cannot be read, while no gateway runs.")
+    outbox: Mapping[str, int] | None = None
+    people: int | None = None
+    pairing_requests: Mapping[str, int] | None = None
+    floods_of_strangers: Mapping[str, str] | None = None
+    resting: Mapping[str, str] | None = None
+    cluster: ClusterReport | None = None
+
+
+class Reloaded(Model):
+    """The changed keys: those in force now, and those that wait for the next start."""
+
+    in_force: tuple[str, ...]
+    next_start: tuple[str, ...]
+
+
+class ModelName(Model):
+    """A model, such as openai:gpt-5."""
+
+    model: str = Field(max_length=255)
+
+
+class CooldownEnd(Model):
+    """Whether a model was in a cooldown, which has ended."""
+
+    ended: bool
+
+
+class ConsoleLink(Model):
+    """A link that opens the console once."""
+
+    link: str

@@ -1,0 +1,371 @@
+"""Actions about people: let in, turn down, block, give a role, take access back, forget, export, and the audit log.
+
+Each change is one commit: the change, its audit row and what is said to the person. A code is never part of an answer,
+a log line or an error.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from math import ceil
+
+from gateway.access import linking, pairing, ranks, tickets, words
+from gateway.access.config import Role
+from gateway.access.linking import LinkWhy
+from gateway.access.pairing import Approved, NotApproved, Why
+from gateway.access.ranks import Rank
+from gateway.errors import GatewayError
+from gateway.operators.actions import Deed, OperationRefused, action, find_by_number
+from gateway.operators.base import OperatorsBase
+from gateway.operators.models import (
+    AccountName,
+    AuditEntry,
+    AuditLog,
+    AuditQuery,
+    BlockWish,
+    CodeEntry,
+    DeniedRequest,
+    Erasing,
+    ForgottenPerson,
+    FoundUsers,
+    KnownPerson,
+    PairingRequests,
+    RoleChange,
+    User,
+    Users,
+)
+from gateway.operators.process import AccessChange
+from gateway.operators.shown_people import lookalikes, search_words, to_requests, to_user
+from gateway.store import erasure, groups, inbox, people
+from gateway.store.engine import Connection
+from gateway.store.erasure import ErasureAsked, Extent, newest_row
+from gateway.store.people import Person
+from gateway.store.reports import AuditFilter, audit_log
+from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
+from gateway.texts import HARNESS
+
+MOST_FOUND = 100  # people that one page shows
+CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
+
+
+class PeopleActions(OperatorsBase):
+    """The actions about people of one tenant, or of all."""
+
+    @action(Rank.OPERATOR)
+    async def list_requests(self, _deed: Deed) -> PairingRequests:
+        """Return who waits to be let in, the likeliest first; never a code: the person has it."""
+        pending = await self.store.read(pairing.pending)
+        known = await self.read_people() if pending else []
+        return PairingRequests(requests=to_requests(pending, known, self.clock()))
+
+    @action(Rank.OPERATOR)
+    async def list_users(self, _deed: Deed) -> Users:
+        """Return every known person, in the order they came."""
+        known = await self.read_people()
+        names = lookalikes(known)
+        return Users(users=tuple(to_user(person, names) for person in known))
+
+    @action(Rank.OPERATOR)
+    async def find_users(self, _deed: Deed, text: str) -> FoundUsers:
+        """Return the people whom a text is about, the newest first: as many as one page shows, and their number."""
+        known, wanted = await self.read_people(), text.strip().casefold()
+        found = [person for person in known if not wanted or wanted in search_words(person)]
+        names = lookalikes(known)
+        shown = tuple(to_user(person, names) for person in found[-MOST_FOUND:][::-1])
+        return FoundUsers(users=shown, count=len(found))
+
+    @action(Rank.OPERATOR)
+    async def read_audit(self, _deed: Deed, wanted: AuditQuery) -> AuditLog:
+        """Return the latest changes of who may do what, newest first."""
+        filtered = AuditFilter(wanted.by, wanted.about, wanted.action, wanted.since, wanted.limit)
+        rows = await self.store.read(partial(audit_log, wanted=filtered))
+        return AuditLog(
+            changes=tuple(
+                AuditEntry(at=row.at, by=row.actor, action=row.action, subject=row.subject, detail=row.detail)
+                for row in rows
+            )
+        )
+
+    @action(Rank.OPERATOR, audit="pairing_approved")
+    async def approve(self, deed: Deed, given: CodeEntry) -> User:
+        """Let in the person who was shown this code.
+
+        Raises:
+            OperationRefused: nobody's code, used, expired, or the approver is locked out.
+        """
+        if not given.code.strip():
+            raise OperationRefused("give the code that the person was shown; `tenk pairing list` has who waits")
+        key = self.key
+        return await self._approve(
+            deed, lambda c, again: pairing.approve_code(c, key, given.code, deed.by, deed.now, repeated=again)
+        )
+
+    @action(Rank.OPERATOR, audit="pairing_approved")
+    async def approve_request(self, deed: Deed, number: str) -> User:
+        """Let in the person who made this request; the number may be cut to its last four characters or more.
+
+        Raises:
+            OperationRefused: no such request, more than one, or it is pending no more.
+        """
+        id_ = (await self._pending(number)).id
+        return await self._approve(
+            deed, lambda c, again: pairing.approve_request(c, id_, deed.by, deed.now, repeated=again)
+        )
+
+    async def _approve(self, deed: Deed, decide: Callable[[Connection, bool], Approved | NotApproved]) -> User:
+        ran: list[Approved] = []
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            done = ranks.refuse_to_approve(connection, deed.by) or decide(connection, bool(ran))
+            if isinstance(done, NotApproved):
+                return _refusal(done, deed.now)
+            ran.append(done)
+            said = words.welcome_text(done)
+            self.process.say(connection, done.person, done.address, said, f"approved:{done.request.id}")
+            row = self.process.take_up(connection, done.said, done.person, deed.now)
+            cards = self.process.show_verdict(connection, done.request, "approved", deed.by)
+            return AccessChange(done.person, (done.address, *cards), row)
+
+        return await self._change(deed, job)
+
+    @action(Rank.OPERATOR, audit="pairing_denied")
+    async def deny(self, deed: Deed, number: str) -> DeniedRequest:
+        """Turn a request down, in silence.
+
+        Raises:
+            OperationRefused: no such request, more than one, or it is pending no more.
+        """
+        id_ = (await self._pending(number)).id
+        ran: list[Ticket] = []
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            done = pairing.deny(connection, id_, deed.by, deed.now, repeated=bool(ran))
+            if done is None:
+                return _refusal(NotApproved(Why.UNKNOWN), deed.now)
+            ran.append(done)
+            return AccessChange(told=self.process.show_verdict(connection, done, "denied", deed.by))
+
+        self.process.announce(await deed.commit(job))
+        return DeniedRequest(request=id_, sender=ran[-1].sender, name=ran[-1].display_name)
+
+    @action(Rank.OPERATOR, audit="person_blocked")
+    async def block(self, deed: Deed, wanted: BlockWish) -> User:
+        """Answer a person no more, given as a request's number, a sender (`telegram:42`) or a user id.
+
+        Raises:
+            OperationRefused: nobody is known by that, it is the only owner, or not below the actor.
+        """
+        if CANONICAL_SENDER.fullmatch(wanted.who):
+            tenant, sender, name = self.store.home_tenant, wanted.who, wanted.who
+        else:
+            tenant, sender, name = await self._sender_of(wanted.who)
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            waiting = [
+                asked for asked in pairing.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)
+            ]
+            called = waiting[0].display_name if waiting else name
+            done = ranks.block_known(connection, tenant, sender, called, deed.by, deed.now)
+            return self._show_blocked(connection, deed, done, waiting)
+
+        return await self._change(deed, job)
+
+    @action(Rank.OPERATOR, audit="person_blocked")
+    async def block_request(self, deed: Deed, number: str) -> User:
+        """Answer the person who made this request no more, while it is pending.
+
+        Raises:
+            OperationRefused: it is pending no more, or its person is not below the actor.
+        """
+        asked = await self._pending(number)
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            done = ranks.block_waiting(connection, asked.id, deed.by, deed.now)
+            return self._show_blocked(connection, deed, done, [asked])
+
+        return await self._change(deed, job)
+
+    def _show_blocked(
+        self, connection: Connection, deed: Deed, done: Person | Why, waiting: Sequence[Ticket]
+    ) -> AccessChange | OperationRefused:
+        if isinstance(done, Why):
+            return _refusal(NotApproved(done), deed.now)
+        show = self.process.show_verdict
+        return AccessChange(done, [where for asked in waiting for where in show(connection, asked, "blocked", deed.by)])
+
+    @action(Rank.OPERATOR, audit="role_changed")
+    async def set_role(self, deed: Deed, who: str, wanted: RoleChange) -> User:
+        """Give a person, by sender or user id, another role; `member` also ends a block.
+
+        Raises:
+            OperationRefused: no such person, the tenant would have no owner, or the role that they have or shall
+                have is not below the actor's.
+        """
+        person, role = await self._person(who), Role(wanted.role)
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            return _to_change(ranks.give_role(connection, person.user_id, role, deed.by, deed.now), deed.now)
+
+        return await self._change(deed, job)
+
+    @action(Rank.OPERATOR, audit="access_revoked")
+    async def revoke(self, deed: Deed, who: str, wanted: AccountName) -> User:
+        """Take back what let a person, by sender or user id, into an account (`telegram:main`).
+
+        Raises:
+            OperationRefused: no such person, or nothing let them in there.
+        """
+        person, account = await self._person(who), wanted.account
+        if account not in person.grants | person.policy_grants:
+            accounts = ", ".join(sorted(person.grants | person.policy_grants)) or "none"
+            raise OperationRefused("access.no_account", account=account, accounts=accounts)
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            return _to_change(ranks.revoke(connection, person, account, deed.by, deed.now), deed.now)
+
+        return await self._change(deed, job)
+
+    @action(Rank.OPERATOR, audit="people_unlinked")
+    async def unlink(self, deed: Deed, who: str) -> User:
+        """Undo the link by which a sender (`discord:2`) joined a person, or the only link of a person.
+
+        Raises:
+            OperationRefused: no such person or link, or its person is not below the actor.
+        """
+        person = await self._person(who)
+        held = await self.store.read(partial(linking.list_held, user_id=person.user_id))
+        fitting = [link for link in held if who == link.other_sender] or held
+        if len(fitting) != 1:
+            senders = ", ".join(sorted(str(link.other_sender) for link in held)) or "nobody"
+            raise OperationRefused("people.give_unlink", senders=senders)
+        link = fitting[0]
+
+        def job(connection: Connection) -> linking.Linked | OperationRefused:
+            done = linking.undo(connection, link.id, deed.by, deed.now)
+            if isinstance(done, LinkWhy):
+                return _refusal(NotApproved(Why.NOT_BELOW), deed.now)
+            for side, where in linking.places(done):
+                with suppress(GatewayError):  # it holds also if nobody can be told now
+                    text = HARNESS.text(side.locale, "linking.undone_by")
+                    self.process.say(connection, side, where, text, f"unlinked:{link.id}:{side.user_id[-8:]}")
+            return done
+
+        done = await deed.commit(job)
+        for side, where in linking.places(done):
+            self.process.announce(AccessChange(side, (where,)))
+        return await self._to_user(done.joins)
+
+    @action(Rank.MACHINE, audit="forget_asked")
+    async def forget(self, deed: Deed, who: str, wanted: Erasing) -> ForgottenPerson:
+        """Ask that a person, by sender or id, be forgotten: what they said (talk), or everything.
+
+        Raises:
+            OperationRefused: nobody is known by that, or it is the only owner.
+        """
+        person = await self.store.read(partial(_find, who=who))
+        only_owner = "that is the only owner: make somebody else one first (`tenk users role WHO owner`)"
+
+        def job(connection: Connection) -> ErasureAsked | OperationRefused:
+            if wanted.extent is Extent.EVERYTHING and people.is_only_owner(connection, person):
+                return OperationRefused(only_owner)
+            inbox.clear_person(connection, person.user_id, None, deed.now, "tenk users forget", beside_id=0)
+            deed.record(connection, person.tenant, person.user_id, wanted.extent)
+            return erasure.ask(
+                connection, person, wanted.extent, newest_row(connection), deed.now, deed.now, self.process.people.mark
+            )
+
+        asked = await deed.of_tenant(person.tenant).commit(job)
+        self.process.announce(AccessChange(unparked=asked.unparked))
+        if asked.forgotten:
+            self.process.people.forget(person.user_id, asked.forgotten)
+        return ForgottenPerson(**dict(_to_known(person)), extent=wanted.extent)
+
+    @action(Rank.MACHINE, audit="data_exported")
+    async def note_export(self, deed: Deed, who: str) -> KnownPerson:
+        """Record that a person's data is given out; return who it is.
+
+        Raises:
+            OperationRefused: nobody is known by that.
+        """
+        person = await self.store.read(partial(_find, who=who))
+        await deed.of_tenant(person.tenant).commit(lambda c: deed.record(c, person.tenant, person.user_id))
+        return _to_known(person)
+
+    def take_up_group(self, connection: Connection, group_id: str, by: str, now: datetime) -> AccessChange:
+        """Take up what an operator said in a group before it was allowed, and close the question whether it may be.
+
+        Part of the commit that allows the group; the process is told of the change after it.
+        """
+        said = tickets.taken_up(
+            groups.take(connection, group_id, now - groups.KEPT_FOR), f"{group_id}:{int(now.timestamp())}"
+        )
+        person = None if said is None else people.find_sender(connection, said.tenant, said.sender_key)
+        row = None
+        if person is not None and person.role != Role.BLOCKED:
+            row = self.process.take_up(connection, said, person, now)
+        return AccessChange(told=self.process.show_allowed(connection, group_id, by), row=row)
+
+    async def _change(self, deed: Deed, job: Callable[[Connection], AccessChange | OperationRefused]) -> User:
+        """Commit a decision about a person; return them as they are now."""
+        change = await deed.commit(job)
+        self.process.announce(change)
+        assert change.person is not None, "the job changed a person"
+        return await self._to_user(change.person)
+
+    async def _to_user(self, person: Person) -> User:
+        return to_user(person, lookalikes(await self.read_people()))
+
+    async def _pending(self, number: str) -> Ticket:
+        asked = await self.store.read(partial(TICKETS.get, id=number, kind=TicketKind.PAIRING))
+        if asked is not None and asked.state is not TicketState.PENDING:
+            raise _refusal(NotApproved(ranks.why_over(asked)), self.clock())
+        pending = await self.store.read(pairing.pending)
+        return find_by_number(number, [(request.id, request) for request in pending], "request")
+
+    async def _person(self, who: str) -> Person:
+        known = await self.read_people()
+        found = [person for person in known if who in person.identities]
+        if len(found) == 1:
+            return found[0]
+        return find_by_number(who, [(person.user_id, person) for person in known], "user")
+
+    async def _sender_of(self, who: str) -> tuple[str, str, str]:
+        """Return tenant, sender and name for a request's number or a user id."""
+        pending = await self.store.read(pairing.pending)
+        known = await self.read_people()
+        asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
+        inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
+        return find_by_number(who, asking + inside, "request_or_user")
+
+
+def _to_change(done: Person | Why, now: datetime) -> AccessChange | OperationRefused:
+    return AccessChange(done) if isinstance(done, Person) else _refusal(NotApproved(done), now)
+
+
+def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
+    left = timedelta(0) if refused.until is None else refused.until - now
+    return OperationRefused(f"access.why_{refused.why.name.lower()}", minutes=max(1, ceil(left.total_seconds() / 60)))
+
+
+def _to_known(person: Person) -> KnownPerson:
+    return KnownPerson(
+        user=person.user_id,
+        tenant=person.tenant,
+        name=person.display_name,
+        role=person.role,
+        senders=tuple(sorted(person.identities)),
+    )
+
+
+def _find(connection: Connection, who: str) -> Person:
+    wanted = who.strip().lower()
+    known = people.everybody(connection)
+    by_id = [person for person in known if len(wanted) >= 4 and person.user_id.endswith(wanted)]
+    found = [person for person in known if who.strip() in person.identities] or by_id
+    if len(found) != 1:
+        raise OperationRefused(
+            f"{who!r} {'fits more than one' if found else 'is nobody'}; `tenk users list` shows who there is"
+        )
+    return found[0]

@@ -1,0 +1,49 @@
+"""The operators' service: every action that an operator can take, over one tenant or over all."""
+
+from gateway.access.ranks import Rank
+from gateway.operators.actions import Deed, action
+from gateway.operators.conversations import ConversationActions
+from gateway.operators.invites import InviteActions
+from gateway.operators.keys import KeyActions
+from gateway.operators.messages import MessageActions
+from gateway.operators.models import ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
+from gateway.operators.people import PeopleActions
+from gateway.operators.usage import UsageActions
+from gateway.store import outbox, tickets
+
+
+class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, ConversationActions, UsageActions):
+    """The service; a method an action, called with the actor first."""
+
+    @action(Rank.OPERATOR)
+    async def status(self, _deed: Deed) -> Status:
+        """Return how the running gateway is doing, or what the database says while none runs."""
+        found = await self.process.status(self.store.tenant)
+        if found is not None:
+            return found
+        parts = await self.store.read(outbox.depths)
+        waiting = await self.store.read(tickets.pending_counts)
+        return Status(running=False, outbox=parts, pairing_requests=waiting)
+
+    @action(Rank.MACHINE)
+    async def reload(self, _deed: Deed) -> Reloaded:
+        """Read the configuration and apply it.
+
+        Raises:
+            GatewayError: it cannot be used; the one in force stays, and owners are told.
+        """
+        return await self.process.reload()
+
+    @action(Rank.MACHINE)
+    async def end_cooldown(self, _deed: Deed, wanted: ModelName) -> CooldownEnd:
+        """End the cooldown of a model that answers again."""
+        return CooldownEnd(ended=self.process.end_cooldown(wanted.model))
+
+    async def console_link(self, by: str) -> tuple[str, str]:
+        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
+        return await self.process.console_link(by)
+
+    @action(Rank.OPERATOR)
+    async def open_console(self, deed: Deed) -> ConsoleLink:
+        """Return a link that opens the console once for the actor."""
+        return ConsoleLink(link=(await self.process.console_link(deed.by))[0])

@@ -1,0 +1,103 @@
+"""Sums up what models were used for, and what a cheaper one for turns that ask little would have saved.
+
+The score is `agent.context.sizes`'s; at whose prices the light turns are told anew is the caller's matter.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from agent.context.sizes import HEAVY_FROM, features_of, score
+from agent.transcript import Item, TurnStarted, Usage, fold
+from gateway.access.ranks import Rank
+from gateway.operators.actions import Deed, action
+from gateway.operators.base import OperatorsBase
+from gateway.operators.models import DaySum, UsageQuery, UsageReport, UsageRoutes, UsageRow, UsageSummary, WeightSums
+from gateway.store import people
+from gateway.store.tenancy import whose_rows
+from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
+
+MOST_TURNS = 5_000
+"""The newest of them; of more a report would take long."""
+
+MOST_USAGE_ROWS = 200
+
+COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_microusd")
+
+
+def sums_by_weight(turns: Iterable[RecordedTurn]) -> UsageRoutes:
+    """Return turns, calls, tokens and cost of light turns, and of all others as "main"; turns come oldest first. Pure.
+
+    Tokens are those of calls whose cost is known, so that the same calls can be told at other prices.
+    """
+    talks: dict[tuple[str, str], list[Item]] = defaultdict(list)  # of a person in a conversation
+    light, main = Counter[str](), Counter[str]()
+    for turn in turns:
+        talk = talks[turn.session_id, turn.user_id]
+        started = next((event for event in turn.events if isinstance(event, TurnStarted)), None)
+        if started is not None:
+            _add(light if score(features_of(talk, started.items)) < HEAVY_FROM else main, turn.calls)
+        talk += fold(turn.events)
+    return UsageRoutes(light=WeightSums(**light), main=WeightSums(**main))
+
+
+def _add(sums: Counter[str], calls: Sequence[Usage]) -> None:
+    sums["turns"] += 1
+    for used in calls:
+        sums["calls"] += 1
+        if used.cost_microusd is None:
+            sums["unpriced"] += 1
+            continue
+        for name in COUNTED:
+            sums[name] += getattr(used, name) or 0
+
+
+class UsageActions(OperatorsBase):
+    """The actions about what models of one tenant were used for; of the installation's own for the whole store."""
+
+    @action(Rank.OPERATOR)
+    async def usage(self, deed: Deed, wanted: UsageQuery) -> UsageReport:
+        """Return calls, tokens and cost by UTC day, person and model, oldest first."""
+        return UsageReport(rows=await self._rows(deed.now - timedelta(days=wanted.days)))
+
+    @action(Rank.OPERATOR)
+    async def usage_summary(self, deed: Deed, wanted: UsageQuery) -> UsageSummary:
+        """Return the sums of each day, and the newest rows."""
+        since = deed.now - timedelta(days=wanted.days)
+        days = await self.store.read(lambda connection: usage_by_day(connection, whose_rows(), since))
+        return UsageSummary(
+            days={day: DaySum(calls=calls, tokens=tokens, microusd=cost or 0) for day, calls, tokens, cost in days},
+            rows=await self._rows(since, MOST_USAGE_ROWS),
+        )
+
+    @action(Rank.OPERATOR)
+    async def usage_routes(self, deed: Deed, wanted: UsageQuery) -> UsageRoutes:
+        """Return what turns that ask little used, and what all others did."""
+        since = deed.now - timedelta(days=wanted.days)
+        return await self.store.read(
+            lambda connection: sums_by_weight(recorded_turns(connection, whose_rows(), since, MOST_TURNS))
+        )
+
+    async def _rows(self, since: datetime, newest: int | None = None) -> tuple[UsageRow, ...]:
+        found = await self.store.read(lambda connection: usage_sums(connection, whose_rows(), since, newest=newest))
+        names = await self.store.read(partial(people.names_of, user_ids={row.user_id for row in found}))
+        return tuple(_to_row(row, names) for row in found)
+
+
+def _to_row(row: UsageSum, names: Mapping[str, str]) -> UsageRow:
+    return UsageRow(
+        day=row.day,
+        user=row.user_id,
+        name=names.get(row.user_id, row.user_id),
+        model=row.model,
+        calls=row.calls,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        cache_read_tokens=row.cache_read_tokens,
+        cache_write_tokens=row.cache_write_tokens,
+        discarded=row.discarded,
+        estimated=row.estimated,
+        cost_microusd=row.cost_microusd,
+        unpriced_calls=row.unpriced,
+    )
