@@ -5,21 +5,14 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Generic, TextIO, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
 from channels.simulators.discord.server import DiscordSimulator
-from channels.simulators.shared.history import Arrived
-from channels.simulators.shared.server import Served
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.shared.world import Arrived
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
-
-Id = TypeVar("Id")  # int or str
-
-Buttons = Sequence[tuple[str, str]]
-"""What each says, and what it stands for."""
 
 PORTS = {"telegram": 8081, "discord": 8082, "slack": 8083}
 """Where each platform listens unless told otherwise."""
@@ -27,8 +20,8 @@ PORTS = {"telegram": 8081, "discord": 8082, "slack": 8083}
 _TELEGRAM = """\
 Simulated Telegram on {base}
   a bot reaches it with   TELEGRAM_API_BASE={base} and any token, say 123456:anything
-  somebody writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
-  is somebody             curl {base}/sim/person -d '{{"person": 1, "text": "Ana", "locale": "es"}}'
+  a person writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
+  a person's name         curl {base}/sim/add_person -d '{{"person": 1, "name": "Ana", "language_code": "es"}}'
   what they see           curl '{base}/sim/shown?chat=1'
   what a bot called       curl '{base}/sim/history?chat=1'
   a fault by script       curl {base}/sim/faults -d '[{{"kind": "cut", "method": "sendMessage", "applied": true}}]'
@@ -37,9 +30,9 @@ End with Ctrl-C."""
 _DISCORD = """\
 Simulated Discord on {base}
   a bot reaches it with   DISCORD_API_BASE={base} and any token, say anything
-  somebody writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
-  is somebody             curl {base}/sim/person -d '{{"person": 1, "text": "Ana", "locale": "es-ES"}}'
-  uses a command          curl {base}/sim/command -d '{{"chat": 1, "name": "coach", "options": {{"text": "hi"}}}}'
+  a person writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
+  a person's name         curl {base}/sim/add_person -d '{{"person": 1, "name": "Ana", "locale": "es-ES"}}'
+  a command               curl {base}/sim/command -d '{{"chat": 1, "name": "coach", "text": "hi"}}'
   what they see           curl '{base}/sim/shown?chat=1'
   what a bot called       curl '{base}/sim/history?chat=1'
   a fault by script       curl {base}/sim/faults -d '[{{"kind": "cut", "method": "createMessage", "applied": true}}]'
@@ -49,15 +42,23 @@ End with Ctrl-C."""
 _SLACK = """\
 Simulated Slack on {base}
   an app reaches it with  SLACK_API_BASE={base} SLACK_BOT_TOKEN=xoxb-any SLACK_APP_TOKEN=xapp-any
-  somebody writes         curl {base}/sim/say -d '{{"chat": "D1", "text": "hello"}}'
-  is somebody             curl {base}/sim/person -d '{{"person": "U1", "text": "Ana", "locale": "es-ES"}}'
-  a slash command         curl {base}/sim/command -d '{{"chat": "C1", "text": "/log 45m guitar"}}'
+  a person writes         curl {base}/sim/say -d '{{"chat": "D1", "text": "hello"}}'
+  a person's name         curl {base}/sim/add_person -d '{{"person": "U1", "name": "Ana", "locale": "es-ES"}}'
+  a slash command         curl {base}/sim/command -d '{{"chat": "C1", "name": "/log", "text": "45m guitar"}}'
   what they see           curl '{base}/sim/shown?chat=D1'
   what an app called      curl '{base}/sim/history?chat=D1'
   a fault by script       curl {base}/sim/faults -d '[{{"kind": "cut", "method": "chat.postMessage", "applied": true}}]'
 End with Ctrl-C."""
 
-PRESSES = "A button is pressed by its words in brackets: [Yes]"
+PLATFORMS: Mapping[str, tuple[Callable[..., AnySimulator], str]] = {
+    "telegram": (TelegramSimulator, _TELEGRAM),
+    "discord": (DiscordSimulator, _DISCORD),
+    "slack": (SlackSimulator, _SLACK),
+}
+
+INVITATION = """\
+Type a line and person 1 says it; one that begins with / is a command if the platform knows it.
+A button is pressed by its words in brackets: [Yes]"""
 
 _SAID = ("sendMessage", "createMessage", "followUp", "chat.postMessage", "response_url")
 _CHANGED = (
@@ -65,86 +66,83 @@ _CHANGED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal(Generic[Id]):
+class Terminal:
     """A person at a terminal, and the platform they are on."""
 
-    simulator: Served[Id]
-    how: str  # printed first; {base} is where the simulator listens
-    invitation: str  # printed when lines can be typed
-    chats: Callable[[], Collection[Id]]  # whose answers are printed
-    who: str  # what answers there: a bot, an app
-    is_present: Callable[[], bool]  # whether it has called in, and can be spoken to
-    say: Callable[[str], object]  # says a line
-    text_of: Callable[[Arrived[Id]], str | None]  # what a call's message says
-    buttons_of: Callable[[Id, Id], Buttons]  # of a chat's message
-    press: Callable[[Id, Id, str], object]  # presses the button of a chat's message that stands for this
-    offered: "list[tuple[Id, Id, Buttons]]" = field(default_factory=list)  # the last message that has buttons
+    def __init__(self, simulator: AnySimulator, out: TextIO) -> None:
+        """Take the platform, on which the typist is person 1, and where to print."""
+        self._simulator = simulator
+        self._out = out
+        self._offered: tuple[Any, Any, list[tuple[str, str]]] | None = None  # the last message with buttons
 
-    async def serve(self, out: TextIO, lines: TextIO | None) -> None:
-        """See `serve`."""
-        async with self.simulator:
-            print(self.how.format(base=self.simulator.base_url), file=out, flush=True)
-            if lines is None:
-                await asyncio.Event().wait()
-            else:
-                print(self.invitation, file=out, flush=True)
-                async with asyncio.TaskGroup() as tasks:
-                    tasks.create_task(self._show_answers(out))
-                    tasks.create_task(self._type(lines, out))
-
-    async def _type(self, lines: TextIO, out: TextIO) -> None:
+    async def type_lines(self, lines: TextIO) -> None:
         """Say each line; the end of the input ends only the typing."""
         while line := await asyncio.to_thread(lines.readline):
-            if not self.is_present():
-                print(f"(no {self.who} has called in yet; it was not sent)", file=out, flush=True)
-            elif line.strip().startswith("[") and self.offered:
-                self._press(line.strip(" []\n").casefold(), out)
-            elif line.strip():
-                self.say(line.rstrip("\n"))
+            words = line.strip()
+            if not self._simulator.has_bot():
+                self._print("(no bot has called in yet; it was not sent)")
+            elif words.startswith("[") and self._offered is not None:
+                self._press(words.strip(" []").casefold())
+            elif words:
+                self._say(line.rstrip("\n"))
 
-    def _press(self, label: str, out: TextIO) -> None:
+    def _say(self, line: str) -> None:
+        chat = self._simulator.direct(1)
+        command, _, arguments = line.removeprefix("/").partition(" ")
+        if line.startswith("/") and self._simulator.has_command(command, arguments):
+            self._simulator.command(chat, command, arguments)
+        else:
+            self._simulator.say(chat, line)
+
+    def _press(self, label: str) -> None:
         """Press the one of the last buttons whose words begin so."""
-        chat, message_id, buttons = self.offered[-1]
+        assert self._offered is not None, "checked by the caller"
+        chat, message_id, buttons = self._offered
         meant = [value for words, value in buttons if words.casefold().startswith(label)]
         if len(meant) == 1:
-            self.press(chat, message_id, meant[0])
+            self._simulator.press(chat, message_id, meant[0], person=1)
         else:
-            print(f"(there are: {_in_brackets(buttons)})", file=out, flush=True)
+            self._print(f"(there are: {_in_brackets(buttons)})")
 
-    async def _show_answers(self, out: TextIO) -> None:
+    async def show_answers(self) -> None:
         """Print what the bot does in the typist's chat, as it happens."""
         seen = 0
 
-        def news() -> list[Arrived[Id]]:
-            mine = self.chats()
-            return [call for call in self.simulator.history(after=seen) if call.chat_id in mine]
+        def news() -> list[Arrived[Any]]:
+            if not self._simulator.has_bot():
+                return []
+            chat = self._simulator.find_chat(self._simulator.direct(1))
+            mine = (self._simulator.direct(1), None if chat is None else chat.id)
+            return [call for call in self._simulator.history(after=seen) if call.chat_id in mine]
 
         while True:
             try:
-                await self.simulator.until(lambda: bool(news()), timeout_s=3600)
+                await self._simulator.until(lambda: bool(news()), timeout_s=3600)
             except TimeoutError:
-                continue  # nobody spoke for an hour
+                continue  # nothing was said for an hour
             for call in news():
                 seen = call.seq
-                print(self._as_line(call), file=out, flush=True)
+                self._print(self._as_line(call))
 
-    def _as_line(self, call: Arrived[Id]) -> str:
-        """One call, as somebody at a terminal wants to read it."""
+    def _as_line(self, call: Arrived[Any]) -> str:
+        """Return one call as a person at a terminal wants to read it."""
         if not call.applied or call.status not in (200, 204):
             return f"  ! {call.method} answered {call.status or 'nothing'} {call.description}"
-        if call.method not in (*_SAID, *_CHANGED) or call.chat_id is None or call.message_id is None:
+        chat = self._simulator.find_chat(call.chat_id)
+        message = None if chat is None else chat.messages.get(call.message_id)
+        if call.method not in (*_SAID, *_CHANGED) or message is None:
             return f"  ({call.method})"
-        if (text := self.text_of(call)) is None:  # its buttons were taken away
-            return f"  ({call.method})"
-        line = f"  {'bot' if call.method in _SAID else 'bot changes'} [{call.message_id}]: {text}"
-        buttons = self.buttons_of(call.chat_id, call.message_id)
-        if buttons:
-            self.offered[:] = [(call.chat_id, call.message_id, buttons)]
-        return f"{line}\n    {_in_brackets(buttons)}" if buttons else line
+        line = f"  {'bot' if call.method in _SAID else 'bot changes'} [{call.message_id}]: {message.text}"
+        if not message.buttons:
+            return line
+        self._offered = (call.chat_id, call.message_id, message.buttons)
+        return f"{line}\n    {_in_brackets(message.buttons)}"
+
+    def _print(self, line: str) -> None:
+        print(line, file=self._out, flush=True)
 
 
-def _in_brackets(buttons: Buttons) -> str:
+def _in_brackets(buttons: list[tuple[str, str]]) -> str:
     return " ".join(f"[{words}]" for words, _ in buttons)
 
 
@@ -154,85 +152,21 @@ async def serve(platform: str, *, port: int, out: TextIO | None = None, lines: T
     Raises:
         OSError: the port is taken.
     """
-    terminals: dict[str, Callable[[int], Terminal[int] | Terminal[str]]] = {
-        "telegram": _on_telegram, "discord": _on_discord, "slack": _on_slack,
-    }  # fmt: skip
-    await terminals[platform](port).serve(out or sys.stdout, lines)
-
-
-def _on_telegram(port: int) -> Terminal[int]:
-    simulator = TelegramSimulator(port=port, any_token=True)
-
-    def buttons_of(chat: int, message_id: int) -> Buttons:
-        found = (shown for shown in simulator.messages_in(chat) if shown.message_id == message_id)
-        return [label for shown in found for label in shown.buttons]
-
-    return _with_person_1(simulator, _TELEGRAM, lambda: (1,), buttons_of)
-
-
-def _on_discord(port: int) -> Terminal[int]:
-    simulator = DiscordSimulator(port=port, any_token=True)
-
-    def buttons_of(chat: int, message_id: int) -> Buttons:
-        found = (shown for shown in simulator.messages_in(chat, 1) if shown.message_id == message_id)
-        return [label for shown in found for label in shown.labels]
-
-    def chats() -> Collection[int]:  # and the conversation that the bot began
-        return {1, *(channel.id for channel in simulator.world.channels.values() if channel.person_id == 1)}
-
-    return _with_person_1(simulator, _DISCORD, chats, buttons_of)
-
-
-def _with_person_1(
-    simulator: TelegramSimulator | DiscordSimulator,
-    how: str,
-    chats: Callable[[], Collection[int]],
-    buttons_of: Callable[[int, int], Buttons],
-) -> Terminal[int]:
-    """Where people and their private chats have one number."""
-    return Terminal(
-        simulator,
-        how,
-        invitation=f"Type a line and person 1 says it. {PRESSES}",
-        chats=chats,
-        who="bot",
-        is_present=lambda: bool(simulator.world.bots),
-        say=partial(simulator.say, 1),
-        text_of=lambda call: call.text,
-        buttons_of=buttons_of,
-        press=partial(simulator.press, person=1),
-    )
-
-
-def _on_slack(port: int) -> Terminal[str]:
-    simulator = SlackSimulator(port=port, any_token=True)
-    simulator.add_person("U1", "ann", display_name="Ann")
-
-    def say(line: str) -> None:
-        command, _, arguments = line.partition(" ")
-        if line.startswith("/"):
-            simulator.command("D1", command, arguments)
+    make, how = PLATFORMS[platform]
+    out = out or sys.stdout
+    async with make(port=port, any_token=True) as simulator:
+        print(how.format(base=simulator.base_url), file=out, flush=True)
+        if lines is None:
+            await asyncio.Event().wait()
         else:
-            simulator.say("D1", line)
-
-    def text_of(call: Arrived[str]) -> str | None:
-        message = simulator.world.chat("D1").messages.get(call.message_id or "")
-        return call.text if message is None else message.text
-
-    return Terminal(
-        simulator,
-        _SLACK,
-        invitation=f"Type a line and person U1 says it; one that begins with / is a slash command. {PRESSES}",
-        chats=lambda: ("D1",),
-        who="app",
-        is_present=lambda: simulator.world.app is not None,
-        say=say,
-        text_of=text_of,
-        buttons_of=lambda chat, ts: simulator.world.chat(chat).messages[ts].labels,
-        press=simulator.press,
-    )
+            print(INVITATION, file=out, flush=True)
+            simulator.name_person(1, "Ann")
+            terminal = Terminal(simulator, out)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(terminal.show_answers())
+                tasks.create_task(terminal.type_lines(lines))
 
 
 def typed_lines() -> TextIO | None:
-    """The lines somebody types; None where nobody sits at a terminal."""
+    """Return the lines typed at a terminal; None if there is none."""
     return sys.stdin if sys.stdin.isatty() else None

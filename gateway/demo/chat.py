@@ -6,9 +6,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
-from channels.simulators.telegram.checks import JsonObject
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.shared.world import AnyMessage, File, JsonObject
 from gateway.demo.marks import as_read
 from gateway.demo.stage import StoryBroken
 
@@ -49,19 +50,19 @@ class Entry:
 class Said:
     """Something a person wrote or did, and the answer to it."""
 
-    message_id: str  # "" for a slash command or a press
+    message_id: Any  # "" for a slash command or a press
     text: str
     at_s: float  # time.monotonic()
     meant: bool = True  # for the bot
     answer_after_s: float | None = None  # until the answer was complete
-    answer: list[str] = field(default_factory=list)  # ids of the messages that answer it, in order
+    answer: list[Any] = field(default_factory=list)  # ids of the messages that answer it, in order
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A message of the bot's as it was last seen."""
 
-    message: SeenMessage
+    message: AnyMessage
     at_s: float  # when it was last seen to change
     edits: int = 0
 
@@ -80,7 +81,7 @@ class Chat:
     """A chat as one person has it before them."""
 
     def __init__(
-        self, side: PersonSide, person: int, name: str, show: Callable[[Entry], None],
+        self, side: AnySimulator, person: int, name: str, show: Callable[[Entry], None],
         *, room: tuple[int, str] | None = None,
     ) -> None:  # fmt: skip
         """Open the person's direct chat with the bot, or the group chat `room` (number, name)."""
@@ -88,13 +89,13 @@ class Chat:
         self.name, self.platform = name, side.title
         self.label = f"{room[1] if room else name} on {side.title}"
         self.said: list[Said] = []
-        self.seen: dict[str, Seen] = {}
-        self.unasked: set[str] = set()  # ids of messages that rightly answer nothing, such as "you are let in"
+        self.seen: dict[Any, Seen] = {}
+        self.unasked: set[Any] = set()  # ids of messages that rightly answer nothing, such as "you are let in"
         self._side, self._person, self._show = side, person, show
         self._chat = side.room(room[0]) if room else side.direct(person)
         self._mention = f"{side.mention} " if room else ""
         self._news = asyncio.Event()
-        self._reactions: dict[str, str] = {}
+        self._reactions: dict[Any, str] = {}
 
     # ------------------------------------------------------------ the person
 
@@ -205,14 +206,14 @@ class Chat:
             happened.set()
         return False
 
-    def _note_reaction(self, message: SeenMessage) -> bool:
+    def _note_reaction(self, message: AnyMessage) -> bool:
         if message.reaction == self._reactions.get(message.message_id, ""):
             return False
         self._reactions[message.message_id] = message.reaction
         self._show(Entry(Kind.REACTION, message.text, time.monotonic(), BOT, self.label, new=message.reaction))
         return True
 
-    def _note_message(self, message: SeenMessage) -> bool:
+    def _note_message(self, message: AnyMessage) -> bool:
         before = self.seen.get(message.message_id)
         if before is not None and before.message == message:
             return False
@@ -232,14 +233,14 @@ def _find_growth(text: str, before: Seen | None) -> str:
     return text.removesuffix(GROWS).rstrip().removeprefix(earlier).strip() or GROWS
 
 
-def _with_files(message: SeenMessage) -> str:
+def _with_files(message: AnyMessage) -> str:
     """Return the text, with a line for each file and one for the buttons."""
     files = [f"[{_kind_of(file)}, {len(file.content):,} bytes]" for file in message.files]
     buttons = ["  ".join(f"[{label}]" for label, _ in message.buttons)] if message.buttons else []
     return "\n".join([message.text, *files, *buttons]).strip()
 
 
-def _kind_of(file: SeenFile) -> str:
+def _kind_of(file: File) -> str:
     """Return a file's name, or the size of a PNG (PNG specification, 11.2.2)."""
     if not file.content.startswith(PNG_HEAD):
         return f"file {file.name}"

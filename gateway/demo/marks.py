@@ -1,10 +1,11 @@
 """Turns the Markdown that Discord and Slack show into text and styles, as their apps do."""
 
 import re
+from copy import copy
 from dataclasses import replace
 
-from channels.simulators.shared.person_side import SeenMessage
-from channels.simulators.telegram.checks import JsonObject, utf16_length
+from channels.simulators.shared.world import AnyMessage, JsonObject
+from channels.simulators.telegram.checks import utf16_length
 
 _MARK = re.compile(
     r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`\n]+)`|^#{1,3} (?P<heading>.+)$|\\(?P<literal>[!-/:-@\[-`{-~])"
@@ -13,10 +14,10 @@ _MARK = re.compile(
 )
 
 
-def as_read(message: SeenMessage) -> SeenMessage:
+def as_read(message: AnyMessage) -> AnyMessage:
     """Return a message as an app shows it: without its marks, its styles as entities of Telegram's Bot API."""
     if message.entities is not None:
-        return message
+        return copy(message)
     text, entities = without_marks(message.text)
     return replace(message, text=text, entities=entities)
 

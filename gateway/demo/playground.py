@@ -7,11 +7,12 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from channels.simulators.shared.person_side import PersonSide, SeenFile, SeenMessage
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.shared.world import AnyMessage, File
 from gateway.demo.chat import GROWS
 from gateway.demo.marks import as_read
 from gateway.demo.stage import DISCORD_ROOM, SLACK_ROOM, TELEGRAM_ROOM, Stage, StoryBroken
@@ -76,8 +77,8 @@ class Playground:
     def __init__(self, stage: Stage) -> None:
         """Take an open stage on which no gateway runs yet."""
         self._stage = stage
-        self._sides: dict[str, PersonSide] = {name: getattr(stage, name) for name in _ROOMS}
-        self._authors: dict[tuple[str, str], int] = {}  # platform and message -> person
+        self._sides: dict[str, AnySimulator] = {name: getattr(stage, name) for name in _ROOMS}
+        self._authors: dict[tuple[str, Any], int] = {}  # platform and message -> person
         self._gateway, self._problem = "starting", ""
         self._epoch_s = time.time() - time.monotonic()
         for side in stage.platforms:
@@ -140,7 +141,7 @@ class Playground:
             case _:
                 self._act_on(self._sides[order.platform], order)
 
-    def _act_on(self, side: PersonSide, order: Order) -> None:
+    def _act_on(self, side: AnySimulator, order: Order) -> None:
         match order.do:
             case "say":
                 self._talk(side, order)
@@ -149,11 +150,11 @@ class Playground:
             case "cut" | "mend":
                 side.cut_wire(mended=order.do == "mend")
             case "lose":
-                side.script_fault(kind="cut", method=_SENDS[side.name], applied=True)
+                side.faults.load([{"kind": "cut", "method": _SENDS[side.name], "applied": True}])
             case _:
-                side.script_fault(method=_SENDS[side.name], retry_after_s=LIMIT_S, **_LIMITED[side.name])
+                side.faults.load([{"method": _SENDS[side.name], "retry_after_s": LIMIT_S, **_LIMITED[side.name]}])
 
-    def _talk(self, side: PersonSide, order: Order) -> None:
+    def _talk(self, side: AnySimulator, order: Order) -> None:
         text = order.text.strip()
         if not text:
             raise NotDone("There is nothing to say.")
@@ -168,15 +169,15 @@ class Playground:
         except LookupError as error:
             raise NotDone(f"{side.title} says: {error}") from None
 
-    def _say(self, side: PersonSide, chat: str, person: int, text: str) -> None:
+    def _say(self, side: AnySimulator, chat: Any, person: int, text: str) -> None:
         self._authors[side.name, side.say(chat, text, person=person)] = person
 
-    def _press(self, side: PersonSide, order: Order) -> None:
+    def _press(self, side: AnySimulator, order: Order) -> None:
         seen = self._messages(side, order.place, order.person)
-        held = next((message for message in seen if message.message_id == order.message), None)
+        held = next((message for message in seen if str(message.message_id) == order.message), None)
         if held is None or order.value not in {value for _, value in held.buttons}:
             raise NotDone("That button is gone.")
-        side.press(held.chat, held.message_id, order.value, person=order.person)
+        side.press(held.chat_id, held.message_id, order.value, person=order.person)
 
     # ------------------------------------------------------------ what the page shows
 
@@ -188,18 +189,18 @@ class Playground:
             "platforms": [self._platform(side) for side in self._sides.values()],
         }
 
-    def file(self, platform: str, message_id: str, number: int) -> SeenFile | None:
+    def file(self, platform: str, message_id: str, number: int) -> File | None:
         """Return a file of a message, or None."""
         side = self._sides.get(platform)
         views = [self._messages(side, place, person) for place in PLACES for person in NAMES] if side else []
-        held = next((message for view in views for message in view if message.message_id == message_id), None)
+        held = next((message for view in views for message in view if str(message.message_id) == message_id), None)
         return held.files[number] if held is not None and number < len(held.files) else None
 
     def log(self) -> str:
         """Return the end of the gateway's log."""
         return self._stage.log_tail()
 
-    def _platform(self, side: PersonSide) -> JsonValue:
+    def _platform(self, side: AnySimulator) -> JsonValue:
         return {
             "name": side.name,
             "title": side.title,
@@ -216,15 +217,15 @@ class Playground:
                     "n": call.seq, "at": self._ms(call.at_s), "method": call.method, "status": call.status,
                     "applied": call.applied, "text": (call.text or "")[:160], "why": call.description[:120],
                 }
-                for call in side.recent_calls(SHOWN_CALLS)
+                for call in side.history(after=side.newest_seq - SHOWN_CALLS)
             ],
         }  # fmt: skip
 
-    def _message(self, side: PersonSide, seen: SeenMessage) -> JsonValue:
+    def _message(self, side: AnySimulator, seen: AnyMessage) -> JsonValue:
         message = as_read(seen)
         author = NAMES.get(self._authors.get((side.name, message.message_id), 0), "")
         return {
-            "id": message.message_id,
+            "id": str(message.message_id),
             "bot": message.by_bot,
             "who": "TenK" if message.by_bot else author,
             "text": message.text,
@@ -238,10 +239,10 @@ class Playground:
             "at": self._ms(message.at_s),
         }
 
-    def _messages(self, side: PersonSide, place: str, person: int) -> Sequence[SeenMessage]:
+    def _messages(self, side: AnySimulator, place: str, person: int) -> Sequence[AnyMessage]:
         return side.messages(self._chat(side, place, person), person)[-SHOWN_MESSAGES:]
 
-    def _chat(self, side: PersonSide, place: str, person: int) -> str:
+    def _chat(self, side: AnySimulator, place: str, person: int) -> Any:
         return side.direct(person) if place == "direct" else side.room(_ROOMS[side.name])
 
     def _ms(self, at_s: float) -> int:
@@ -249,6 +250,6 @@ class Playground:
         return int((at_s + self._epoch_s) * 1000)
 
 
-def _code_in(side: PersonSide, chat: str) -> str:
+def _code_in(side: AnySimulator, chat: Any) -> str:
     codes = (CODE.search(as_read(message).text) for message in side.answers(chat))
     return next((found[0] for found in codes if found), "")

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.manifest import declared_commands
 
 DISCORD_ROOM, DISCORD_PERSON = 5001, 3001
@@ -70,9 +70,9 @@ class Stage:
     def __init__(self, config: str = CONFIG) -> None:
         """Take the gateway's configuration, a template with the fields of `CONFIG`."""
         self._template = config
-        self.telegram, self.discord = TelegramPersonSide(), DiscordPersonSide()
-        self.slack = SlackPersonSide(commands=_declared_on_slack())
-        self.platforms: tuple[PersonSide, ...] = (self.telegram, self.slack, self.discord)
+        self.telegram, self.discord = TelegramSimulator.with_bot(), DiscordSimulator.with_bot()
+        self.slack = SlackSimulator.with_bot(commands=_declared_on_slack())
+        self.platforms: tuple[AnySimulator, ...] = (self.telegram, self.slack, self.discord)
         self._open = AsyncExitStack()
         self._home = Path(tempfile.mkdtemp(prefix="tenk-demo-"))
         self._config = self._home / "gateway.toml"
@@ -248,7 +248,7 @@ def _declared_on_slack() -> list[str] | None:
     return None if file is None else declared_commands(json.loads(file.read_text(encoding="utf-8")))
 
 
-async def _time_until_read(platform: PersonSide, arrivals: int, begun_s: float) -> float:
+async def _time_until_read(platform: AnySimulator, arrivals: int, begun_s: float) -> float:
     """Wait until the gateway reads from a platform again. Return the seconds since `begun_s`."""
     try:
         await platform.until(lambda: platform.arrivals() > arrivals, START_S)

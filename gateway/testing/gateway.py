@@ -19,15 +19,17 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from copy import copy
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from agent.tools.base import Tool
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide, SeenMessage
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.shared.world import AnyMessage
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.app import Gateway
 from gateway.config.settings import Settings, load
 from gateway.ops.control_client import call
@@ -37,10 +39,10 @@ from gateway.testing.model import FakeModel
 
 WAIT_S = 30.0
 
-PLATFORMS: Mapping[str, Callable[[], PersonSide]] = {
-    "telegram": TelegramPersonSide,
-    "discord": DiscordPersonSide,
-    "slack": SlackPersonSide,
+PLATFORMS: Mapping[str, type[AnySimulator]] = {
+    "telegram": TelegramSimulator,
+    "discord": DiscordSimulator,
+    "slack": SlackSimulator,
 }
 
 
@@ -52,7 +54,7 @@ class TestGateway:
     def __init__(
         self,
         config: str = "",
-        platforms: Sequence[str | PersonSide] = ("telegram",),
+        platforms: Sequence[str | AnySimulator] = ("telegram",),
         *,
         directory: Path | None = None,
         environ: Mapping[str, str] | None = None,
@@ -71,7 +73,7 @@ class TestGateway:
             model: a model that is open already; None is a new one.
             show: prints on the operator's terminal.
         """
-        sides = [each if isinstance(each, PersonSide) else PLATFORMS[each]() for each in platforms]
+        sides = [each if not isinstance(each, str) else PLATFORMS[each].with_bot() for each in platforms]
         self.platforms = {side.name: side for side in sides}
         self.model = model or FakeModel()
         self._owns_model = model is None
@@ -163,13 +165,13 @@ class TestGateway:
 class Person:
     """A person in a direct chat with the bot."""
 
-    def __init__(self, gateway: TestGateway, side: PersonSide, number: int) -> None:
+    def __init__(self, gateway: TestGateway, side: AnySimulator, number: int) -> None:
         """Create a person of a platform; `side` has the rest of what people do there."""
         self.side, self.chat, self.number = side, side.direct(number), number
         self._gateway = gateway
-        self._read: set[str] = set()
+        self._read: set[Any] = set()
 
-    async def say(self, text: str) -> str:
+    async def say(self, text: str) -> Any:
         """Write to the bot; return the message's id."""
         return self.side.say(self.chat, text)
 
@@ -179,14 +181,14 @@ class Person:
         message_id, value = self._buttons(label)[-1]
         self.side.press(self.chat, message_id, value)
 
-    def _buttons(self, label: str) -> list[tuple[str, str]]:
+    def _buttons(self, label: str) -> list[tuple[Any, str]]:
         return [(m.message_id, value) for m in self.messages() for name, value in m.buttons if name == label]
 
-    def messages(self) -> list[SeenMessage]:
+    def messages(self) -> list[AnyMessage]:
         """Return what the bot has said to them, as it reads now."""
-        return self.side.answers(self.chat)
+        return [copy(message) for message in self.side.answers(self.chat)]
 
-    async def answer(self, words: str = "") -> SeenMessage:
+    async def answer(self, words: str = "") -> AnyMessage:
         """Return the bot's next message with these words, once it is complete, or asks something with buttons.
 
         Raises:
@@ -202,7 +204,7 @@ class Person:
         self._read.add(complete.message_id)
         return complete
 
-    async def _find_complete(self, words: str) -> SeenMessage | None:
+    async def _find_complete(self, words: str) -> AnyMessage | None:
         is_settled = not await self._gateway.has_work()
         for message in self.messages():
             if words in message.text and message.message_id not in self._read and (is_settled or message.buttons):

@@ -15,10 +15,10 @@ from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import MOST_SAID_S
 from channels.messages import OutboundPart, Receipt
-from channels.simulators.discord.faults import Fault as DiscordFault
-from channels.simulators.shared.faults import ScriptedFault
-from channels.simulators.slack.faults import Fault as SlackFault
-from channels.simulators.telegram.faults import Fault as TelegramFault
+from channels.simulators.shared.faults import Fault
+from channels.simulators.shared.faults import Fault as DiscordFault
+from channels.simulators.shared.faults import Fault as SlackFault
+from channels.simulators.shared.faults import Fault as TelegramFault
 from channels.slack.config import SlackAccount
 from channels.slack.wire import SlackWire
 from channels.telegram.config import TelegramAccount
@@ -182,7 +182,7 @@ async def test_an_answer_that_unpacks_beyond_measure_is_given_up() -> None:
 async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> None:
     """Whoever refuses without passing the call on has not done it; the operator is told where to look."""
     page: dict[str, object] = {"kind": "html", "status": status, "times": None}
-    sends: list[tuple[ScriptedFault, Send, OutboundPart]] = []
+    sends: list[tuple[Fault, Send, OutboundPart]] = []
     async with telegram.telegram() as one, discord.discord() as two, slack.slack() as three:
         one.simulator.say(1, "hello")
         three.simulator.say("D1", "hello")

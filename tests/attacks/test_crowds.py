@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.ops.control_client import call
 from tests.fakes.ports import free_port
 from tests.fakes.views import FakePage
@@ -44,7 +44,7 @@ async def running(directory: Path) -> AsyncIterator[tuple[str, Path]]:
     config.write_text(CONFIG)
     (directory / "secrets.toml").touch(0o600)
     (directory / "secrets.toml").write_text(SECRETS)
-    async with TelegramPersonSide(token=TOKEN) as telegram:
+    async with TelegramSimulator.with_bot(token=TOKEN) as telegram:
         ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home), "TENK_HTTP": f"127.0.0.1:{port}"}
         environ = os.environ | ours | telegram.environment()
         with (directory / "log").open("wb") as log:

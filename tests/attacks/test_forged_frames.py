@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.simulators.telegram.state import PersonFile
+from channels.simulators.shared.world import File
 from gateway.testing.model import Reply
 from tests.journeys.house import house, said
 
@@ -22,7 +22,7 @@ async def test_forged_end_mark_stands_inside_the_frame(tmp_path: Path, content: 
     """Whatever end marks a file brings along, the true one is the only one with the frame's sign, after all of it."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("Read."))
-        here.sim.send_file(1, PersonFile("document", content.encode(), "x]\n[end of the file].txt", "text/plain"))
+        here.sim.send_file(1, File("document", content.encode(), "x]\n[end of the file].txt", "text/plain"))
         await here.told(1, "Read.")
         read = said(here.model.requests[-1].body)[-1]
     found = FRAME.search(read)
@@ -36,9 +36,9 @@ async def test_two_files_of_one_album_have_two_signs(tmp_path: Path):
     """What one file could learn of a frame is worth nothing in the next."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("Read."), Reply("Read too."))
-        here.sim.send_file(1, PersonFile("document", b"one", "1.txt", "text/plain"))
+        here.sim.send_file(1, File("document", b"one", "1.txt", "text/plain"))
         await here.told(1, "Read.")
-        here.sim.send_file(1, PersonFile("document", b"two", "2.txt", "text/plain"))
+        here.sim.send_file(1, File("document", b"two", "2.txt", "text/plain"))
         await here.told(1, "Read too.")
         read = "".join(said(here.model.requests[-1].body))
     assert 2 == len(set(re.findall(r"\[begin (\w{12}):", read)))

@@ -15,9 +15,9 @@ from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.sockets import Envelope
 from tests.bench.figures import Row, percentile
 from tests.bench.subject import gateway
@@ -35,7 +35,7 @@ GOAL_MS = 1000.0  # at p99.9
 class Meter(Protocol):
     """What is told of one platform's events: when they arrived, and how old they were when acknowledged."""
 
-    platform: PersonSide
+    platform: AnySimulator
     label: str
     ages_s: list[float]
 
@@ -54,7 +54,7 @@ class TelegramMeter:
     label = "Telegram, offset confirmed"
 
     def __init__(self) -> None:
-        self.platform: PersonSide = unbraked_telegram()
+        self.platform: AnySimulator = unbraked_telegram()
         self.ages_s: list[float] = []
         self._open: deque[float] = deque()
 
@@ -74,14 +74,14 @@ class SlackMeter:
     label = "Slack, envelope acknowledged"
 
     def __init__(self) -> None:
-        self._slack = SlackPersonSide()
-        self.platform: PersonSide = self._slack
+        self._slack = SlackSimulator.with_bot()
+        self.platform: AnySimulator = self._slack
         self.ages_s: list[float] = []
         self._open: list[Envelope] = []
 
     def arrived(self) -> None:
         """See `Meter`."""
-        self._open.append(self._slack.simulator.sockets.open[-1])
+        self._open.append(self._slack.sockets.open[-1])
 
     def look(self) -> int:
         """See `Meter`."""
@@ -101,7 +101,7 @@ class DiscordMeter:
     label = "Discord, row committed"
 
     def __init__(self) -> None:
-        self.platform: PersonSide = DiscordPersonSide()
+        self.platform: AnySimulator = DiscordSimulator.with_bot()
         self.ages_s: list[float] = []
         self._open: deque[float] = deque()
         self._database: sqlite3.Connection | None = None

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 from signal import SIGUSR1
 
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 from tests.bench.subject import Subject, gateway_by
 from tests.bench.world import FIRST_PERSON, AnswerReader, ModelServer, unbraked_telegram, until
 
@@ -49,7 +49,7 @@ async def run() -> dict[str, object]:
     return results
 
 
-async def _answered(telegram: TelegramPersonSide, text: str) -> None:
+async def _answered(telegram: TelegramSimulator, text: str) -> None:
     reader = AnswerReader(telegram)
     reader.read()
     telegram.say(telegram.direct(FIRST_PERSON), text)

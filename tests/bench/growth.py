@@ -109,7 +109,7 @@ async def _busy(start: Start) -> dict[str, float]:
     """Turns in flight and rows that wait, then a kill and a restart; every model request hangs."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
-            simulator, unread = telegram.simulator, telegram.count_unacknowledged
+            simulator, unread = telegram, telegram.count_unacknowledged
             environment = {
                 **telegram.environment(), "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
             }  # fmt: skip

@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 from tests.bench.figures import percentile
 from tests.bench.subject import gateway
 from tests.bench.world import ModelServer, unbraked_telegram, until
@@ -23,7 +23,7 @@ async def run() -> dict[str, object]:
     """Ingest of a backlog, ingest at a pace, restart; every model request hangs."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
-            simulator, waiting = telegram.simulator, telegram.count_unacknowledged
+            simulator, waiting = telegram, telegram.count_unacknowledged
             environment = {
                 **telegram.environment(), "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
             }  # fmt: skip
@@ -52,9 +52,9 @@ async def run() -> dict[str, object]:
     }  # fmt: skip
 
 
-async def _paced(telegram: TelegramPersonSide) -> float:
+async def _paced(telegram: TelegramSimulator) -> float:
     """Messages at an even pace; the age of the oldest unacknowledged one, sampled: its 99th percentile."""
-    simulator, waiting = telegram.simulator, telegram.count_unacknowledged
+    simulator, waiting = telegram, telegram.count_unacknowledged
     arrived: list[float] = []
     ages: list[float] = []
     begun_s = time.monotonic()

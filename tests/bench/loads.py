@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.shared.simulator import AnySimulator
 from tests.bench.figures import Figures, side_by_side
 from tests.bench.subject import Subject, bare_bot, gateway
 from tests.bench.world import LONG_ANSWER, PLATFORMS, SHORT_ANSWER, ModelServer, People, until
@@ -66,7 +66,7 @@ async def run(loads: Loads) -> dict[str, object]:
     return results
 
 
-async def _beside(make: Callable[[], PersonSide], case: Case, loads: Loads) -> dict[str, object]:
+async def _beside(make: Callable[[], AnySimulator], case: Case, loads: Loads) -> dict[str, object]:
     """The gateway and the bare bot under one load."""
     ours_on, bare_on = make(), make()
     chats = "one chat" if case.alone else f"{loads.chats} chats"
@@ -77,7 +77,7 @@ async def _beside(make: Callable[[], PersonSide], case: Case, loads: Loads) -> d
     return {name: {"gateway": ours.rounded(), "bare": bare.rounded()}}
 
 
-async def measure(start: Start, platform: PersonSide, case: Case, loads: Loads, *, model: bool = True) -> Figures:
+async def measure(start: Start, platform: AnySimulator, case: Case, loads: Loads, *, model: bool = True) -> Figures:
     """One fresh bot, warmed up, then the closed loop; without `model` the bot is told of none."""
     chats = 1 if case.alone else loads.chats
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.shared.simulator import AnySimulator
 from tests.bench.subject import Subject, gateway
 from tests.bench.world import FIRST_PERSON, SHORT_ANSWER, ModelServer, People, unbraked_telegram, until
 
@@ -94,7 +94,7 @@ def slope(seen: Sequence[tuple[float, float]]) -> float:
 async def _running() -> AsyncIterator[tuple[Subject, People]]:
     """A gateway on the simulated Telegram and a model server."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
-        platform: PersonSide = unbraked_telegram()
+        platform: AnySimulator = unbraked_telegram()
         async with platform, ModelServer() as server:
             model = {"OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:bench"}
             async with gateway(Path(directory), {**platform.environment(), **model}) as subject:

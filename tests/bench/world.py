@@ -11,10 +11,10 @@ from typing import Self
 import orjson
 from aiohttp import web
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide, SeenMessage
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.shared.world import AnyMessage
+from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from tests.bench.figures import Load
 
@@ -41,25 +41,25 @@ LONG_ANSWER = "\n\n".join(
 """About 2 kB of Markdown as models write it."""
 
 
-def unbraked_telegram() -> TelegramPersonSide:
+def unbraked_telegram() -> TelegramSimulator:
     """A Telegram without its brake on polls."""
-    return TelegramPersonSide(TelegramSimulator(throttled=False))
+    return TelegramSimulator.with_bot(throttled=False)
 
 
-PLATFORMS: Mapping[str, Callable[[], PersonSide]] = {
-    "telegram": unbraked_telegram, "discord": DiscordPersonSide, "slack": SlackPersonSide,
+PLATFORMS: Mapping[str, Callable[[], AnySimulator]] = {
+    "telegram": unbraked_telegram, "discord": DiscordSimulator, "slack": SlackSimulator,
 }  # fmt: skip
 
 
 class AnswerReader:
     """Reads what the bot has said since the last look."""
 
-    def __init__(self, platform: PersonSide) -> None:
+    def __init__(self, platform: AnySimulator) -> None:
         """From the first call on."""
         self._platform = platform
         self._seq = 0
 
-    def read(self) -> list[SeenMessage]:
+    def read(self) -> list[AnyMessage]:
         """The bot's messages that came or changed since the last call."""
         after, self._seq = self._seq, self._platform.newest_seq
         return self._platform.bot_messages(after)
@@ -146,7 +146,7 @@ def _streamed(answer: str, usage: dict[str, int]) -> bytes:
 class People:
     """Everybody who talks to the bot; each waits for their answer before they write again."""
 
-    def __init__(self, platform: PersonSide, ending: str) -> None:
+    def __init__(self, platform: AnySimulator, ending: str) -> None:
         """One watcher reads what arrives for all of them; an answer is whole when it ends with `ending`."""
         self._platform = platform
         self._answers = AnswerReader(platform)

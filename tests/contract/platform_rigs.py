@@ -9,15 +9,13 @@ import orjson
 
 from channels.base import Channel
 from channels.messages import Address, OutboundPart, Rendered
-from channels.simulators.discord.faults import Fault as DiscordFault
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.faults import ScriptedFault
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.faults import Fault as SlackFault
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.faults import Fault
+from channels.simulators.shared.faults import Fault as DiscordFault
+from channels.simulators.shared.faults import Fault as SlackFault
+from channels.simulators.shared.faults import Fault as TelegramFault
+from channels.simulators.shared.simulator import AnySimulator
 from channels.simulators.slack.server import SlackSimulator
-from channels.simulators.telegram.faults import Fault as TelegramFault
-from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.adapter import SlackChannel
 from channels.slack.render import MARKDOWN
@@ -34,20 +32,20 @@ async def briefly(_seconds: float) -> None:
 class PlatformRig(Rig):
     """Person 1 in a direct chat, and the platform between them and the channel."""
 
-    faults: ClassVar[Mapping[Trouble, ScriptedFault]]
+    faults: ClassVar[Mapping[Trouble, Fault]]
 
     @abstractmethod
-    def simulated(self) -> PersonSide:
+    def simulated(self) -> AnySimulator:
         """The platform, before it listens."""
 
     async def open(self) -> None:
         self.side = await self._stack.enter_async_context(self.simulated())
-        self.simulator: Any = self.side.simulator
+        self.simulator: Any = self.side
         self.chat = self.side.direct(1)
 
     @property
     def address(self) -> Address:
-        return Address(self.name, "main", self.chat)
+        return Address(self.name, "main", str(self.chat))
 
     def unacknowledged(self) -> int:
         return self.side.count_unacknowledged()
@@ -69,9 +67,9 @@ class TelegramRig(PlatformRig):
         Trouble.UNKNOWN: TelegramFault(kind="cut", applied=True, method="sendMessage"),
     }
 
-    def simulated(self) -> PersonSide:
-        side = TelegramPersonSide(TelegramSimulator(throttled=False))
-        side.simulator.add_chat(1, "private")
+    def simulated(self) -> AnySimulator:
+        side = TelegramSimulator.with_bot(throttled=False)
+        side.add_chat(1, "private")
         return side
 
     async def make(self) -> Channel:
@@ -101,9 +99,9 @@ class DiscordRig(PlatformRig):
         Trouble.UNKNOWN: DiscordFault(kind="cut", applied=True, method="createMessage"),
     }
 
-    def simulated(self) -> PersonSide:
-        side = DiscordPersonSide()
-        side.simulator.world.dm(side.bot, 1, 1)
+    def simulated(self) -> AnySimulator:
+        side = DiscordSimulator.with_bot()
+        side.world.dm(side.bot, 1, 1)
         self._said: list[int] = []  # sequence numbers
         return side
 
@@ -140,8 +138,10 @@ class SlackRig(PlatformRig):
         Trouble.UNKNOWN: SlackFault(kind="cut", applied=True, method="chat.postMessage"),
     }
 
-    def simulated(self) -> PersonSide:
-        return SlackPersonSide(SlackSimulator(redeliver_after_s=0.2, retry_after_s=(0.0, 0.05, 0.1)))
+    def simulated(self) -> AnySimulator:
+        side = SlackSimulator(redeliver_after_s=0.2, retry_after_s=(0.0, 0.05, 0.1))
+        side.add_app()
+        return side
 
     async def make(self) -> Channel:
         return SlackChannel(slack.account(self.simulator), sleep=briefly)

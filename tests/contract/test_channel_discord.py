@@ -10,7 +10,7 @@ from channels.base import (
 )
 from channels.discord.ingest import MOST_WAITING
 from channels.errors import ConfigRefused, Retryable, Unknown
-from channels.simulators.discord.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.discord import MENTION, ROOM, TOKEN, Rig, discord, invoked, part, texts
 from tests.fakes.sink import RecordingSink
 
@@ -113,7 +113,7 @@ async def test_no_error_holds_a_secret():
     """A92: neither the token nor an interaction's stands in what is raised, logged or shown."""
     async with discord() as rig, rig.running():
         event = await invoked(rig)
-        await rig.simulator.until(lambda: bool(rig.simulator.messages_in(1)))
+        await rig.simulator.until(lambda: bool(rig.simulator.messages(1)))
         assert event.route is not None
         secret = event.route.token.partition("/")[2]
         rig.simulator.faults.script(Fault(kind="cut", method="editOriginal"))

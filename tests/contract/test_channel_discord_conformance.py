@@ -6,7 +6,7 @@ import pytest
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import AttachmentKind, Button, OutboundMedia, OutboundPart
-from channels.simulators.discord.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.discord import ROOM, Rig, discord, part
 
 BLOCKED, REJECTED, GONE = PermanentKind.BLOCKED, PermanentKind.REJECTED, PermanentKind.TARGET_GONE

@@ -4,7 +4,7 @@ import pytest
 
 from channels.base import ChannelState
 from channels.discord.consumer import FILLING
-from channels.simulators.discord.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.discord import GUILD, MENTION, ROOM, discord, texts
 
 

@@ -19,7 +19,7 @@ from channels.messages import (
     MembershipChanged,
     OutboundMedia,
 )
-from channels.simulators.discord.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.discord import GUILD, HOME, MENTION, ROOM, discord, invoked, part
 
 
@@ -29,7 +29,7 @@ async def test_in_a_server_a_mention_or_a_reply_is_meant_for_the_bot():
         ours = int((await rig.channel.send(part("I am here", chat=ROOM))).platform_id)
         rig.simulator.say(ROOM, "among us", person=7)
         rig.simulator.say(ROOM, f"{MENTION} /stats", person=7)
-        rig.simulator.say(ROOM, "and this?", person=7, reply_to=ours)
+        rig.simulator.say(ROOM, "and this?", person=7, under=ours)
         rig.simulator.add_person(8, "Ana")
         rig.simulator.say(ROOM, f"ask <@8>, {MENTION}", person=7)
         await rig.sink.until(lambda: len(rig.sink.events) == 4)
@@ -108,7 +108,7 @@ async def test_a_command_is_deferred_after_the_commit_and_completed_by_an_edit()
         (event,) = rig.sink.events
         assert isinstance(event, CommandInvoked)
         assert ("log", "guitar 30 min", "en-US") == (event.name, event.arguments, event.locale)
-        assert [True] == [message.loading for message in rig.simulator.messages_in(1)]
+        assert [True] == [message.loading for message in rig.simulator.messages(1)]
         first = await rig.channel.send(part("Logged.", route=event.route, key="k1"))
         again = await rig.channel.send(part("Logged.", route=event.route, key="k1"))
         more = await rig.channel.send(part("And more.", route=event.route, key="k2"))
@@ -146,7 +146,7 @@ async def test_what_cannot_be_answered_its_own_way_goes_to_the_chat(trouble: str
             rig.simulator.faults.script(Fault(kind="status", method="callback"))
         event = await invoked(rig)
         if trouble in ("token over", "route over"):
-            await rig.simulator.until(lambda: any(message.loading for message in rig.simulator.messages_in(1)))
+            await rig.simulator.until(lambda: any(message.loading for message in rig.simulator.messages(1)))
         if trouble == "token over":
             rig.simulator.interactions.life_s = -1.0
         assert event.route is not None
@@ -161,7 +161,7 @@ async def test_after_a_restart_the_answer_still_completes_the_command_once():
     async with discord() as rig:
         async with rig.running():
             event = await invoked(rig)
-            await rig.simulator.until(lambda: bool(rig.simulator.messages_in(1)))
+            await rig.simulator.until(lambda: bool(rig.simulator.messages(1)))
         await rig.restarted()
         first = await rig.channel.send(part("Logged.", route=event.route, key="k1"))
         await rig.restarted()

@@ -10,9 +10,9 @@ import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, AttachmentKind, Button, ButtonPressed, CommandInvoked, OutboundMedia, Route
-from channels.simulators.discord.faults import Fault
 from channels.simulators.discord.interactions import Interaction
 from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.faults import Fault
 from tests.fakes.discord import BOT_ID, ROOM, TOKEN, Rig, channel_of, discord, part
 
 ASKER, OTHER = 7, 8
@@ -55,7 +55,7 @@ async def test_a_command_in_a_server_is_answered_to_its_asker_alone():
     file = OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"day,minutes")
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
-        (waiting,) = rig.simulator.messages_in(ROOM, ASKER)
+        (waiting,) = rig.simulator.messages(ROOM, ASKER)
         assert (True, ASKER) == (waiting.loading, waiting.only_for)
         for number in range(2):
             await rig.channel.send(part(f"p{number}", chat=ROOM, route=route, key=f"k{number}"))
@@ -207,7 +207,7 @@ async def test_in_direct_messages_nothing_is_hidden():
     async with discord() as rig, rig.running():
         used = rig.simulator.command(1, "stats")
         await rig.simulator.until(lambda: used.acked_at_s is not None)
-        assert [None] == [message.only_for for message in rig.simulator.messages_in(1)]
+        assert [None] == [message.only_for for message in rig.simulator.messages(1)]
 
 
 async def test_the_library_itself_finds_ephemeral_messages_as_they_are():

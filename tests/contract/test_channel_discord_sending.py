@@ -3,7 +3,7 @@
 import pytest
 
 from channels.errors import Retryable
-from channels.simulators.discord.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.discord import GUILD, MENTION, ROOM, discord, invoked, part, texts
 
 

@@ -66,6 +66,6 @@ async def test_a_picture_elsewhere_than_on_the_platforms_host_is_not_asked_for(r
         "http://169.254.169.254/latest/meta-data", "https://cdn.discordapp.com.evil.example/x.png",
         "https://cdn.discordapp.com@evil.example/x.png", "file:///etc/passwd", "//evil.example/x.png", "",
     ):  # fmt: skip
-        message.files = [replace(file, url=url)]
+        message.files = [replace(file, path=url)]
         with pytest.raises(Permanent, match="CDN"):
             await rig.channel.fetch(attachment, 1_000)

@@ -14,7 +14,7 @@ from channels.messages import (
     MembershipChanged,
     MessageDeleted,
 )
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import BOT, part, slack
 
@@ -54,7 +54,7 @@ async def test_gap_while_we_were_away_is_read_in_order_and_once_a_key():
         missed = [
             rig.simulator.say("D1", "dm", deliver=False),
             rig.simulator.say("D1", "dm again", deliver=False),
-            rig.simulator.say("C1", "in the thread", thread=root, deliver=False),
+            rig.simulator.say("C1", "in the thread", under=root, deliver=False),
             rig.simulator.say("C1", f"<@{BOT}> in the channel", deliver=False),
         ]
         second = rig.sink = RecordingSink(rig.sink.committed)
@@ -148,7 +148,7 @@ async def test_threads_are_known_after_a_restart_however_many_there_are():
         rig.sink = RecordingSink(known=[KnownChat("C1", root) for root in roots])
         async with rig.running():
             for root in (roots[0], roots[499]):
-                rig.simulator.say("C1", "please", thread=root)
+                rig.simulator.say("C1", "please", under=root)
             await rig.sink.until(lambda: len(rig.sink.events) == 2)
         assert [True, True] == [one.mentions_bot for one in rig.sink.events]
 
@@ -157,9 +157,9 @@ async def test_a_mention_in_a_thread_that_was_begun_in_the_gap_is_read():
     """It stands in no channel's history; and what follows it there is meant for us, too."""
     async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
         root = rig.simulator.say("C1", "among us", deliver=False)
-        rig.simulator.say("C1", "before", thread=root, deliver=False)
-        rig.simulator.say("C1", f"<@{BOT}> help", thread=root, deliver=False)
-        rig.simulator.say("C1", "please", thread=root, deliver=False)
+        rig.simulator.say("C1", "before", under=root, deliver=False)
+        rig.simulator.say("C1", f"<@{BOT}> help", under=root, deliver=False)
+        rig.simulator.say("C1", "please", under=root, deliver=False)
         async with rig.running():
             await rig.sink.until(lambda: len(rig.sink.events) == 4)
         assert [False, False, True, True] == [one.mentions_bot for one in rig.sink.events]
@@ -168,7 +168,7 @@ async def test_a_mention_in_a_thread_that_was_begun_in_the_gap_is_read():
 async def test_a_chat_and_its_threads_are_read_in_the_order_in_which_people_wrote():
     async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
         root = rig.simulator.say("C1", "first", deliver=False)
-        rig.simulator.say("C1", "second, in a thread", thread=root, deliver=False)
+        rig.simulator.say("C1", "second, in a thread", under=root, deliver=False)
         rig.simulator.say("C1", "third", deliver=False)
         async with rig.running():
             await rig.sink.until(lambda: len(rig.sink.events) == 3)
@@ -234,7 +234,7 @@ async def test_thread_is_known_after_a_restart():
             await rig.sink.until(lambda: len(rig.sink.events) == 2)
         second = rig.sink = RecordingSink(rig.sink.committed)
         async with rig.running():
-            rig.simulator.say("C1", "and now?", thread=root)
+            rig.simulator.say("C1", "and now?", under=root)
             await second.until(lambda: any(event.text == "and now?" for event in second.events))
         assert all(event.mentions_bot for event in second.events)
 

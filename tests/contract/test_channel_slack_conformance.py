@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.slack.render import MARKDOWN, MRKDWN
 from tests.fakes.slack import part, slack
 
@@ -112,7 +112,7 @@ async def test_a_send(script: Script):
         rig.simulator.faults.script(*script.faults)
         sending = rig.channel.send(part(script.text, chat=script.chat, thread=script.thread, markup=script.markup))
         if script.raises is None:
-            assert (await sending).platform_id == rig.simulator.answers(script.chat)[0].ts
+            assert (await sending).platform_id == rig.simulator.answers(script.chat)[0].message_id
         else:
             with pytest.raises(script.raises) as caught:
                 await sending

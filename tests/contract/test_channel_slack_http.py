@@ -5,7 +5,7 @@ import orjson
 
 from channels.base import ChannelState
 from channels.messages import CommandInvoked
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.simulators.slack.posting import signed_headers
 from channels.simulators.slack.state import SIGNING_SECRET
 from tests.fakes.slack import BOT, part, slack_by_http
@@ -89,7 +89,7 @@ async def test_commands_and_buttons_come_by_the_same_path():
         assert isinstance(command, CommandInvoked)
         assert ("coach", "T0SIM:U7") == (command.name, command.sender.id)
         assert [200] == used.statuses
-        assert "U7" == rig.simulator.answers("C1")[0].ephemeral_for
+        assert "U7" == rig.simulator.answers("C1", "U7")[0].only_for
 
 
 async def test_message_and_app_mention_over_http_are_one():

@@ -16,7 +16,7 @@ from channels.messages import (
     ButtonStyle,
     ChatKind,
 )
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.slack.reply_route import ReplyRoute
 from tests.fakes.slack import part, slack
 
@@ -29,8 +29,8 @@ async def test_command_in_a_channel_is_answered_to_who_asked_alone():
         rig.simulator.command("C1", "/stats", person="U7")
         await rig.sink.until(lambda: bool(rig.sink.events))
         receipt = await rig.channel.send(part("12 h", chat="C1", route=rig.sink.events[0].route))
-        (answer,) = rig.simulator.answers("C1")
-        assert ("12 h", "U7") == (answer.text, answer.ephemeral_for)
+        (answer,) = rig.simulator.answers("C1", "U7")
+        assert ("12 h", "U7") == (answer.text, answer.only_for)
         with pytest.raises(Permanent) as gone:
             await rig.channel.edit(part("13 h", chat="C1"), receipt.platform_id)
         assert PermanentKind.TARGET_GONE is gone.value.kind
@@ -42,7 +42,7 @@ async def test_placeholder_is_not_wasted_on_a_response_url():
         rig.simulator.command("C1", "/plan")
         await rig.sink.until(lambda: bool(rig.sink.events))
         await rig.channel.send(part("…", chat="C1", markup=None, route=rig.sink.events[0].route, unfinished=True))
-        assert [] == rig.simulator.answers("C1")
+        assert [] == rig.simulator.answers("C1", "U7")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ async def test_command_in_our_direct_messages_is_answered_there():
         await rig.sink.until(lambda: len(rig.sink.events) == 2)
         assert ChatKind.DIRECT is rig.sink.events[1].kind
         await rig.channel.send(part("12 h", route=rig.sink.events[1].route))
-        assert [None] == [one.ephemeral_for for one in rig.simulator.answers("D1")]
+        assert [None] == [one.only_for for one in rig.simulator.answers("D1")]
 
 
 async def test_buttons_are_shown_pressed_and_taken_away():
@@ -110,7 +110,7 @@ async def test_button_under_an_answer_only_one_person_sees_brings_a_route():
         await rig.sink.until(lambda: bool(rig.sink.events))
         asked = part("Start?", chat="C1", route=rig.sink.events[0].route, buttons=(Button("Yes", "yes"),))
         await rig.channel.send(asked)
-        rig.simulator.press("C1", rig.simulator.answers("C1")[0].ts, "yes", person="U7")
+        rig.simulator.press("C1", rig.simulator.answers("C1", "U7")[0].message_id, "yes", person="U7")
         await rig.sink.until(lambda: len(rig.sink.events) == 2)
         assert "response_url" == rig.sink.events[1].route.kind
 

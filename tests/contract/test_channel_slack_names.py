@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from channels.messages import InboundMessage
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.slack import names
 from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory

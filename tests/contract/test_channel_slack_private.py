@@ -8,7 +8,7 @@ import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import AttachmentKind, Button, OutboundMedia, OutboundPart, Route
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.slack.reply_route import ReplyRoute
 from tests.fakes.slack import Rig, part, slack
 
@@ -44,7 +44,7 @@ async def test_a_used_up_response_url_is_followed_by_direct_messages():
     async with asked() as (rig, route):
         for n in range(7):
             await rig.channel.send(part(f"part {n}", chat="C1", key=f"k{n}", route=route))
-        assert ["U7"] * 5 == [one.ephemeral_for for one in rig.simulator.answers("C1")]
+        assert ["U7"] * 5 == [one.only_for for one in rig.simulator.answers("C1", "U7")]
         assert ["part 5", "part 6"] == [one.text for one in rig.simulator.answers("D7")]
 
 
@@ -55,7 +55,7 @@ async def test_an_expired_response_url_is_not_asked_again():
             "12 h", chat="C1", thread="1700000000.000001", route=expired(route), buttons=(Button("Yes", "y"),)
         )
         await rig.channel.send(answer)
-        assert [] == rig.simulator.answers("C1")
+        assert [] == rig.simulator.answers("C1", "U7")
         (shown,) = rig.simulator.answers("D7")
         assert ("12 h", 1, None) == (shown.text, len(shown.buttons), shown.thread)
 
@@ -64,8 +64,8 @@ async def test_a_file_asked_for_alone_goes_to_direct_messages():
     """A response URL takes none, and the channel is not to have it."""
     async with asked() as (rig, route):
         await rig.channel.send(part("All of it.", chat="C1", route=route, media=EXPORT))
-        assert [] == rig.simulator.answers("C1")
-        assert ["practice.csv"] == [one["title"] for one in rig.simulator.answers("D7")[0].files]
+        assert [] == rig.simulator.answers("C1", "U7")
+        assert ["practice.csv"] == [one.name for one in rig.simulator.answers("D7")[0].files]
 
 
 @pytest.mark.parametrize("error", ["cannot_dm_bot", "user_disabled", "user_not_found"])
@@ -74,7 +74,7 @@ async def test_who_takes_no_direct_messages_is_answered_alone_in_the_channel(err
     async with asked() as (rig, route):
         rig.simulator.faults.script(Fault(kind="error", error=error, method="conversations.open"))
         await rig.channel.send(part("12 h", chat="C1", route=expired(route)))
-        assert [("12 h", "U7")] == [(one.text, one.ephemeral_for) for one in rig.simulator.answers("C1")]
+        assert [("12 h", "U7")] == [(one.text, one.only_for) for one in rig.simulator.answers("C1", "U7")]
 
 
 async def test_without_the_scope_for_direct_messages_it_is_the_same():
@@ -82,7 +82,7 @@ async def test_without_the_scope_for_direct_messages_it_is_the_same():
     async with asked() as (rig, route):
         rig.simulator.world.the_app().scopes = "chat:write,commands"
         await rig.channel.send(part("12 h", chat="C1", route=expired(route)))
-        assert [("12 h", "U7")] == [(one.text, one.ephemeral_for) for one in rig.simulator.answers("C1")]
+        assert [("12 h", "U7")] == [(one.text, one.only_for) for one in rig.simulator.answers("C1", "U7")]
 
 
 @pytest.mark.parametrize("media", [(), EXPORT], ids=["text", "file"])
@@ -96,7 +96,7 @@ async def test_where_no_way_is_left_nobody_is_shown_anything(media: tuple[Outbou
         with pytest.raises(Permanent, match="cannot be written to directly") as refused:
             await rig.channel.send(part("12 h", chat="C1", route=expired(route), media=media))
         assert PermanentKind.REJECTED is refused.value.kind
-        assert [] == rig.simulator.answers("C1")
+        assert [] == rig.simulator.answers("C1", "U7")
 
 
 @pytest.mark.parametrize("method", ["conversations.open", "chat.postMessage"])
@@ -115,7 +115,7 @@ async def test_what_may_pass_is_waited_for(method: str, fault: dict, raises: typ
         rig.simulator.faults.script(Fault.model_validate(fault | {"method": method}))
         with pytest.raises(raises):
             await rig.channel.send(part("12 h", chat="C1", route=expired(route)))
-        assert [] == rig.simulator.answers("C1")
+        assert [] == rig.simulator.answers("C1", "U7")
 
 
 def lost(text: str, route: Route, media: tuple[OutboundMedia, ...] = ()) -> OutboundPart:

@@ -25,7 +25,7 @@ from channels.messages import (
     AttachmentKind,
     OutboundMedia,
 )
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 from channels.slack.adapter import REACTIONS
 from channels.slack.render import SlackRenderer
@@ -49,7 +49,7 @@ async def test_send_stands_in_its_thread_without_previews_and_with_its_key():
         root = rig.simulator.say("C1", "question")
         receipt = await rig.channel.send(part("see https://example.com", chat="C1", thread=root))
         (answer,) = rig.simulator.answers("C1")
-        assert (receipt.platform_id, root, False) == (answer.ts, answer.thread, answer.unfurls)
+        assert (receipt.platform_id, root, False) == (answer.message_id, answer.thread, answer.unfurls)
         assert {"key": "0123456789abcdef"} == answer.metadata["event_payload"]
 
 
@@ -79,10 +79,10 @@ async def test_every_reaction_can_be_set_and_cleared(reaction: Reaction):
         await rig.channel.react(HOME, ts, Reaction.QUEUED)
         await rig.channel.react(HOME, ts, reaction)
         await rig.channel.react(HOME, ts, reaction)
-        assert {REACTIONS[reaction]: {BOT}} == rig.simulator.messages_in("D1")[0].reactions
+        assert {REACTIONS[reaction]: {BOT}} == rig.simulator.messages("D1")[0].reactions
         await rig.channel.react(HOME, ts, None)
         await rig.channel.react(HOME, ts, None)
-        assert {} == rig.simulator.messages_in("D1")[0].reactions
+        assert {} == rig.simulator.messages("D1")[0].reactions
 
 
 async def test_typing_is_a_status_in_threads_alone():
@@ -91,7 +91,7 @@ async def test_typing_is_a_status_in_threads_alone():
         root = rig.simulator.say("D1", "hello")
         await rig.channel.show_typing(HOME)
         await rig.channel.show_typing(Address("slack", "main", "D1", root))
-        assert [(root, "is thinking…")] == [one[:2] for one in rig.simulator.world.chat("D1").statuses]
+        assert [(root, "is thinking…")] == rig.simulator.world.chat("D1").statuses
         rig.simulator.world.the_app().scopes = "chat:write"
         with pytest.raises(Retryable):
             await rig.channel.show_typing(Address("slack", "main", "D1", root))
@@ -173,7 +173,7 @@ async def test_files_are_sent_in_one_message_and_found_again():
         assert None is await rig.channel.find_sent(sent)
         receipt = await rig.channel.send(sent)
         (answer,) = rig.simulator.answers("C1")
-        assert ("Your plan", root, ["plan.png"]) == (answer.text, answer.thread, [one["title"] for one in answer.files])
+        assert ("Your plan", root, ["plan.png"]) == (answer.text, answer.thread, [one.name for one in answer.files])
         assert receipt == await rig.channel.find_sent(sent)
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from channels.base import ChannelState, Connections
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import Rig, slack
 

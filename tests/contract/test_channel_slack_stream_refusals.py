@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.errors import Permanent, Retryable, Unknown
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.slack import slack
 from tests.fakes.slack_thread import FIRST, WHOLE, fault, thread
 

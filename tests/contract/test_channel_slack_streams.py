@@ -55,7 +55,7 @@ async def test_what_a_tool_does_is_the_status_of_a_stream_that_has_no_text_yet(a
         place.holds()
         assert ["startStream", "appendStream", "stopStream"] == [one for one in place.calls() if "Stream" in one]
         said = [(place.root, words) for words in ("Reading your last 30 days of C* …", "Reading your goals …", "")]
-        assert (said if allowed else []) == [one[:2] for one in rig.simulator.world.chat("C1").statuses]
+        assert (said if allowed else []) == rig.simulator.world.chat("C1").statuses
 
 
 async def test_an_answer_is_ended_with_its_buttons():
@@ -66,7 +66,7 @@ async def test_an_answer_is_ended_with_its_buttons():
         await place.show(FIRST, begun)
         await place.end(WHOLE, begun, buttons=(Button("Yes", "y:1"),))
         place.holds()
-        assert ["y:1"] == [one["value"] for one in place.shown[0].buttons]
+        assert ["y:1"] == [value for _, value in place.shown[0].buttons]
         await rig.channel.close_buttons(place.part("").address, begun.platform_id)
         assert (WHOLE, []) == (place.shown[0].text, place.shown[0].buttons)
 
@@ -99,7 +99,7 @@ async def test_nothing_else_is_taken_for_a_stream():
         await place.begin()
         await rig.channel.send(place.part("The answer before.", key="older"))
         await other.begin()
-        rig.simulator.say("C1", "", person="U3", thread=place.root)
+        rig.simulator.say("C1", "", person="U3", under=place.root)
         assert None is await place.look()
         assert None is await rig.channel.find_sent(place.part("a send", key="placeholder"))
 

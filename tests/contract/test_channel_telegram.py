@@ -17,7 +17,7 @@ from channels.base import (
 )
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.simulators.telegram.methods import REACTIONS as LEGAL_REACTIONS
 from channels.simulators.telegram.state import Webhook
 from channels.telegram.adapter import REACTIONS
@@ -160,10 +160,10 @@ async def test_every_reaction_is_one_telegram_takes(reaction: Reaction):
     async with telegram() as rig:
         said = rig.simulator.say(1, "hello")
         await rig.channel.react(HOME, str(said), reaction)
-        assert {123456: REACTIONS[reaction]} == rig.simulator.messages_in(1)[0].reactions
+        assert {REACTIONS[reaction]: {123456}} == rig.simulator.messages(1)[0].reactions
         assert REACTIONS[reaction] in LEGAL_REACTIONS
         await rig.channel.react(HOME, str(said), None)
-        assert {} == rig.simulator.messages_in(1)[0].reactions
+        assert {} == rig.simulator.messages(1)[0].reactions
 
 
 async def test_typing_deletion_and_menus_arrive():
@@ -175,7 +175,7 @@ async def test_typing_deletion_and_menus_arrive():
         await rig.channel.delete(HOME, receipt.platform_id)
         await rig.channel.set_commands({"": [CommandSpec("start", "Begin")], "de": [CommandSpec("start", "Los")]})
         bot = rig.simulator.world.bot()
-        assert ["typing"] == [action for action, _ in bot.chats[1].actions]
+        assert 1 == rig.simulator.typing(1)
         assert [] == rig.simulator.answers(1)
         assert {"": "Begin", "de": "Los"} == {lang: menu[0]["description"] for lang, menu in bot.commands.items()}
 

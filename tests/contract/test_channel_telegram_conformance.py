@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.contract.test_channel_telegram_parts import SCRIPTS as PARTS
 from tests.fakes.telegram import part, telegram
 

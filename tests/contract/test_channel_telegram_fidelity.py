@@ -29,7 +29,7 @@ from aiogram.types import (  # noqa: E402  after load_aiogram
     ReplyParameters,
 )
 
-from channels.simulators.telegram.faults import Fault  # noqa: E402  after load_aiogram
+from channels.simulators.shared.faults import Fault  # noqa: E402  after load_aiogram
 from channels.simulators.telegram.server import TelegramSimulator  # noqa: E402  after load_aiogram
 from tests.fakes.telegram import TOKEN  # noqa: E402  after load_aiogram
 

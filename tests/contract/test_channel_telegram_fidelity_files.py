@@ -29,8 +29,8 @@ from aiogram.types import (  # noqa: E402  after load_aiogram
 )
 from aiogram.webhook.aiohttp_server import SimpleRequestHandler, setup_application  # noqa: E402  after load_aiogram
 
+from channels.simulators.shared.world import File  # noqa: E402  after load_aiogram
 from channels.simulators.telegram.server import TelegramSimulator  # noqa: E402  after load_aiogram
-from channels.simulators.telegram.state import PersonFile  # noqa: E402  after load_aiogram
 from tests.fakes.telegram import PNG, SECRET, TOKEN  # noqa: E402  after load_aiogram
 
 
@@ -80,7 +80,7 @@ async def test_files_come_in_as_aiogram_reads_them():
     """Photo, document and voice are parsed, and `bot.download` gives their content."""
     async with _plain_bot() as (simulator, bot):
         for kind in ("photo", "document", "voice"):
-            simulator.send_file(1, PersonFile(kind, f"a {kind}".encode(), "x.bin", "a/b"), caption="look")
+            simulator.send_file(1, File(kind, f"a {kind}".encode(), "x.bin", "a/b"), caption="look")
         for update in await bot.get_updates():
             message = update.message
             assert message is not None

@@ -7,8 +7,8 @@ import pytest
 
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Attachment, AttachmentKind, InboundMessage
-from channels.simulators.telegram.faults import Fault
-from channels.simulators.telegram.state import PersonFile
+from channels.simulators.shared.faults import Fault
+from channels.simulators.shared.world import File
 from tests.fakes.telegram import PNG, TOKEN, Rig, telegram
 
 MB = 1_000_000
@@ -20,7 +20,7 @@ async def _heard(rig: Rig, count: int = 1) -> list[InboundMessage]:
     return [event for event in rig.sink.events if isinstance(event, InboundMessage)]
 
 
-async def _sent(rig: Rig, file: PersonFile, caption: str = "") -> Attachment:
+async def _sent(rig: Rig, file: File, caption: str = "") -> Attachment:
     rig.simulator.send_file(1, file, caption=caption)
     (message,) = await _heard(rig)
     (attachment,) = message.attachments
@@ -30,20 +30,20 @@ async def _sent(rig: Rig, file: PersonFile, caption: str = "") -> Attachment:
 @pytest.mark.parametrize(
     ("file", "told"),
     [
-        (PersonFile("photo", PNG), (AttachmentKind.PHOTO, None, "image/jpeg", len(PNG))),
+        (File("photo", PNG), (AttachmentKind.PHOTO, None, "image/jpeg", len(PNG))),
         (
-            PersonFile("document", b"abc", "log.csv", "text/csv"),
+            File("document", b"abc", "log.csv", "text/csv"),
             (AttachmentKind.DOCUMENT, "log.csv", "text/csv", 3),
         ),
-        (PersonFile("voice", b"ogg", mime="audio/ogg"), (AttachmentKind.VOICE, None, "audio/ogg", 3)),
+        (File("voice", b"ogg", mime="audio/ogg"), (AttachmentKind.VOICE, None, "audio/ogg", 3)),
         (
-            PersonFile("document", b"abc", "../../x\x00.csv", "text/csv"),
+            File("document", b"abc", "../../x\x00.csv", "text/csv"),
             (AttachmentKind.DOCUMENT, "../../x.csv", "text/csv", 3),
         ),
     ],
     ids=lambda one: getattr(one, "kind", ""),
 )
-async def test_file_is_noted_and_can_be_fetched(file: PersonFile, told: tuple[object, ...]):
+async def test_file_is_noted_and_can_be_fetched(file: File, told: tuple[object, ...]):
     """Kind, name as the sender gave it, type and size; the content is the same, and the name opens nothing (A70)."""
     async with telegram() as rig:
         attachment = await _sent(rig, file, "look")
@@ -55,8 +55,8 @@ async def test_album_comes_as_messages_of_one_album():
     """Files sent as one keep that they were; what is sent alone has none."""
     async with telegram() as rig:
         for n in range(3):
-            rig.simulator.send_file(1, PersonFile("photo", PNG, album="al-1"), caption="three" if n == 0 else "")
-        rig.simulator.send_file(1, PersonFile("photo", PNG))
+            rig.simulator.send_file(1, File("photo", PNG, album="al-1"), caption="three" if n == 0 else "")
+        rig.simulator.send_file(1, File("photo", PNG))
         heard = await _heard(rig, 4)
         assert ["al-1", "al-1", "al-1", None] == [message.album for message in heard]
         assert ["three", "", "", ""] == [message.text for message in heard]
@@ -74,7 +74,7 @@ async def test_album_comes_as_messages_of_one_album():
 async def test_file_over_the_bound_is_refused(size: int, told: int, limit: int, calls: list[str]):
     """A77: by what is told, by what getFile says, and while it is read, whatever was told."""
     async with telegram() as rig:
-        attachment = await _sent(rig, PersonFile("document", b"x" * size, told_bytes=told))
+        attachment = await _sent(rig, File("document", b"x" * size, told_bytes=told))
         with pytest.raises(Permanent, match="MB"):
             await rig.channel.fetch(attachment, limit)
         assert calls == [call.method for call in rig.simulator.history()]
@@ -83,7 +83,7 @@ async def test_file_over_the_bound_is_refused(size: int, told: int, limit: int, 
 async def test_telegrams_own_bound_is_told_as_such():
     """A 21 MB file: the reason names 20 MB, so that the person can be told."""
     async with telegram() as rig:
-        attachment = await _sent(rig, PersonFile("document", b"x", told_bytes=21 * MB))
+        attachment = await _sent(rig, File("document", b"x", told_bytes=21 * MB))
         with pytest.raises(Permanent, match="up to 20 MB"):
             await rig.channel.fetch(attachment, 50 * MB)
 
@@ -91,7 +91,7 @@ async def test_telegrams_own_bound_is_told_as_such():
 async def test_exactly_the_bound_is_taken():
     """As many bytes as allowed are allowed."""
     async with telegram() as rig:
-        attachment = await _sent(rig, PersonFile("document", b"x" * MB))
+        attachment = await _sent(rig, File("document", b"x" * MB))
         assert MB == len(await rig.channel.fetch(attachment, MB))
 
 
@@ -114,7 +114,7 @@ async def test_exactly_the_bound_is_taken():
 async def test_fetch_that_fails_is_permanent_or_may_be_repeated(fault: Fault, raises: type[ChannelError]):
     """Reading changes nothing: only what is gone is permanent. No error shows the token (A92)."""
     async with telegram(file_timeout_s=1.0) as rig:
-        attachment = await _sent(rig, PersonFile("document", b"x" * 500_000))
+        attachment = await _sent(rig, File("document", b"x" * 500_000))
         rig.simulator.faults.script(fault)
         with pytest.raises(raises) as caught:
             await rig.channel.fetch(attachment, MB)
@@ -138,7 +138,7 @@ async def test_file_nobody_has_is_gone():
 async def test_path_that_is_none_is_not_asked_for(path: object):
     """A71, A89: only a plain path below the file's own root is fetched with the token."""
     async with telegram() as rig:
-        attachment = await _sent(rig, PersonFile("document", b"x"))
+        attachment = await _sent(rig, File("document", b"x"))
         files = rig.simulator.world.bot().files
         files[attachment.handle] = replace(files[attachment.handle], path=path)
         with pytest.raises(Permanent):

@@ -8,7 +8,7 @@ import pytest
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.markdown.parse import parse
 from channels.messages import Address, Button, ButtonStyle, OutboundPart
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.simulators.telegram.state import ShownMessage
 from tests.fakes.telegram import PNG, TOKEN, Rig, paper, part, photo, telegram
 

@@ -7,7 +7,7 @@ import pytest
 from channels.errors import Permanent, PermanentKind
 from channels.markdown.parse import parse
 from channels.messages import Button, ButtonStyle
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.fakes.telegram import part, telegram
 
 YES = Button("Yes", "p:1:y", ButtonStyle.PRIMARY)

@@ -7,7 +7,7 @@ import pytest
 
 from channels.base import ChannelState, ServesHttp
 from channels.messages import ButtonPressed
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.simulators.telegram.state import Webhook
 from channels.telegram.raw import ALLOWED_UPDATES
 from tests.fakes.sink import RecordingSink

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from channels.base import Channel
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.shared.simulator import AnySimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from tests.contract.channel_rig import Rig
@@ -18,7 +17,7 @@ from tests.contract.test_channels import TestIn as TestIn  # noqa: PLC0414  as a
 from tests.contract.test_channels import TestOut as TestOut  # noqa: PLC0414  as above
 from tests.fakes.http import Loaded, served
 from tests.fakes.spine import quick_store
-from tests.fakes.telegram import SECRET, account
+from tests.fakes.telegram import SECRET, TOKEN, account
 
 
 class TelegramWebhookRig(TelegramRig):
@@ -30,10 +29,11 @@ class TelegramWebhookRig(TelegramRig):
         self.base = await self._stack.enter_async_context(served(self.loaded))
         await super().open()
 
-    def simulated(self) -> PersonSide:
+    def simulated(self) -> AnySimulator:
         """With short waits between attempts."""
-        side = TelegramPersonSide(TelegramSimulator(webhook_time_scale=0.001))
-        side.simulator.add_chat(1, "private")
+        side = TelegramSimulator(webhook_time_scale=0.001)
+        side.add_bot(TOKEN)
+        side.add_chat(1, "private")
         return side
 
     async def make(self) -> Channel:

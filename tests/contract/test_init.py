@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
-from channels.simulators.telegram.person_side import TOKEN
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.telegram.server import TOKEN, TelegramSimulator
 from gateway.cli.root import root
 
 

@@ -13,9 +13,8 @@ import pytest
 from channels.base import Reaction
 from channels.discord.adapter import DiscordChannel
 from channels.messages import Address, OutboundPart, Receipt
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.adapter import SlackChannel
 from channels.telegram.adapter import TelegramChannel
@@ -185,14 +184,14 @@ class Scene:
 def _platform(name: str, chat: int | str) -> tuple[Any, Callable[[], Any]]:
     """A simulator, and how its adapter is made once it listens."""
     if name == "telegram":
-        sim: Any = TelegramPersonSide(TelegramSimulator(throttled=False)).simulator
+        sim: Any = TelegramSimulator.with_bot(throttled=False)
         sim.add_chat(chat, "private" if int(chat) > 0 else "supergroup")
         return sim, lambda: _Telegram(telegram.account(sim))
     if name == "discord":
-        sim = DiscordPersonSide().simulator
+        sim = DiscordSimulator.with_bot()
         sim.add_channel(chat, discord.GUILD)
         return sim, lambda: _Discord(discord.account(sim), sleep=Pauses())
-    sim = SlackPersonSide().simulator
+    sim = SlackSimulator.with_bot()
     return sim, lambda: _Slack(slack.account(sim), sleep=Pauses())
 
 

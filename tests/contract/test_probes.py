@@ -9,11 +9,10 @@ import pytest
 from channels.chat.probing import Asker, Finding, NoAnswer
 from channels.discord.config import DiscordAccount
 from channels.discord.probe import probe as probe_discord
-from channels.simulators.discord.person_side import TOKEN as DISCORD_TOKEN
+from channels.simulators.discord.server import TOKEN as DISCORD_TOKEN
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.slack.server import SlackSimulator
-from channels.simulators.telegram.person_side import TOKEN
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.telegram.server import TOKEN, TelegramSimulator
 from channels.slack.probe import probe as probe_slack
 from channels.telegram.probe import probe as probe_telegram
 from gateway.ops.home_check import check_clock

@@ -9,8 +9,7 @@ from typing import Any
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
 from channels.messages import Address, CommandInvoked, InboundMessage
-from channels.simulators.discord.person_side import GUILD, TOKEN
-from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.discord.server import GUILD, TOKEN, DiscordSimulator
 from tests.fakes import simulated_channel
 from tests.fakes.simulated_channel import Pauses, part_of
 from tests.fakes.sink import RecordingSink

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from channels.messages import OutboundPart, Receipt
-from channels.simulators.slack.faults import Fault
+from channels.simulators.shared.faults import Fault
 from channels.simulators.slack.state import ShownMessage
 from tests.fakes.slack import Rig, part
 

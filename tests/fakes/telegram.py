@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from channels.messages import AttachmentKind, OutboundMedia
-from channels.simulators.telegram.person_side import TOKEN
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.telegram.server import TOKEN, TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.config import TelegramAccount
 from tests.fakes.http import Loaded, served

@@ -12,7 +12,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent.tools.base import Tool
-from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import ShownMessage
 from gateway.ops.control_client import call
@@ -41,7 +40,7 @@ poll_timeout_s = 5
 class House:
     """A running gateway and both its ends."""
 
-    telegram: TelegramPersonSide
+    telegram: TelegramSimulator
     model: ModelServer
     store: Store
     home: Path
@@ -49,7 +48,7 @@ class House:
     @property
     def sim(self) -> TelegramSimulator:
         """Its simulator."""
-        return self.telegram.simulator
+        return self.telegram
 
     def texts(self, chat: int) -> list[str]:
         """What the bot has said in a chat, as it reads now."""
@@ -124,9 +123,9 @@ async def house(
     ours = {"TENK_ACCESS": access, "OPENAI_API_KEY": "sk-journey"}
     if model is not None or "[model]" not in config:
         ours["TENK_MODEL"] = model or "offline"
-    telegram = TelegramPersonSide(token=TOKEN)
+    telegram = TelegramSimulator.with_bot(token=TOKEN)
     for token in bots:
-        telegram.simulator.add_bot(token, username=f"bot{token.partition(':')[0]}")
+        telegram.add_bot(token, username=f"bot{token.partition(':')[0]}")
     if not (database := directory / "home" / "tenk.db").exists() and "DATABASE_URL" not in (environ or {}):
         await copy_fresh(database)  # a second house in a directory is the next start of the first
     given = ChainMap({} if environ is None else environ, ours)

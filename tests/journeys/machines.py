@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.access.codes import load_key
 from gateway.app import Gateway
 from gateway.config.settings import load
@@ -79,7 +79,7 @@ async def machines(directory: Path, server: PostgresServer, count: int, *, confi
     for home in homes[1:]:
         for name in (KEY, SECRETS_KEY):
             shutil.copy2(homes[0] / name, home / name)
-    async with TelegramPersonSide(token=TOKEN) as telegram, ModelServer() as model:
+    async with TelegramSimulator.with_bot(token=TOKEN) as telegram, ModelServer() as model:
         shared = {
             **telegram.environment(), "DATABASE_URL": url, "TENK_ACCESS": "open", "TENK_MODEL": "openai:journey",
             "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-journey",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.shared.simulator import AnySimulator
 from gateway.testing.model import Reply
 from tests.fakes.fork_server import ForkServer
 from tests.fakes.model_server import ModelServer
@@ -35,7 +35,7 @@ danger_allow_everyone = true
 class Running:
     """`tenk run` and those whom it talks to."""
 
-    platforms: Sequence[PersonSide]
+    platforms: Sequence[AnySimulator]
     model: ModelServer
     log: Path
 
@@ -52,7 +52,7 @@ class Running:
         except TimeoutError:
             raise AssertionError(f"{what} did not come: {self.log.read_text()[-2000:]}") from None
 
-    async def answered(self, side: PersonSide, words: str, times: int = 1) -> None:
+    async def answered(self, side: AnySimulator, words: str, times: int = 1) -> None:
         """Wait until the bot has said this so many times on a platform."""
 
         def is_said() -> bool:
@@ -63,7 +63,7 @@ class Running:
 
 @asynccontextmanager
 async def tenk_run(
-    directory: Path, site: Path, platforms: Sequence[PersonSide], answer: Callable[[dict[str, Any]], Reply]
+    directory: Path, site: Path, platforms: Sequence[AnySimulator], answer: Callable[[dict[str, Any]], Reply]
 ) -> AsyncIterator[Running]:
     """The gateway as an operator runs it, with the distribution on its path."""
     async with pantry_world(directory, site, platforms, answer) as world, world.life() as running:
@@ -75,7 +75,7 @@ class PantryWorld:
     """Platforms and a model that outlive the gateway."""
 
     directory: Path
-    platforms: Sequence[PersonSide]
+    platforms: Sequence[AnySimulator]
     model: ModelServer
     environ: dict[str, str]
 
@@ -102,7 +102,7 @@ class PantryWorld:
 
 @asynccontextmanager
 async def pantry_world(
-    directory: Path, site: Path, platforms: Sequence[PersonSide], answer: Callable[[dict[str, Any]], Reply]
+    directory: Path, site: Path, platforms: Sequence[AnySimulator], answer: Callable[[dict[str, Any]], Reply]
 ) -> AsyncIterator[PantryWorld]:
     """All that a gateway with the pantry needs."""
     (directory / "gateway.toml").write_text(CONFIG)

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.slack.server import SlackSimulator
 from channels.slack.manifest import declared_commands
 from tests.fakes.ports import free_port
 from tests.fakes.views import FakePage
@@ -86,7 +86,7 @@ class Street(ABC):
 class PlatformStreet(Street):
     """Direct chats of a simulated platform."""
 
-    side: PersonSide
+    side: AnySimulator
 
     async def open(self, stack: AsyncExitStack) -> None:
         await stack.enter_async_context(self.side)
@@ -123,7 +123,7 @@ class TelegramStreet(PlatformStreet):
         return {}
 
     @property
-    def side(self) -> PersonSide:
+    def side(self) -> AnySimulator:
         return self.here.telegram
 
 
@@ -133,7 +133,7 @@ class DiscordStreet(PlatformStreet):
     name = "discord"
 
     def __init__(self) -> None:
-        self.side = DiscordPersonSide()
+        self.side = DiscordSimulator.with_bot()
 
     async def ready(self, stack: AsyncExitStack, people: int) -> None:
         await super().ready(stack, people)
@@ -146,14 +146,14 @@ class SlackStreet(PlatformStreet):
     name = "slack"
 
     def __init__(self) -> None:
-        self.side = SlackPersonSide(commands=declared_commands(json.loads(MANIFEST.read_text())))
+        self.side = SlackSimulator.with_bot(commands=declared_commands(json.loads(MANIFEST.read_text())))
 
     def sender(self, person: int) -> str:
         return f"slack:{self.side.app.team}:U{person}"
 
     async def press(self, person: int, message: str, data: str) -> None:
-        simulator, chat = self.side.simulator, f"D{person}"
-        buttons = simulator.world.chats[chat].messages[message].buttons
+        simulator, chat = self.side, f"D{person}"
+        buttons = simulator.world.chats[chat].messages[message].elements
         if not buttons:  # whoever forges a press forges the button, too
             label = {"type": "plain_text", "text": "x"}
             buttons.append({"type": "button", "action_id": "tenk:0", "value": "x", "text": label})

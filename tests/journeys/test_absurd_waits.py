@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.journeys.house import house
 
 ABSURD = '{"ok": false, "description": "Too Many Requests", "parameters": {"retry_after": 1000000000000}}'

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.testing.model import Call, Reply
 from tests.journeys.pantry_house import PERSON, Running, pantry_world
 
@@ -34,20 +34,20 @@ def shop(directory: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
-def question(side: PersonSide, person: int = PERSON) -> tuple[str, Mapping[str, str]]:
+def question(side: AnySimulator, person: int = PERSON) -> tuple[str, Mapping[str, str]]:
     """The newest message with buttons: its id, and their data by label."""
     shown = [answer for answer in side.answers(side.direct(person)) if answer.buttons]
     return shown[-1].message_id, dict(shown[-1].buttons)
 
 
-async def ask(running: Running, side: PersonSide, thing: str) -> tuple[str, Mapping[str, str]]:
+async def ask(running: Running, side: AnySimulator, thing: str) -> tuple[str, Mapping[str, str]]:
     """Somebody needs a thing, and is asked about exactly that."""
     side.say(side.direct(PERSON), f"I need {thing}")
     await running.answered(side, f"item: {thing}")
     return question(side)
 
 
-def let_time_pass(directory: Path, thing_of: PersonSide) -> None:
+def let_time_pass(directory: Path, thing_of: AnySimulator) -> None:
     """The question on this platform is ten minutes old."""
     with closing(sqlite3.connect(directory / "home" / "tenk.db")) as store, store:
         done = store.execute(
@@ -61,7 +61,11 @@ def let_time_pass(directory: Path, thing_of: PersonSide) -> None:
 @pytest.mark.timeout(120)
 async def test_an_order_is_asked_for_and_done_once(installed: Path, tmp_path: Path) -> None:
     """Approved on Telegram, denied on Slack, left alone on Discord; killed while two wait, approved after that."""
-    platforms = telegram, discord, slack = TelegramPersonSide(), DiscordPersonSide(), SlackPersonSide()
+    platforms = telegram, discord, slack = (
+        TelegramSimulator.with_bot(),
+        DiscordSimulator.with_bot(),
+        SlackSimulator.with_bot(),
+    )
     async with pantry_world(tmp_path, installed, platforms, orders) as world:
         async with world.life(killed=True) as running:
             message, buttons = await ask(running, telegram, "milk")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from gateway.delivery.message_parts import recovered_mark
 from gateway.testing.model import Reply
 from tests.journeys.house import house, slow

@@ -4,9 +4,9 @@ import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.slack.server import SlackSimulator
 from tests.journeys.house import House, house
 from tests.journeys.streets import WebStreet
 
@@ -14,7 +14,7 @@ PNG = b"\x89PNG\r\n"
 NUMBERS = "1 h 30 min this week"
 
 
-async def pictured(here: House, side: PersonSide, asked: str, words: str) -> None:
+async def pictured(here: House, side: AnySimulator, asked: str, words: str) -> None:
     """Ask, and wait for a picture with these words beside it."""
     chat = side.direct(7)
     before = len(side.answers(chat))
@@ -31,7 +31,7 @@ async def test_a_chart_is_a_picture_everywhere(tmp_path: Path):
     """Telegram, Discord and Slack show it, the web page has it under an address of its own, by which it is fetched."""
     web = WebStreet()
     async with AsyncExitStack() as stack:
-        sides: list[PersonSide] = [DiscordPersonSide(), SlackPersonSide()]
+        sides: list[AnySimulator] = [DiscordSimulator.with_bot(), SlackSimulator.with_bot()]
         environ = web.environ()
         for side in sides:
             await stack.enter_async_context(side)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
 from gateway.testing.model import Reply
 from tests.journeys.house import House, house
 
@@ -36,7 +36,7 @@ async def test_a_person_connects_is_answered_with_their_key_and_disconnects(tmp_
         here.sim.say(1, f"/connect openai {good}")
         told = await here.told(1, "Connected to OpenAI")
         assert "I deleted your message" in told.text
-        assert [] == [shown.text for shown in here.sim.messages_in(1) if good in shown.text and not shown.deleted]
+        assert [] == [shown.text for shown in here.sim.messages(1) if good in shown.text and not shown.deleted]
         for person in (1, 2):
             here.sim.say(person, "hello")
             await here.told(person, "A short answer.")
@@ -83,7 +83,7 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
             here.sim.say(GROUP, f"/connect@{bot} openai {SECRETS[9]}", person=1)
             here.sim.say(GROUP, f"/connect openai {SECRETS[10]}", person=2)
             await here.told(GROUP, "direct message only")
-            here.sim.say(1, "what did I say there?", reply_to=said[3])
+            here.sim.say(1, "what did I say there?", under=said[3])
             here.sim.say(1, f"and my other key is {SHAPED}, is it good?")
             here.sim.edit(1, here.sim.say(1, "hm"), f"/connect openai {SECRETS[11]}")
             await here.told(1, "A short answer.")
@@ -102,12 +102,12 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
         assert [] == [secret for secret in (*SECRETS, SHAPED) if secret.encode() in content], name
 
 
-@pytest.mark.parametrize("side", [DiscordPersonSide, SlackPersonSide])
+@pytest.mark.parametrize("side", [DiscordSimulator, SlackSimulator])
 async def test_where_only_the_person_can_delete_it_they_are_told_to(
-    side: type[DiscordPersonSide | SlackPersonSide], tmp_path: Path
+    side: type[DiscordSimulator | SlackSimulator], tmp_path: Path
 ) -> None:
     """Discord's and Slack's bots delete nobody's words in a direct chat; a typing error is as secret as the command."""
-    async with side() as people, house(tmp_path, config=CONFIG, environ=people.environment()) as here:
+    async with side.with_bot() as people, house(tmp_path, config=CONFIG, environ=people.environment()) as here:
         await here.until(people.is_connected, "the connection")
         chat = people.direct(1)
         for number, words in enumerate((" /connect openai", " /conect openai", "connect openai"), 3):

@@ -67,10 +67,10 @@ async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> 
         here.sim.say(1, "/sessions")
         listed = (await here.told(1, "Conversations here")).text
         assert listed.index("Animals") < listed.index("My colour is blue") and "cats" not in listed
-        (shown,) = [one for one in here.telegram.answers("1") if "Conversations here" in one.text]
+        (shown,) = [one for one in here.telegram.answers(1) if "Conversations here" in one.text]
         ((label, value),) = shown.buttons
         assert "2. My colour is blue" == label
-        here.telegram.press("1", shown.message_id, value)
+        here.telegram.press(1, shown.message_id, value)
         await here.told(1, "We are back in “My colour is blue”")
         here.sim.say(1, "Which colour?")
         await here.told(1, "Blue.")

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.slack.server import SlackSimulator
 from gateway.testing.model import Call, Reply
 from tests.journeys.house import WAIT_S, House, house, slow
 
@@ -99,7 +99,7 @@ async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Pat
 async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path):
     """A restart reads the last minutes of each chat once more: what was said before the goodbye stays forgotten."""
     chat = f"D{WHO}"
-    async with SlackPersonSide() as slack:
+    async with SlackSimulator.with_bot() as slack:
         for start in (1, 2):
             async with house(tmp_path, environ=slack.environment()) as here:
                 await here.until(slack.is_connected, "the socket")

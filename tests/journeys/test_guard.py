@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from channels.simulators.telegram.state import PersonFile
+from channels.simulators.shared.world import File
 from gateway.telemetry import GUARD_FINDINGS
 from gateway.testing.model import Reply
 from tests.journeys.house import House, house, said
@@ -45,7 +45,7 @@ async def test_a_text_file_is_guarded_as_a_message_is(text: str, tmp_path: Path)
     async with house(tmp_path) as here:
         here.model.answers(Reply("Read it."))
         with capture_logs() as logs:
-            here.sim.send_file(1, PersonFile("document", text.encode(), "log.txt", "text/plain"), caption="see this")
+            here.sim.send_file(1, File("document", text.encode(), "log.txt", "text/plain"), caption="see this")
             await here.told(1, "Read it.")
         assert [("file", "warn", "telegram:1")] == found(logs)
         read = said(here.model.requests[0].body)[0]
@@ -56,7 +56,7 @@ async def test_a_refused_file_never_reaches_the_model(tmp_path: Path) -> None:
     """In mode block the person is told, as for a message."""
     async with house(tmp_path, config='[guard]\nmode = "block"\n') as here:
         with capture_logs() as logs:
-            here.sim.send_file(1, PersonFile("document", ORDER.encode(), "log.txt", "text/plain"), caption="see this")
+            here.sim.send_file(1, File("document", ORDER.encode(), "log.txt", "text/plain"), caption="see this")
             await here.until(lambda: bool(here.texts(1)), "a refusal")
         assert [("file", "block", "telegram:1")] == found(logs)
         assert [] == here.model.requests

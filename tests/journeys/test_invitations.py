@@ -46,7 +46,7 @@ async def test_on_discord_it_is_a_command_or_a_message(tmp_path: Path) -> None:
     async with street(DiscordStreet, tmp_path) as here:
         assert isinstance(here, DiscordStreet)
         codes = [(await here.here.operator("invite.make", {"role": "member", "days": "1"}))["code"] for _ in range(2)]
-        here.side.simulator.command(1, "start", {"code": codes[0]})
+        here.side.command(1, "start", {"code": codes[0]})
         await here.reads(1, "You are in")
         await here.say(2, codes[1])
         await here.reads(2, "You are in")

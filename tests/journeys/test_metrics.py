@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from channels.simulators.telegram.faults import Fault as Refusal
+from channels.simulators.shared.faults import Fault as Refusal
 from gateway.errors import GatewayError
 from gateway.telemetry import REGISTRY
 from gateway.testing.model import Call, Fault, Reply

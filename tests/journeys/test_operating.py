@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from channels.simulators.telegram.faults import Fault as Refusal
+from channels.simulators.shared.faults import Fault as Refusal
 from gateway.testing.model import Fault, Reply
 from tests.fakes.ports import free_address
 from tests.journeys.house import House, house

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from channels.simulators.shared.person_side import SeenMessage
+from channels.simulators.shared.world import AnyMessage
 from gateway.testing.model import Call, Reply
 from tests.journeys.house import House, house, said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, WebStreet, street
@@ -114,9 +114,9 @@ async def test_in_a_group_nothing_is_told_of_people(tmp_path: Path) -> None:
         here.sim.add_chat(-1001, "supergroup")
         here.sim.say(-1001, f"/users@{here.sim.world.bot().username}", person=1)
         await here.told(-1001, "direct chat with me only")
-        said = here.telegram.say("1", "hello")
+        said = here.telegram.say(1, "hello")
         await here.told(1, "Hello!")
-        here.telegram.edit("1", said, "/block telegram:2")
+        here.telegram.edit(1, said, "/block telegram:2")
         here.sim.say(1, "/requests")
         await here.told(1, "Nobody waits")
         assert {"owner", "member"} == {user["role"] for user in await here.operator("users.list")}
@@ -132,10 +132,10 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         await here.let_in(2)
         room = side.room(9)
 
-        def told() -> list[SeenMessage]:
+        def told() -> list[AnyMessage]:
             return side.answers(room, person=1)
 
-        async def reads(words: str) -> SeenMessage:
+        async def reads(words: str) -> AnyMessage:
             await here.here.until(lambda: any(words in one.text for one in told()), f"{words!r} in the room")
             return next(one for one in told() if words in one.text)
 

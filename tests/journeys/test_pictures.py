@@ -4,8 +4,8 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from channels.simulators.telegram.faults import Fault as PlatformFault
-from channels.simulators.telegram.state import PersonFile
+from channels.simulators.shared.faults import Fault as PlatformFault
+from channels.simulators.shared.world import File
 from gateway.testing.model import Fault, Reply
 from tests.fakes.pictures import png
 from tests.journeys.house import House, house
@@ -23,11 +23,11 @@ def shown(body: dict[str, Any]) -> list[bytes]:
     return [base64.b64decode(url.removeprefix("data:image/png;base64,"), validate=True) for url in urls]
 
 
-async def send(here: House, answer: str, caption: str, file: PersonFile | None = None, *before: Fault) -> str:
+async def send(here: House, answer: str, caption: str, file: File | None = None, *before: Fault) -> str:
     """A photo, or this file, with words under it; what the person reads then."""
     here.model.answers(*before, Reply(answer))
     if file is None:
-        here.telegram.send_picture("1", SHEET, caption)
+        here.telegram.send_picture(1, SHEET, caption)
     else:
         here.sim.send_file(1, file, caption=caption)
     return (await here.told(1, answer)).text
@@ -38,7 +38,7 @@ async def test_a_model_that_sees_is_shown_the_picture_also_after_a_restart(tmp_p
     async with house(tmp_path, config=SEES) as here:
         assert "It is in G." == await send(here, "It is in G.", "which key is this?")
         assert [SHEET] == shown(here.model.requests[0].body)
-        large = PersonFile("document", b"x", "scan.png", "image/png", told_bytes=6_000_000)
+        large = File("document", b"x", "scan.png", "image/png", told_bytes=6_000_000)
         read = await send(here, "Slowly, then.", "and how do I begin?", large)
         assert read.startswith("Slowly, then.") and "too large" in read
         here.sim.faults.script(PlatformFault(kind="status", status=404, method="download"))

@@ -12,9 +12,9 @@ import pytest
 from agent.config import ModelConfig
 from agent.hooks.points import HookConfig
 from agent.models.select import UnknownModel, build_model
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.config.settings import load, read_sources
 from gateway.errors import SettingsError
 from gateway.product import check_names, load_hooks, load_product, load_tools
@@ -50,7 +50,11 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
 @pytest.mark.timeout(90)
 async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
     """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
-    platforms = telegram, discord, slack = TelegramPersonSide(), DiscordPersonSide(), SlackPersonSide()
+    platforms = telegram, discord, slack = (
+        TelegramSimulator.with_bot(),
+        DiscordSimulator.with_bot(),
+        SlackSimulator.with_bot(),
+    )
     async with tenk_run(tmp_path, installed, platforms, keeps_pantry) as running:
         for times, thing in enumerate(("milk", "flour"), 1):
             for side in platforms:
@@ -66,21 +70,21 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
         }
         assert {f"{thing}-{side.name}" for thing in ("milk", "flour") for side in platforms} == pantry(tmp_path)
 
-        await running.until(lambda: bool(discord.simulator.world.bot().commands), "the menu")
+        await running.until(lambda: bool(discord.world.bot().commands), "the menu")
         telegram.command(telegram.direct(PERSON), "put", "butter")
         await running.answered(telegram, "In the pantry: butter.")
         assert "butter" in pantry(tmp_path)
         telegram.command(telegram.direct(PERSON), "list", "milk")
         slack.command(slack.direct(PERSON), "list", "milk")
-        discord.simulator.command(PERSON, "list", {"beginning": "milk"})
+        discord.command(PERSON, "list", {"beginning": "milk"})
         for side in platforms:
             await running.answered(side, f"In the pantry: milk-{side.name}.")
         telegram.command(telegram.direct(PERSON), "start")
         await running.answered(telegram, "I keep your pantry")
-        assert ["pantry", "list"] == [command["name"] for command in discord.simulator.world.bot().commands[:2]]
-        (option,) = discord.simulator.world.bot().commands[1]["options"]
+        assert ["pantry", "list"] == [command["name"] for command in discord.world.bot().commands[:2]]
+        (option,) = discord.world.bot().commands[1]["options"]
         assert ("beginning", False) == (option["name"], option["required"])
-        assert "coach" not in str(discord.simulator.world.bot().commands)
+        assert "coach" not in str(discord.world.bot().commands)
     with closing(sqlite3.connect(tmp_path / "home" / "tenk.db")) as store:
         keys = {key for (key,) in store.execute("SELECT key FROM sessions")}
         assert {"agent:pantry"} == {":".join(key.split(":")[:2]) for key in keys}

@@ -15,7 +15,7 @@ from tests.fakes.forked_stage import ForkedStage
 async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
     """It grows as Slack's own stream; cut by a death it goes on as a message, and stands there once, whole (D1, D2)."""
     async with ForkedStage() as stage:
-        slack = stage.slack.simulator
+        slack = stage.slack
         direct = Chat(stage.slack, 3, "Cleo", lambda _: None)
         practice = (SLACK_ROOM, "#practice")
         room = Chat(stage.slack, 3, "Cleo", lambda _: None, room=practice)
@@ -37,8 +37,8 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             for task in watching:
                 task.cancel()
         (answer,) = slack.answers("C7")
-        used = [call.method for call in slack.history("C7") if call.message_id == answer.ts and call.applied]
-    assert (begun.ts, False, False) == (answer.ts, answer.streaming, answer.broken)
+        used = [call.method for call in slack.history("C7") if call.message_id == answer.message_id and call.applied]
+    assert (begun.message_id, False, False) == (answer.message_id, answer.streaming, answer.broken)
     assert 1 == answer.text.count("Correct it") == answer.text.count("/coach help lists")
     assert 1 == used.count("chat.startStream") == used.count("chat.stopStream")
     assert killed == ("chat.update" in used)

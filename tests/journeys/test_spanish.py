@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from gateway.testing.model import Fault as ModelFault
 from gateway.testing.model import Reply
 from tests.journeys.house import House, house

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import SeenMessage
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.world import AnyMessage
 from gateway.testing.model import Fault, Reply
 from tests.journeys.house import said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, TelegramStreet, street
@@ -32,10 +32,10 @@ class Talker:
         side = self.here.side
         if isinstance(self.here, TelegramStreet):
             side.say(self.chat, f"/{name} {words}".strip())
-        elif isinstance(side, DiscordPersonSide) and words:
+        elif isinstance(side, DiscordSimulator) and words:
             (command,) = [one for one in side.bot.commands if one["name"] == name]
             option = command["options"][0]["name"]  # type: ignore[index,call-overload]  as the gateway declared it
-            side.simulator.command(int(self.chat), name, {str(option): words})
+            side.command(self.chat, name, {str(option): words})
         else:
             side.command(self.chat, name, words)
 
@@ -50,7 +50,7 @@ class Talker:
         )
         return next(text for text in reversed(self.texts()) if words in text)
 
-    def message(self, id_: str) -> SeenMessage:
+    def message(self, id_: str) -> AnyMessage:
         """One of theirs."""
         return next(one for one in self.here.side.messages(self.chat) if one.message_id == id_)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from channels.simulators.telegram.checks import JsonObject
+from channels.simulators.shared.world import JsonObject
 from gateway.demo.chat import Entry, Kind
 from gateway.demo.main import DemoScreen, main
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from gateway.ops.control_client import call
 from tests.torture.world import NotSettled, World
 

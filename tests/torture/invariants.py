@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
-from channels.simulators.shared.person_side import SeenMessage
+from channels.simulators.shared.world import AnyMessage
 from gateway.delivery.message_parts import WAITING_TEXT, recovered_mark
 from tests.fakes.strict_transcripts import flaws_in_items
 from tests.torture.gateway_process import API_KEY
@@ -159,7 +159,7 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
 
 
 def _check_answer(
-    said: Said, row: sqlite3.Row | None, shown: list[SeenMessage], store: _Store, verdict: Verdict
+    said: Said, row: sqlite3.Row | None, shown: list[AnyMessage], store: _Store, verdict: Verdict
 ) -> None:
     """I2, I5, I6: the answer is there, whole, in order, once; or it is said that there is none."""
     turn_id = row["turn_id"] if row is not None else None
@@ -192,15 +192,15 @@ def _check_answer(
         verdict.wrong.append(f"I5: m{said.number}: missing {missing[:5]}, order kept: {whole == sorted(whole)}")
 
 
-def _tokens(one: SeenMessage) -> list[tuple[str, str]]:
+def _tokens(one: AnyMessage) -> list[tuple[str, str]]:
     return MESSAGE.findall(one.text)
 
 
-def _answered(one: SeenMessage) -> list[int]:
+def _answered(one: AnyMessage) -> list[int]:
     return [int(word[4:]) for word in one.text.split() if word.startswith("re:m") and word[4:].isdigit()]
 
 
-def _paragraphs(one: SeenMessage, number: int) -> list[str]:
+def _paragraphs(one: AnyMessage, number: int) -> list[str]:
     head = f"m{number}."
     return [word[len(head) :] for word in one.text.split() if word.startswith(head) and word[len(head) :].isdigit()]
 

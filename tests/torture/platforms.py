@@ -12,12 +12,12 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide, SeenMessage
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.shared.world import AnyMessage
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import SIGNING_SECRET
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 from tests.fakes.ports import free_address, free_port
 
 COMMAND_ROOM = 904_000
@@ -44,9 +44,9 @@ class Platform:
     threads = False
     """Whether what is said in a room goes on in the thread of the first message."""
 
-    def __init__(self, side: PersonSide, name: str = "") -> None:
+    def __init__(self, side: AnySimulator, name: str = "") -> None:
         self.side = side
-        self.sim: Any = side.simulator
+        self.sim: Any = side
         self.name = name or side.name
         self._threads: dict[int, str] = {}
         self._in_the_room = False  # whether the last command was used there
@@ -74,28 +74,29 @@ class Platform:
     def say(self, chat: int, text: str, picture: bytes | None = None) -> str:
         """Somebody writes to the bot, perhaps under a picture; the message's id."""
         if picture is not None:
-            return self.side.send_picture(self.key(chat), picture, text)
+            return str(self.side.send_picture(self._chat(chat), picture, text))
         if not self._is_room(chat):
-            return self.side.say(self.key(chat), text)
+            return str(self.side.say(self._chat(chat), text))
         above = self._threads.get(chat) if self.threads else None
-        said = self.side.say(self.key(chat), f"{self.side.mention} {text}", person=chat, under=above)
+        said = str(self.side.say(self._chat(chat), f"{self.side.mention} {text}", person=chat, under=above))
         self._threads.setdefault(chat, said)
         return said
 
     def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
         """Somebody uses a command of the platform's own; what comes back says whether it was taken."""
         self._in_the_room = self.rooms and not self._in_the_room
-        where = self.side.room(COMMAND_ROOM) if self._in_the_room else self.key(chat)
-        return self.side.command(where, name, text, person=chat)
+        where = self.side.room(COMMAND_ROOM) if self._in_the_room else self._chat(chat)
+        used = self.side.command(where, name, text, person=chat)
+        return lambda: used.acked
 
-    def answers(self, chat: int) -> list[SeenMessage]:
+    def answers(self, chat: int) -> list[AnyMessage]:
         """What the bot said there, in order, and what this person alone was shown in the room of commands."""
         alone = self.side.answers(self.side.room(COMMAND_ROOM), chat) if self.rooms else []
-        return [*self.side.answers(self.key(chat)), *(shown for shown in alone if shown.private)]
+        return [*self.side.answers(self._chat(chat)), *(shown for shown in alone if shown.private)]
 
     def calls(self, chat: int) -> int:
         """How many calls of the gateway have come in for this chat."""
-        return self.side.calls(self.key(chat))
+        return len(self.side.history(self._chat(chat)))
 
     def arrivals(self) -> int:
         """How often a gateway has begun to listen; on Telegram each poll counts."""
@@ -123,6 +124,9 @@ class Platform:
 
     def key(self, chat: int) -> str:
         """What the store calls this chat."""
+        return str(self._chat(chat))
+
+    def _chat(self, chat: int) -> Any:
         return self.side.room(chat) if self._is_room(chat) else self.side.direct(chat)
 
     def _is_room(self, chat: int) -> bool:
@@ -137,7 +141,7 @@ class TelegramPlatform(Platform):
     forgets = rooms = False
 
     def __init__(self) -> None:
-        super().__init__(TelegramPersonSide(token="4242:TORTURE-canary-bot-token"))
+        super().__init__(TelegramSimulator.with_bot(token="4242:TORTURE-canary-bot-token"))
 
 
 class TelegramWebhookPlatform(TelegramPlatform):
@@ -198,7 +202,7 @@ class DiscordPlatform(Platform):
     config = '[channels.discord.main]\nwake = "mention"\n[access.accounts."discord:main"]\nallow_groups = ["*"]\n'
 
     def __init__(self) -> None:
-        super().__init__(DiscordPersonSide(token="TORTURE.canary.discord-bot-token"))
+        super().__init__(DiscordSimulator.with_bot(token="TORTURE.canary.discord-bot-token"))
 
 
 class DiscordShardsPlatform(DiscordPlatform):
@@ -216,11 +220,10 @@ class DiscordShardsPlatform(DiscordPlatform):
         """See `Platform`: all of them are waited for."""
         return super().arrivals() // SHARDS
 
-    def key(self, chat: int) -> str:
-        """See `Platform`."""
+    def _chat(self, chat: int) -> Any:
         if self._is_room(chat) and chat not in self.sim.world.channels:
             self.sim.add_channel(chat, (1 + chat // 4 % (SHARDS - 1)) << 22 | 5)
-        return super().key(chat)
+        return super()._chat(chat)
 
     def disturb(self) -> None:
         """One shard's, each in its turn."""
@@ -235,7 +238,7 @@ class SlackPlatform(Platform):
     threads = True
 
     def __init__(self) -> None:
-        super().__init__(SlackPersonSide(SlackSimulator(keys_count=False)))  # nowhere is it told that a real one does
+        super().__init__(SlackSimulator.with_bot(keys_count=False))  # nowhere is it told that a real one does
         self.sim.world.stream_lasts_s = 2.0  # so that some are ended by Slack
 
 
@@ -261,7 +264,9 @@ class SlackHttpPlatform(Platform):
     threads = True
 
     def __init__(self) -> None:
-        super().__init__(SlackPersonSide(SlackSimulator(keys_count=False, retry_after_s=RETRY_AFTER_S)), "slack-http")
+        slack = SlackSimulator(keys_count=False, retry_after_s=RETRY_AFTER_S)
+        slack.add_app()
+        super().__init__(slack, "slack-http")
         self._listen = free_address()
         self.sim.world.the_app().webhook_url = f"http://{self._listen}/webhooks/slack/main/events"
 

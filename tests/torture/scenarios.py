@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 
-from channels.simulators.telegram.faults import Fault
+from channels.simulators.shared.faults import Fault
 from tests.torture.platforms import TelegramPlatform
 from tests.torture.world import NotSettled, World
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.shared.simulator import AnySimulator
 from tests.bench.subject import Subject
 from tests.bench.world import PLATFORMS, SHORT_ANSWER, AnswerReader, ModelServer, until
 
@@ -76,7 +76,7 @@ def _slope(at: Sequence[float], values: Sequence[float]) -> float:
     return rise / spread if spread else 0.0
 
 
-async def run_soak(directory: Path, platform: PersonSide, *, minutes: float, per_s: float, seed: int = 1) -> Soak:
+async def run_soak(directory: Path, platform: AnySimulator, *, minutes: float, per_s: float, seed: int = 1) -> Soak:
     """People write so many messages a second for so long."""
     soak, chance, answers = Soak([]), random.Random(seed), AnswerReader(platform)
     config = directory / "soak.toml"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import SeenMessage
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.world import AnyMessage
 from gateway.store.journal import shard_of
 from gateway.testing.model import Fault
 from tests.fakes.postgres import PostgresServer
@@ -84,7 +84,7 @@ class TelegramAndDiscord(TelegramPlatform):
 
     def __init__(self) -> None:
         super().__init__()
-        self.there = DiscordPersonSide()
+        self.there = DiscordSimulator.with_bot()
 
     def environment(self) -> dict[str, str]:
         """Of both."""
@@ -104,7 +104,7 @@ class TelegramAndDiscord(TelegramPlatform):
         """Where the chat is."""
         return super().say(chat, text) if chat < ON_DISCORD else self.there.say(self.key(chat), text)
 
-    def answers(self, chat: int) -> list[SeenMessage]:
+    def answers(self, chat: int) -> list[AnyMessage]:
         """As of the other."""
         return super().answers(chat) if chat < ON_DISCORD else self.there.answers(self.key(chat))
 

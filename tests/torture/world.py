@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from channels.simulators.shared.person_side import SeenMessage
+from channels.simulators.shared.world import AnyMessage
 from tests.fakes.model_server import ModelServer
 from tests.fakes.pictures import png
 from tests.torture.gateway_process import API_KEY, ROOT, GatewayProcess
@@ -163,7 +163,7 @@ class World:
         self._written.add((self.platform.key(chat), message_id))
         return message_id
 
-    def answers(self, chat: int) -> list[SeenMessage]:
+    def answers(self, chat: int) -> list[AnyMessage]:
         """What people see of the bot in a chat."""
         return self.platform.answers(chat)
 

@@ -1,17 +1,14 @@
-"""Decides, as Discord does, whether a message, its buttons and commands are taken. Pure.
+"""The messages, buttons and commands that Discord takes. Pure.
 
 Codes and words: discord/discord-api-docs (2026-08), "Opcodes and Status Codes". Lengths are Unicode code points.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from channels.simulators.shared.history import Refused
-
-JsonObject = dict[str, JsonValue]
+from channels.simulators.shared.world import File, JsonObject, Refused
 
 MAX_CONTENT = 2000
 MAX_NONCE = 25
@@ -30,7 +27,7 @@ class Refusal(Refused):
     """Discord's answer to a call it does not carry out."""
 
     def __init__(self, status: int, code: int, message: str, errors: JsonObject | None = None) -> None:
-        """`code` is Discord's own number of the error, `errors` the tree of an invalid form body."""
+        """Take the HTTP status, Discord's own number of the error, its words, and the tree of an invalid form body."""
         super().__init__(message)
         self.status = status
         self.code = code
@@ -38,37 +35,23 @@ class Refusal(Refused):
         self.errors = errors
 
     def body(self) -> JsonObject:
-        """The answer's JSON."""
+        """Return the answer's JSON."""
         body: JsonObject = {"message": self.message, "code": self.code}
         if self.errors:
             body["errors"] = self.errors
         return body
 
 
-def objects_in(value: object) -> list[JsonObject]:
-    """The objects of a list; none of anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def invalid(where: str, code: str, words: str) -> Refusal:
-    """50035 about one field; `where` is its path with dots."""
+    """Return a 50035 about one field; `where` is its path with dots."""
     tree: JsonObject = {"_errors": [{"code": code, "message": words}]}
     for step in reversed(where.split(".")):
         tree = {step: tree}
     return Refusal(400, 50035, "Invalid Form Body", tree)
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file of a multipart call."""
-
-    name: str
-    content: bytes
-    mime: str
-
-
 def checked_content(body: JsonObject) -> str | None:
-    """The call's text as Discord keeps it; None where it gives none.
+    """Return the call's text as Discord keeps it; None if it gives none.
 
     Raises:
         Refusal: 50035, it is too long or no text.
@@ -85,7 +68,7 @@ def checked_content(body: JsonObject) -> str | None:
 
 
 def check_nonce(body: JsonObject) -> str | None:
-    """The nonce as text, if there is one."""
+    """Return the nonce as text, or None."""
     nonce = body.get("nonce")
     if nonce is None:
         return None
@@ -94,7 +77,7 @@ def check_nonce(body: JsonObject) -> str | None:
     return str(nonce)
 
 
-def check_files(uploads: Sequence[Upload]) -> None:
+def check_files(uploads: Sequence[File]) -> None:
     """Refuse too many or too large files."""
     if len(uploads) > MAX_FILES:
         raise invalid("files", "BASE_TYPE_MAX_LENGTH", f"Must be {MAX_FILES} or fewer in length.")
@@ -103,7 +86,7 @@ def check_files(uploads: Sequence[Upload]) -> None:
 
 
 def checked_components(body: JsonObject) -> list[JsonValue]:
-    """Rows of buttons.
+    """Return rows of buttons.
 
     Raises:
         Refusal: 50035 for what Discord would not show.
@@ -134,7 +117,7 @@ def _check_button(button: JsonValue, where: str) -> None:
 
 
 def check_commands(commands: JsonValue) -> list[JsonObject]:
-    """A list of application commands, as `PUT` takes it."""
+    """Return a list of application commands, as `PUT` takes it."""
     if not isinstance(commands, list) or len(commands) > MAX_COMMANDS:
         raise invalid("commands", "BASE_TYPE_BAD_LENGTH", f"Must be {MAX_COMMANDS} or fewer in length.")
     taken: list[JsonObject] = []
@@ -172,7 +155,7 @@ def _values(localized: JsonValue) -> Iterable[str]:
 
 
 def find_pings(content: str, allowed: JsonValue) -> tuple[str, ...]:
-    """Whom a text of a bot's would notify: "everyone", "role:1", "user:1". `allowed` is its allowed_mentions."""
+    """Return whom a bot's text would notify, as "everyone", "role:1", "user:1"; `allowed` is its allowed_mentions."""
     seen = _CODE.sub(" ", content)
     roles = [f"role:{found}" for found in _ROLE.findall(seen)]
     users = [f"user:{found}" for found in _MENTION.findall(seen)]

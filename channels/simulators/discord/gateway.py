@@ -11,7 +11,6 @@ import orjson
 from aiohttp import WSMsgType, web
 from pydantic import JsonValue
 
-from channels.simulators.discord.checks import JsonObject
 from channels.simulators.discord.sessions import (
     CLOSE_BAD_INTENTS,
     CLOSE_BAD_SEQ,
@@ -23,8 +22,8 @@ from channels.simulators.discord.sessions import (
     Outbox,
     Session,
 )
-from channels.simulators.discord.state import Bot, World
-from channels.simulators.discord.written import MESSAGE_CONTENT, as_guild
+from channels.simulators.discord.state import MESSAGE_CONTENT, Bot, DiscordWorld
+from channels.simulators.shared.world import JsonObject
 
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, ACK = 0, 1, 2, 6, 7, 9, 10, 11
 ALL_INTENTS = (1 << 26) - 1
@@ -33,7 +32,7 @@ ALL_INTENTS = (1 << 26) - 1
 class Gateway:
     """Serves /gateway; its switches are for tests."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: DiscordWorld) -> None:
         self._world = world
         self.url = ""
         self.heartbeat_ms: JsonValue = 41_250  # what HELLO asks for, whatever that is
@@ -44,7 +43,7 @@ class Gateway:
         self.sockets = 0  # connections made in all
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One connection, until it ends."""
+        """Serve one connection until it ends."""
         socket = web.WebSocketResponse(compress=False, autoclose=False, max_msg_size=1 << 20, timeout=0.5)
         await socket.prepare(request)
         self.sockets += 1
@@ -63,7 +62,9 @@ class Gateway:
 class _Connection:
     """One client's socket."""
 
-    def __init__(self, gateway: Gateway, world: World, socket: web.WebSocketResponse, *, compressed: bool) -> None:
+    def __init__(
+        self, gateway: Gateway, world: DiscordWorld, socket: web.WebSocketResponse, *, compressed: bool
+    ) -> None:
         self._gateway = gateway
         self._world = world
         self._socket = socket
@@ -75,7 +76,7 @@ class _Connection:
     async def run(self, request: web.BaseRequest) -> None:
         """Talk until either side ends it."""
         if not self._gateway.silent:
-            self._say({"op": HELLO, "d": {"heartbeat_interval": self._gateway.heartbeat_ms}, "s": None, "t": None})
+            self._say(HELLO, {"heartbeat_interval": self._gateway.heartbeat_ms})
         async with asyncio.TaskGroup() as tasks:
             writing = tasks.create_task(self._write(request))
             code = await self._read()
@@ -86,11 +87,11 @@ class _Connection:
                 self._session.detach(self._outbox, code)
         await self._socket.close()
 
-    def _say(self, payload: JsonObject) -> None:
-        self._outbox.put_nowait(orjson.dumps(payload))
+    def _say(self, op: int, data: JsonValue) -> None:
+        self._outbox.put_nowait(orjson.dumps({"op": op, "d": data, "s": None, "t": None}))
 
     async def _write(self, request: web.BaseRequest) -> None:
-        """Send what is put into the outbox, several events in one write where they wait."""
+        """Send what is put into the outbox."""
         with contextlib.suppress(ConnectionError):
             while True:
                 frame = await self._outbox.get()
@@ -107,7 +108,7 @@ class _Connection:
                     await self._socket.send_bytes(packed)
 
     async def _read(self) -> int | None:
-        """Take what the client says; returns the code it closed with, None where it just went."""
+        """Take what the client says. Return the code it closed with, None if it just went."""
         while True:
             message = await self._socket.receive()
             if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
@@ -127,14 +128,14 @@ class _Connection:
         if op == HEARTBEAT:
             self._gateway.heartbeats += 1
             if self._gateway.acks:
-                self._say({"op": ACK, "d": None, "s": None, "t": None})
+                self._say(ACK, None)
         elif op in (IDENTIFY, RESUME) and isinstance(data, dict):
             self._enter(op, data)
         elif self._session is None:
             self._outbox.put_nowait(Close(4003))
 
     def _enter(self, op: int, data: dict[str, JsonValue]) -> None:
-        """IDENTIFY and RESUME, for a known token."""
+        """Carry out IDENTIFY or RESUME, for a known token."""
         if self._session is not None:
             self._outbox.put_nowait(Close(4005))
             return
@@ -160,7 +161,7 @@ class _Connection:
             self._outbox.put_nowait(Close(CLOSE_FEW_SHARDS))
             return
         if bot.sessions.is_too_quick(shard[0]):
-            self._say({"op": INVALID_SESSION, "d": False, "s": None, "t": None})
+            self._say(INVALID_SESSION, False)
             return
         if not isinstance(intents, int) or intents & ~ALL_INTENTS:
             self._outbox.put_nowait(Close(CLOSE_BAD_INTENTS))
@@ -186,7 +187,7 @@ class _Connection:
         }
         session.emit("READY", orjson.dumps(ready))
         for guild in guilds:
-            session.emit("GUILD_CREATE", orjson.dumps(as_guild(self._world, guild)))
+            session.emit("GUILD_CREATE", orjson.dumps(self._world.as_guild(guild)))
 
     def _resume(self, bot: Bot, session_id: str, seq: JsonValue) -> None:
         if not isinstance(seq, int):
@@ -195,7 +196,7 @@ class _Connection:
         taken = bot.sessions.resume(session_id, seq, self._outbox, self._world.resume_window_s)
         if taken is None:
             bot.sessions.refused += 1
-            self._say({"op": INVALID_SESSION, "d": False, "s": None, "t": None})
+            self._say(INVALID_SESSION, False)
             return
         self._session, missed = taken
         for payload in missed:
@@ -204,7 +205,7 @@ class _Connection:
 
 
 def _to_shard(wanted: JsonValue) -> tuple[int, int] | None:
-    """Which shard of how many an IDENTIFY asks for; None where there is no such."""
+    """Return which shard of how many an IDENTIFY asks for; None if there is no such."""
     match [0, 1] if wanted is None else wanted:
         case [int(number), int(count)] if 0 <= number < count:
             return number, count

@@ -1,175 +1,78 @@
 """`DiscordSimulator`: a Discord on the loopback interface, with people in it.
 
 The real library talks to `base_url` unmodified: REST under /api/v10, the gateway's WebSocket at /gateway, files under
-/attachments. The person's side is called in process (`say`, `edit`, `shown` ...) or over /sim/.
+/attachments. People act by the methods here, or over /sim/ (`shared.simulator`). A chat is a channel; an unknown one
+becomes the direct conversation of the person with that number.
 
-    POST   /sim/say        {"chat": 1, "text": "hi", "person"?, "reply_to"?, "bot"?} -> {"message_id": 7}
-                           or a list of such objects -> a list of such answers
-    POST   /sim/edit       {"chat": 1, "message_id": 7, "text": "ho"};   POST /sim/delete
-    POST   /sim/command    {"chat": 1, "name": "log", "options": {"text": "..."}} -> {"id": "..."}
-    POST   /sim/press      {"chat": 1, "message_id": 8, "data": "yes"} -> {"id": "..."}
-    POST   /sim/guilds     {"guild": 5, "name"?};   POST /sim/channels {"chat": 50, "guild": 5, "parent"?}
-    POST   /sim/block      {"chat": 1}
-    POST   /sim/person     {"person": 7, "text": "Ana", "locale"?: "es-ES"}   what somebody is called, their language
-    POST   /sim/bots       {"token": "abc"}
-    POST   /sim/network    {"do": "reconnect" | "cut" | "invalidate" | "forget", "code"?, "shard"?}
-    POST   /sim/shards     {"shards": 4, "max_concurrency"?, "every_s"?}   what GET /gateway/bot says, and is kept to
-    GET    /sim/shown?chat=1&person=7         the chat as that person sees it; without, as everybody does
-    GET    /sim/history?chat=1&after=0&wait_s=5   calls that arrived; waits for one when there is none yet
-    POST   /sim/faults     [{"kind": "cut", "method": "createMessage", "applied": true, "times": 2}, ...]
-    GET    /sim/faults     {"hits": 3};   DELETE /sim/faults ends the script
-    GET    /sim/status     bots, their commands, their sessions
-
-Errors are answered 400 with {"error": "..."}.
+    POST   /sim/say         {"chat": 1, "text": "hi", "person"?, "under"?, "bot"?} -> the message's id
+    POST   /sim/edit        {"chat": 1, "message_id": 7, "text": "ho"};   also /sim/delete
+    POST   /sim/command     {"chat": 1, "name": "log", "text": "..."};   text may be an object of options
+    POST   /sim/press       {"chat": 1, "message_id": 8, "value": "yes"}
+    POST   /sim/add_guild   {"guild": 5, "name"?};   /sim/add_channel {"channel": 50, "guild": 5};
+                            /sim/add_thread {"thread": 51, "parent": 50}
+    POST   /sim/block       {"chat": 1}
+    POST   /sim/add_person  {"person": 7, "name": "Ana", "locale"?: "es-ES"}
+    POST   /sim/add_bot     {"token": "abc"}
+    POST   /sim/network     {"do": "reconnect" | "cut" | "invalidate" | "forget", "code"?, "shard"?}
+    POST   /sim/limit_starts {"shards": 4, "max_concurrency"?, "every_s"?}   what GET /gateway/bot says, and is kept to
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Self
 
 from aiohttp import web
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
-from channels.simulators.discord.checks import JsonObject
-from channels.simulators.discord.faults import Fault
+from channels.simulators.discord.gateway import Gateway
+from channels.simulators.discord.interactions import Interaction, Interactions
+from channels.simulators.discord.operations import Operations
 from channels.simulators.discord.rest import Rest
-from channels.simulators.discord.simulated import SimulatedDiscord
-from channels.simulators.shared.control import Control, ControlOrder, Endpoints, Query
-from channels.simulators.shared.server import LOOPBACK, Served
+from channels.simulators.discord.sessions import Close
+from channels.simulators.discord.state import (
+    DM,
+    FORUM,
+    GUILDS,
+    PUBLIC_THREAD,
+    REPLY,
+    SAID,
+    TEXT,
+    Bot,
+    Channel,
+    DiscordWorld,
+    Guild,
+    Person,
+    ShownMessage,
+)
+from channels.simulators.shared.faults import FaultScript
+from channels.simulators.shared.simulator import LOOPBACK, Simulator
+from channels.simulators.shared.world import Chat, Edit, File, JsonObject, objects_in
 
-if TYPE_CHECKING:
-    from channels.simulators.discord.state import ShownMessage
+TOKEN = "made-up.token.for-tests"  # noqa: S105  of a bot that only the simulator knows
+GUILD = 5_000  # where rooms are
 
-
-class _Order(ControlOrder):
-    """What a control call may carry; each endpoint takes what it needs."""
-
-    chat: int = 0
-    text: str = ""
-    person: int | None = None
-    reply_to: int | None = None
-    message_id: int = 0
-    data: str = ""
-    name: str = ""
-    options: Mapping[str, JsonValue] = Field(default_factory=dict)
-    guild: int = 0
-    parent: int | None = None
-    do: str = ""
-    code: int | None = None
-    shard: int | None = None
-    shards: int = Field(default=1, ge=1)
-    max_concurrency: int = Field(default=1, ge=1)
-    every_s: float = 5.0
-    bot: str | None = None
-    token: str = ""
-    locale: str = "en-US"
+_RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
 
 
-class DiscordControl(Control[_Order, Fault, int]):
-    """Answers /sim/..."""
+@dataclass(frozen=True, slots=True)
+class Special:
+    """What is not usual about something said."""
 
-    def __init__(self, simulator: SimulatedDiscord) -> None:
-        self._simulator = simulator
-        orders: dict[str, Callable[[_Order], JsonValue]] = {
-            "say": self._say,
-            "edit": lambda order: simulator.edit(order.chat, order.message_id, order.text),
-            "delete": lambda order: simulator.delete(order.chat, order.message_id),
-            "command": self._command,
-            "press": self._press,
-            "guilds": lambda order: simulator.add_guild(order.guild, order.name or "Guild").id,
-            "channels": self._add_channel,
-            "person": self._add_person,
-            "block": lambda order: simulator.block(order.chat),
-            "bots": lambda order: simulator.add_bot(order.token).id,
-            "network": self._network,
-            "shards": self._shards,
-        }
-        views: dict[str, Callable[[Query], object]] = {"shown": self._list_shown, "status": lambda _: self._status()}
-        super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, int))
-
-    def _add_person(self, order: _Order) -> JsonValue:
-        person = order.person or 0
-        return self._simulator.add_person(person, order.text or f"Person {person}", locale=order.locale).id
-
-    def _say(self, order: _Order) -> JsonValue:
-        said = self._simulator.say(order.chat, order.text, person=order.person, reply_to=order.reply_to, bot=order.bot)
-        return {"message_id": said}
-
-    def _command(self, order: _Order) -> JsonValue:
-        used = self._simulator.command(order.chat, order.name, order.options, person=order.person, bot=order.bot)
-        return {"id": str(used.id)}
-
-    def _press(self, order: _Order) -> JsonValue:
-        pressed = self._simulator.press(order.chat, order.message_id, order.data, person=order.person, bot=order.bot)
-        return {"id": str(pressed.id)}
-
-    def _add_channel(self, order: _Order) -> JsonValue:
-        if order.parent is not None:
-            return self._simulator.add_thread(order.chat, order.parent).id
-        return self._simulator.add_channel(order.chat, order.guild, name=order.name or "general").id
-
-    def _network(self, order: _Order) -> JsonValue:
-        match order.do:
-            case "reconnect":
-                self._simulator.ask_reconnect(bot=order.bot, shard=order.shard)
-            case "cut":
-                self._simulator.close_sockets(order.code, bot=order.bot, shard=order.shard)
-            case "invalidate":
-                self._simulator.invalidate(bot=order.bot, shard=order.shard)
-            case "forget":
-                self._simulator.forget_sessions(bot=order.bot, shard=order.shard)
-            case _:
-                raise LookupError("do is one of reconnect, cut, invalidate, forget")
-        return None
-
-    def _shards(self, order: _Order) -> JsonValue:
-        limit = self._simulator.world.bot(order.bot).sessions.limit
-        limit.shards, limit.max_concurrency, limit.every_s = order.shards, order.max_concurrency, order.every_s
-        return None
-
-    def _list_shown(self, query: Query) -> object:
-        by = int(query["person"]) if "person" in query else None
-        return [_as_json(message) for message in self._simulator.messages_in(int(query["chat"]), by)]
-
-    def _status(self) -> JsonObject:
-        bots: list[JsonValue] = []
-        for bot in self._simulator.world.bots.values():
-            sessions = bot.sessions
-            names: list[JsonValue] = [command["name"] for command in bot.commands]
-            status: JsonObject = {
-                "id": bot.id,
-                "username": bot.name,
-                "connected": sessions.connected,
-                "commands": names,
-            }
-            shards: list[JsonValue] = [f"{number}/{count}" for number, count in sessions.standing]
-            starts: JsonObject = {"identifies": sessions.identifies, "resumes": sessions.resumes}
-            bots.append(status | starts | {"too_quick": sessions.too_quick, "shards": shards})
-        return {"bots": bots, "faults_hit": self._simulator.faults.hits()}
+    type: int | None = None  # None: said, or a reply
+    forwarded: str | None = None  # the text of a message that is passed on
+    webhook_id: int | None = None  # it is a webhook that speaks
 
 
-def _as_json(message: "ShownMessage") -> dict[str, object]:
-    """A message as JSON; files by their names."""
-    return {
-        "message_id": message.message_id,
-        "chat_id": message.chat_id,
-        "sender_id": message.sender_id,
-        "by_bot": message.by_bot,
-        "text": message.text,
-        "reply_to": message.reply_to,
-        "loading": message.loading,
-        "only_for": message.only_for,
-        "edits": [asdict(edit) for edit in message.edits],
-        "reactions": {str(who): sorted(emoji) for who, emoji in message.reactions.items()},
-        "files": [file.name for file in message.files],
-        "pings": list(message.pings),
-        "components": message.components,
-        "at_s": message.at_s,
-    }
+class DiscordSimulator(Simulator[int, ShownMessage]):
+    """Direct conversations, and channels of servers. `bot` arguments are tokens; None is the first bot."""
 
-
-class DiscordSimulator(Served[int], SimulatedDiscord):
-    """A simulated Discord; `async with` starts and stops its server."""
+    name = "discord"
+    title = "Discord"
+    orders = (
+        "say", "edit", "delete", "command", "press", "add_guild", "add_channel", "add_thread", "block", "add_person",
+        "add_bot", "network", "limit_starts",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -182,15 +85,25 @@ class DiscordSimulator(Served[int], SimulatedDiscord):
         """Nothing listens before `async with` (or `start`).
 
         Args:
-            host: where to listen; keep it on loopback, the control endpoints ask for no password.
+            host: where to listen; keep it on loopback, /sim/ asks for no password.
             port: 0 takes a free one.
             any_token: an unknown token becomes a bot on first use; otherwise it is answered 401.
             bucket: so many messages in so many seconds pass in one channel, then 429; None lets all pass.
         """
-        super().__init__(any_token=any_token, bucket=bucket)
-        self._rest = Rest(self.world, self.operations, self.interactions, self.faults, self._notify)
-        self._control = DiscordControl(self)
-        self._host, self._port = host, port
+        self.world = DiscordWorld(any_token=any_token)
+        super().__init__(self.world, FaultScript(), host=host, port=port)
+        operations = Operations(self.world, bucket=bucket)
+        self.interactions = Interactions(self.world, operations)
+        self.gateway = Gateway(self.world)
+        self._operations = operations
+        self._rest = Rest(self.world, operations, self.interactions, self.faults)
+
+    @classmethod
+    def with_bot(cls, token: str = TOKEN) -> Self:
+        """Return a simulator that knows a bot."""
+        simulator = cls()
+        simulator.add_bot(token)
+        return simulator
 
     async def start(self) -> None:
         """Listen, and tell where.
@@ -200,22 +113,295 @@ class DiscordSimulator(Served[int], SimulatedDiscord):
         """
         await super().start()
         self.gateway.url = self._rest.gateway_url = f"ws://{self._host}:{self._port}/gateway"
-        self.operations.cdn_base = self.base_url
+        self.world.cdn_base = self.base_url
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
-        if path.startswith("/sim/"):
-            return await self._control.handle(request)
         if path.rstrip("/") == "/gateway" and "upgrade" in request.headers.get("Connection", "").lower():
             return await self.gateway.handle(request)
         if path.startswith("/attachments/"):
-            return self._file(path)
+            return self._download(path)
         return await self._rest.handle(request)
 
-    def _file(self, path: str) -> web.StreamResponse:
-        """A file of the CDN."""
+    def _download(self, path: str) -> web.StreamResponse:
+        """Answer with a file of the CDN."""
         number = path.split("/")[3] if path.count("/") >= 3 else ""
         file = self.world.files.get(int(number)) if number.isdigit() else None
         if file is None:
             return web.Response(status=404, text="This content is no longer available.")
         return web.Response(body=file.content, content_type=file.mime)
+
+    def environment(self) -> Mapping[str, str]:
+        return {"DISCORD_BOT_TOKEN": self.bot.token, "DISCORD_API_BASE": self.base_url}
+
+    def has_bot(self) -> bool:
+        return bool(self.world.bots)
+
+    def is_connected(self) -> bool:
+        return self.bot.sessions.connected
+
+    def arrivals(self) -> int:
+        return self.bot.sessions.identifies + self.bot.sessions.resumes
+
+    def count_unacknowledged(self) -> int:
+        """Return 0: Discord is told how far a session is only when it is taken up again."""
+        return 0
+
+    def forget(self) -> None:
+        """Let no session be resumed."""
+        self.forget_sessions()
+
+    # ------------------------------------------------------------ people and chats
+
+    @property
+    def bot(self) -> Bot:
+        """Return the first bot."""
+        return self.world.bot()
+
+    def add_bot(self, token: str, *, name: str = "TenK", bot_id: int | None = None) -> Bot:
+        """Make this token known to Discord."""
+        return self.world.add_bot(token, name, bot_id)
+
+    def add_person(self, person: int, name: str, *, locale: str = "en-US", is_bot: bool = False) -> None:
+        """Give a person a name; others are called "Person" and their id."""
+        self.world.people[person] = Person(person, name, locale, is_bot)
+
+    def name_person(self, person: int, name: str) -> None:
+        self.add_person(person, name)
+
+    def add_guild(self, guild: int, name: str = "Guild", *, joined_s_ago: float = 86_400.0) -> Guild:
+        """Make a server all bots are in; those connected are told."""
+        bots = {bot.id for bot in self.world.bots.values()}
+        made = self.world.guilds[guild] = Guild(guild, name, time.time() - joined_s_ago, bots)
+        for bot in self.world.bots.values():
+            bot.sessions.emit("GUILD_CREATE", self.world.as_guild(made), intent=GUILDS, guild=guild)
+        return made
+
+    def add_channel(self, channel: int, guild: int, *, name: str = "general", forum: bool = False) -> Channel:
+        """Make a channel of a server."""
+        if guild not in self.world.guilds:
+            self.add_guild(guild)
+        return self._add(Channel(channel, type=FORUM if forum else TEXT, name=name, guild_id=guild), "CHANNEL_CREATE")
+
+    def add_thread(self, thread: int, parent: int, *, name: str = "thread") -> Channel:
+        """Make a thread under a channel, or a forum's post."""
+        guild = self.world.channels[parent].guild_id
+        made = Channel(thread, type=PUBLIC_THREAD, name=name, guild_id=guild, parent_id=parent)
+        return self._add(made, "THREAD_CREATE")
+
+    def _add(self, channel: Channel, event: str) -> Channel:
+        self.world.channels[channel.id] = channel
+        self.world.tell_channel(channel, event)
+        return channel
+
+    def leave(self, guild: int) -> None:
+        """Throw the bots out of a server."""
+        for bot in self.world.bots.values():
+            bot.sessions.emit("GUILD_DELETE", {"id": str(guild)}, intent=GUILDS, guild=guild)
+        self.world.guilds[guild].bots.clear()
+
+    def direct(self, person: int) -> int:
+        return person
+
+    def room(self, number: int) -> int:
+        if number not in self.world.channels:
+            self.add_channel(number, GUILD)
+        return number
+
+    def chats(self) -> Mapping[int, Channel]:
+        return self.world.channels
+
+    def find_chat(self, chat: int) -> Channel | None:
+        """Return a channel, or the conversation that the bot began with the person of this number; or None."""
+        begun = (channel for channel in self.world.channels.values() if channel.person_id == chat)
+        return self.world.channels.get(chat) or next(begun, None)
+
+    def chat(self, chat: int, bot: str | None = None) -> Channel:
+        """Return a channel; a direct conversation if none has this id."""
+        return self.world.channels.get(chat) or self.world.dm(self.world.bot(bot), chat, chat)
+
+    @property
+    def mention(self) -> str:
+        return f"<@{self.bot.id}>"
+
+    # ------------------------------------------------------------ what they do
+
+    def say(
+        self,
+        chat: int,
+        text: str,
+        *,
+        person: int | None = None,
+        under: int | None = None,
+        files: Mapping[str, bytes] | None = None,
+        special: Special = Special(),
+        bot: str | None = None,
+    ) -> int:
+        """Write, with files by their names; return the message's id."""
+        channel = self.chat(chat, bot)
+        sender = person or channel.person_id or chat
+        self.world.person(sender)
+        uploads = [
+            File("document", content, name, "image/png" if name.endswith(".png") else "text/plain")
+            for name, content in (files or {}).items()
+        ]
+        usual = SAID if under is None else REPLY
+        message = ShownMessage(
+            self.world.snowflake(),
+            channel.id,
+            sender,
+            by_bot=False,
+            text=text,
+            type=usual if special.type is None else special.type,
+            reply_to=under,
+            forwarded=special.forwarded,
+            webhook_id=special.webhook_id,
+            files=self._operations.store(channel.id, uploads),
+        )
+        channel.messages[message.message_id] = message
+        self.world.tell_message(channel, "MESSAGE_CREATE", message)
+        self.world.notify()
+        return message.message_id
+
+    def send_picture(self, chat: int, content: bytes, text: str = "", *, person: int | None = None) -> int:
+        return self.say(chat, text, person=person, files={"picture.png": content})
+
+    def change(self, chat: Chat[int, ShownMessage], message: ShownMessage, text: str) -> None:
+        message.edits.append(Edit(text))
+        message.text, message.edited_at = text, time.time()
+        self.world.tell_message(self.world.channels[chat.id], "MESSAGE_UPDATE", message)
+
+    def unfurl(self, chat: int, message_id: int) -> None:
+        """Add an embed to a message, as Discord does: an update that no person made."""
+        channel = self.world.channels[chat]
+        self.world.tell_message(channel, "MESSAGE_UPDATE", channel.messages[message_id])
+
+    def take_back(self, chat: Chat[int, ShownMessage], message: ShownMessage) -> None:
+        message.deleted = True
+        self.world.tell_deleted(self.world.channels[chat.id], message)
+
+    def command(
+        self,
+        chat: int,
+        name: str,
+        text: str | Mapping[str, JsonValue] = "",
+        *,
+        person: int | None = None,
+        bot: str | None = None,
+    ) -> Interaction:
+        """Use a slash command; a text is its option of that name, an object its options.
+
+        Raises:
+            LookupError: the bot registered commands, and this one is not among them.
+        """
+        account = self.world.bot(bot)
+        if account.commands and name not in {command["name"] for command in account.commands}:
+            raise LookupError(f"there is no command /{name}")
+        options = ({"text": text} if text else {}) if isinstance(text, str) else text
+        data: JsonObject = {"id": "1", "name": name, "type": 1}
+        if options:
+            data["options"] = [
+                {"name": key, "type": 3 if isinstance(value, str) else 4, "value": value}
+                for key, value in options.items()
+            ]
+        return self._invoke(account, self.chat(chat, bot), person, data, None)
+
+    def has_command(self, name: str, text: str) -> bool:
+        """Return True if a command takes these words, as its option `text` or as none at all."""
+        options = next((command.get("options") for command in self.bot.commands if command["name"] == name), None)
+        return not text if not options else any(option.get("name") == "text" for option in objects_in(options))
+
+    def press(
+        self, chat: int, message_id: int, value: str, *, person: int | None = None, bot: str | None = None
+    ) -> Interaction:
+        """Press the button with this custom id under a message."""
+        pressed: JsonObject = {"custom_id": value, "component_type": 2}
+        return self._invoke(self.world.bot(bot), self.world.channels[chat], person, pressed, message_id)
+
+    def _invoke(
+        self, bot: Bot, channel: Channel, person: int | None, data: JsonObject, message: int | None
+    ) -> Interaction:
+        interaction = self.interactions.invoke(bot, channel, person or channel.person_id or channel.id, data, message)
+        self.world.notify()
+        return interaction
+
+    def block(self, chat: int) -> None:
+        """Take no direct messages from bots any more; in a server: let the bot not write there."""
+        channel = self.chat(chat)
+        if channel.type == DM:
+            self.world.person(channel.person_id or chat).takes_dms = False
+        else:
+            channel.writable = False
+
+    # ------------------------------------------------------------ between bots and Discord
+
+    def inject(self, event: str, data: bytes, *, bot: str | None = None) -> None:
+        """Dispatch any bytes as an event's data, in sequence."""
+        self.world.bot(bot).sessions.emit_raw(event, data)
+
+    def frame(self, raw: bytes, *, bot: str | None = None) -> None:
+        """Send any bytes as a frame, outside the sequence."""
+        self.world.bot(bot).sessions.tell(raw)
+
+    def ask_reconnect(self, *, bot: str | None = None, shard: int | None = None) -> None:
+        """Send op 7 (come back, and resume) to all connections or, here and below, to those of one shard."""
+        self.world.bot(bot).sessions.tell(_RECONNECT, shard)
+
+    def close_sockets(self, code: int | None, *, bot: str | None = None, shard: int | None = None) -> None:
+        """Close connections with a code; None cuts them without a goodbye."""
+        self.world.bot(bot).sessions.tell(Close(code), shard)
+
+    def invalidate(self, *, resumable: bool = False, bot: str | None = None, shard: int | None = None) -> None:
+        """Send op 9. Without `resumable` no session can be taken up again."""
+        sessions = self.world.bot(bot).sessions
+        if not resumable:
+            sessions.invalidate(shard)
+        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"), shard)
+
+    def forget_sessions(self, *, bot: str | None = None, shard: int | None = None) -> None:
+        """Let no session be resumed, as after a long time away; connections stay as they are."""
+        self.world.bot(bot).sessions.invalidate(shard)
+
+    def network(
+        self,
+        do: Literal["reconnect", "cut", "invalidate", "forget"],
+        *,
+        code: int | None = None,
+        shard: int | None = None,
+    ) -> None:
+        """Disturb connections, over /sim/."""
+        match do:
+            case "reconnect":
+                self.ask_reconnect(shard=shard)
+            case "cut":
+                self.close_sockets(code, shard=shard)
+            case "invalidate":
+                self.invalidate(shard=shard)
+            case "forget":
+                self.forget_sessions(shard=shard)
+
+    def limit_starts(self, shards: int, *, max_concurrency: int = 1, every_s: float = 5.0) -> None:
+        """Set how sessions may be opened, and with how many shards."""
+        limit = self.bot.sessions.limit
+        limit.shards, limit.max_concurrency, limit.every_s = shards, max_concurrency, every_s
+
+    def read_id(self, text: str) -> int:
+        return int(text)
+
+    def status(self) -> JsonValue:
+        return {
+            "bots": [
+                {
+                    "id": bot.id,
+                    "username": bot.name,
+                    "connected": bot.sessions.connected,
+                    "commands": [command["name"] for command in bot.commands],
+                    "identifies": bot.sessions.identifies,
+                    "resumes": bot.sessions.resumes,
+                    "too_quick": bot.sessions.too_quick,
+                    "shards": [f"{number}/{count}" for number, count in bot.sessions.standing],
+                }
+                for bot in self.world.bots.values()
+            ],
+            "faults_hit": self.faults.hits(),
+        }

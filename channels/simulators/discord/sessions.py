@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from channels.simulators.discord.checks import JsonObject
+from channels.simulators.shared.world import JsonObject
 
 REPLAY_KEPT = 20_000  # events; a session that missed more cannot be resumed
 
@@ -55,12 +55,12 @@ class Session:
     shard: tuple[int, int] = (0, 1)  # which of how many
 
     def hears(self, guild: int | None) -> bool:
-        """Whether it is told of a server; None: of direct messages."""
+        """Return True if it is told of a server; None: of direct messages."""
         number, count = self.shard
         return number == (0 if guild is None else (guild >> 22) % count)
 
     def emit(self, event: str, data: bytes) -> None:
-        """Number an event, keep it for a replay, and send it where there is a socket."""
+        """Number an event, keep it for a replay, and send it if there is a socket."""
         self.seq += 1
         payload = b'{"t":"%s","s":%d,"op":0,"d":%s}' % (event.encode(), self.seq, data)
         self.events.append((self.seq, payload))
@@ -68,13 +68,13 @@ class Session:
             self.outbox.put_nowait(payload)
 
     def replay_after(self, seq: int) -> list[bytes] | None:
-        """Everything after `seq`; None where it is not kept any more or never was."""
+        """Return everything after `seq`; None if it is not kept any more or never was."""
         if seq > self.seq or (self.events and seq < self.events[0][0] - 1):
             return None
         return [payload for number, payload in self.events if number > seq]
 
     def detach(self, outbox: Outbox, code: int | None) -> None:
-        """The socket went; a close with 1000 or 1001 ends the session."""
+        """Let the socket go; a close with 1000 or 1001 ends the session."""
         if self.outbox is not outbox:
             return
         self.outbox = None
@@ -97,7 +97,7 @@ class Sessions:
         self._identified: dict[int, float] = {}
 
     def is_too_quick(self, number: int) -> bool:
-        """Whether this shard's IDENTIFY comes too soon after another's."""
+        """Return True if this shard's IDENTIFY comes too soon after another's."""
         bucket, now_s = number % self.limit.max_concurrency, time.monotonic()
         before_s = self._identified.get(bucket)
         if before_s is not None and now_s - before_s < self.limit.every_s:
@@ -107,13 +107,13 @@ class Sessions:
         return False
 
     def open(self, intents: int, outbox: Outbox, shard: tuple[int, int] = (0, 1)) -> Session:
-        """A new session on a socket."""
+        """Return a new session on a socket."""
         session = Session(secrets.token_hex(16), intents, outbox=outbox, shard=shard)
         self._all[session.id] = session
         return session
 
     def resume(self, session_id: str, seq: int, outbox: Outbox, window_s: float) -> tuple[Session, list[bytes]] | None:
-        """Take a session up again; None where it cannot be."""
+        """Take a session up again. Return it with what it missed, or None."""
         session = self._all.get(session_id)
         if session is None or not session.valid:
             return None
@@ -131,7 +131,7 @@ class Sessions:
         return session, missed
 
     def live(self) -> Iterator[Session]:
-        """Sessions that are told events: those with a socket, and those that may come back."""
+        """Yield sessions that are told events: those with a socket, and those that may come back."""
         for session in list(self._all.values()):
             if session.valid:
                 yield session
@@ -163,10 +163,10 @@ class Sessions:
 
     @property
     def standing(self) -> list[tuple[int, int]]:
-        """The shards that have a socket, in their order."""
+        """Return the shards that have a socket, in their order."""
         return sorted(session.shard for session in self._all.values() if session.outbox is not None and session.valid)
 
     @property
     def connected(self) -> bool:
-        """Whether some session has a socket."""
+        """Return True if a session has a socket."""
         return bool(self.standing)

@@ -1,4 +1,4 @@
-"""Decides, as Slack does, whether a text and its blocks are taken, what people see of them, and whom they ping.
+"""The texts and blocks that Slack takes, what people see of them, and whom they ping.
 
 Pure. Limits in characters: docs.slack.dev/reference/methods/chat.postMessage, …/chat.update and
 …/block-kit/blocks (read 2026-11). A mention in brackets pings wherever it stands unescaped, also in code: a
@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import orjson
 from pydantic import JsonValue
 
-from channels.simulators.shared.history import Refused
-
-JsonObject = dict[str, JsonValue]
+from channels.simulators.shared.world import JsonObject, Refused, objects_in
 
 MAX_TEXT = 40_000
 MAX_UPDATED_TEXT = 4_000
@@ -34,7 +32,7 @@ _FENCE = re.compile(r"(^[ >]*`{3,}.*?^[ >]*`{3,}[ ]*$)", re.MULTILINE | re.DOTAL
 
 
 def as_json(value: JsonValue) -> bytes:
-    """JSON of anything there is, also of what Slack would never write: numbers beyond 64 bits, depths."""
+    """Return JSON of anything there is, also of what Slack would never write: numbers beyond 64 bits, depths."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -45,7 +43,7 @@ class Refusal(Refused):
     """Slack's answer to a call it does not carry out."""
 
     def __init__(self, error: str, *, status: int = 200, more: JsonObject | None = None) -> None:
-        """`error` is Slack's word; `more` goes into the answer beside it."""
+        """Take Slack's word, the HTTP status, and what goes into the answer beside them."""
         super().__init__(error)
         self.error = error
         self.status = status
@@ -63,23 +61,23 @@ class Content:
 
     @property
     def buttons(self) -> list[JsonObject]:
-        """The buttons under the message."""
+        """Return the buttons under the message."""
         return [
             element
             for block in self.blocks
             if block.get("type") == "actions"
-            for element in objects(block.get("elements"))
+            for element in objects_in(block.get("elements"))
         ]
 
 
 def check_content(text: JsonValue, blocks: JsonValue, *, updated: bool = False, files: bool = False) -> Content:
-    """The content of a message, as people will see it.
+    """Return the content of a message, as people will see it.
 
     Raises:
         Refusal: Slack would refuse it.
     """
     raw = text if isinstance(text, str) else ""
-    found = objects(blocks)
+    found = objects_in(blocks)
     if not raw.strip() and not found and not files:
         raise Refusal("no_text")
     if len(raw) > (MAX_UPDATED_TEXT if updated else MAX_TEXT):
@@ -95,18 +93,18 @@ def check_content(text: JsonValue, blocks: JsonValue, *, updated: bool = False, 
 
 
 def pings_in(texts: list[str]) -> tuple[str, ...]:
-    """The mentions in texts as they came that would notify somebody."""
+    """Return the mentions, in texts as they came, that would notify people."""
     return tuple([ping[0] for text in texts for ping in _PING.finditer(text)])
 
 
 def as_shown(text: str) -> str:
-    """Mrkdwn as people see it, its looks left out."""
+    """Return mrkdwn as people see it, its looks left out."""
     text = _LINK.sub(lambda link: link[2] or link[1], text)
     return _ENTITY.sub(lambda entity: _CHARACTERS[entity[1]], text)
 
 
 def markdown_as_shown(text: str) -> str:
-    """A Markdown block as people see it: without escapes, its marks left as they are."""
+    """Return a Markdown block as people see it: without escapes, its marks left as they are."""
     pieces = _FENCE.split(text)
     return "".join(
         [
@@ -122,7 +120,7 @@ def _bad(why: str) -> Refusal:
 
 
 def _check_block(block: JsonObject) -> str:
-    """What one block shows.
+    """Return what one block shows.
 
     Raises:
         Refusal: it is none, or too long.
@@ -140,7 +138,9 @@ def _check_block(block: JsonObject) -> str:
             return ""
         case "rich_text":
             inner = [
-                element for section in objects(block.get("elements")) for element in objects(section.get("elements"))
+                element
+                for section in objects_in(block.get("elements"))
+                for element in objects_in(section.get("elements"))
             ]
             return "".join([str(element.get("text", "")) for element in inner])
         case "divider" | "context" | "header" | "image":
@@ -161,7 +161,7 @@ def _section(block: JsonObject) -> str:
 
 
 def _check_actions(block: JsonObject) -> None:
-    elements = objects(block.get("elements"))
+    elements = objects_in(block.get("elements"))
     if not 1 <= len(elements) <= MAX_ACTIONS:
         raise _bad("no more than 25 items allowed")
     names = [element.get("action_id") for element in elements]
@@ -181,8 +181,3 @@ def _check_actions(block: JsonObject) -> None:
 def _mrkdwn(blocks: list[JsonObject]) -> list[str]:
     texts = [block.get("text") for block in blocks if block.get("type") == "section"]
     return [str(text.get("text")) for text in texts if isinstance(text, dict) and text.get("type") == "mrkdwn"]
-
-
-def objects(value: JsonValue) -> list[JsonObject]:
-    """The objects in what should be a list of them."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -5,14 +5,14 @@ Source: docs.slack.dev/apis/events-api (retries at once, after a minute, after f
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
-from channels.simulators.slack.checks import JsonObject, as_json
-from channels.simulators.slack.state import World
+from channels.simulators.shared.world import JsonObject
+from channels.simulators.slack.checks import as_json
+from channels.simulators.slack.state import SlackWorld
 from channels.slack.signatures import signature_of
 
 RETRY_AFTER_S = (0.0, 60.0, 300.0)
@@ -30,24 +30,23 @@ class Posted:
 
     @property
     def acked(self) -> bool:
-        """Whether the app took it."""
+        """Return True if the app took it."""
         return any(200 <= status < 300 for status in self.statuses)
 
 
 class Poster:
     """Posts what happens, in the background, until closed."""
 
-    def __init__(self, world: World, changed: Callable[[], None], retry_after_s: tuple[float, ...]) -> None:
-        """`retry_after_s` are the waits before each retry of an event."""
+    def __init__(self, world: SlackWorld, retry_after_s: tuple[float, ...]) -> None:
+        """Take the world, and the waits before each retry of an event."""
         self.posted: list[Posted] = []
         self._world = world
-        self._changed = changed
         self._retry_after_s = retry_after_s
         self._waiting: asyncio.Queue[Posted] = asyncio.Queue()
 
     @property
     def on_its_way(self) -> int:
-        """How many deliveries are not taken and not given up."""
+        """Return how many deliveries are not taken and not given up."""
         return sum(not posted.done for posted in self.posted)
 
     def forget(self) -> None:
@@ -77,11 +76,11 @@ class Poster:
             if posted.done:
                 return
             posted.statuses.append(await self._post(session, posted, attempt))
-            self._changed()
+            self._world.notify()
             if posted.acked:
                 break
         posted.done = True
-        self._changed()
+        self._world.notify()
 
     async def _post(self, session: ClientSession, posted: Posted, attempt: int) -> int:
         body, content_type = encode_delivery(posted.kind, posted.payload)
@@ -97,7 +96,7 @@ class Poster:
 
 
 def encode_delivery(kind: str, payload: JsonObject) -> tuple[bytes, str]:
-    """A delivery's body: events are JSON, commands a form, interactions a form around JSON."""
+    """Return a delivery's body: events are JSON, commands a form, interactions a form around JSON."""
     if kind == "events_api":
         return as_json(payload), "application/json"
     form = payload if kind == "slash_commands" else {"payload": as_json(payload).decode()}
@@ -105,7 +104,7 @@ def encode_delivery(kind: str, payload: JsonObject) -> tuple[bytes, str]:
 
 
 def signed_headers(secret: str, body: bytes, content_type: str, now_s: float | None = None) -> dict[str, str]:
-    """The headers Slack sends with a body."""
+    """Return the headers that Slack sends with a body."""
     timestamp = str(int(time.time() if now_s is None else now_s))
     return {
         "Content-Type": content_type,

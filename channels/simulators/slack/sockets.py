@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import orjson
 from aiohttp import WSMsgType, web
 
-from channels.simulators.slack.checks import JsonObject, as_json
-from channels.simulators.slack.faults import Faults
+from channels.simulators.shared.faults import FaultScript
+from channels.simulators.shared.world import JsonObject
+from channels.simulators.slack.checks import as_json
 
 RETRIES = 3
 MOST_SOCKETS = 10  # of one app at once (docs.slack.dev/apis/events-api/using-socket-mode, read 2026-11)
@@ -36,7 +37,7 @@ class Envelope:
     acked_s: float | None = None
 
     def frame(self) -> bytes:
-        """The envelope on the wire."""
+        """Return the envelope on the wire."""
         body: JsonObject = {
             "envelope_id": self.id,
             "type": self.kind,
@@ -67,8 +68,10 @@ class _Socket:
 class SocketHub:
     """Every socket of the app, and what waits for an acknowledgement."""
 
-    def __init__(self, faults: Faults, changed: Callable[[], None], *, redeliver_after_s: float, hold_s: float) -> None:
-        """Slack waits three seconds for an acknowledgement; tests may not."""
+    def __init__(
+        self, faults: FaultScript, changed: Callable[[], None], *, redeliver_after_s: float, hold_s: float
+    ) -> None:
+        """Take the script in force, what is called on a change, and two settings of `SlackSimulator`."""
         self.open: deque[Envelope] = deque()  # not acknowledged, oldest first
         self.connections = 0  # sockets there ever were
         self.most_at_once = 0
@@ -85,11 +88,11 @@ class SocketHub:
 
     @property
     def connected(self) -> int:
-        """How many sockets stand."""
+        """Return how many sockets are open."""
         return len(self._sockets)
 
     def ticket(self) -> str:
-        """What a socket's URL carries; good once."""
+        """Return what a socket's URL carries; good once."""
         ticket = secrets.token_hex(16)
         self._tickets.add(ticket)
         return ticket
@@ -124,7 +127,7 @@ class SocketHub:
             socket.abort()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One socket, to its end."""
+        """Serve one socket to its end."""
         ticket = request.query.get("ticket", "")
         if ticket not in self._tickets:
             return web.Response(status=401)
@@ -168,7 +171,7 @@ class SocketHub:
         await socket.response.close(code=1001)
 
     def _take_acknowledgement(self, socket: _Socket, data: str) -> None:
-        """One counts where the envelope came by this very socket."""
+        """Take one if the envelope came by this very socket."""
         try:
             frame = orjson.loads(data)
         except orjson.JSONDecodeError:
@@ -186,7 +189,7 @@ class SocketHub:
         self._changed()
 
     def _send(self, envelope: Envelope) -> None:
-        """By any socket that is not on its way out, in turn."""
+        """Send by any socket that is not on its way out, in turn."""
         fresh = [socket for socket in self._sockets if not socket.retiring] or self._sockets
         if not fresh:
             envelope.sent_s = None

@@ -1,13 +1,14 @@
-"""The simulated Slack remembers an app and its workspace, people, chats, messages, files and calls.
+"""The simulated Slack remembers an app and its workspace, people, chats, messages and files; as_* write them in JSON.
 
-Plain data; what may happen to it is in `methods` and its siblings (the app's side) and `simulated` (the person's).
+Plain data; what may happen to it is in `methods` and its siblings (the app's side) and `server` (the person's).
 """
 
 import time
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
-from channels.simulators.shared.history import CallLog, Edit
-from channels.simulators.slack.checks import Content, JsonObject, Refusal
+from channels.simulators.shared.world import Chat, File, JsonObject, Message, World
+from channels.simulators.slack.checks import Content, Refusal
 
 SCOPES = (
     "app_mentions:read,assistant:write,channels:history,channels:read,chat:write,commands,files:read,files:write,"
@@ -17,115 +18,120 @@ BOT_TOKEN = "xoxb-simulated"  # noqa: S105  of an app that only the simulator kn
 APP_TOKEN = "xapp-simulated"  # noqa: S105  the same
 SIGNING_SECRET = "simulated-secret"  # noqa: S105  the same
 RESPONSE_URL_S = 1_800.0
-STREAM_LASTS_S = 306.0
 RESPONSE_URL_USES = 5
+STREAM_LASTS_S = 306.0
 
 
 @dataclass(slots=True)
-class ShownMessage:
-    """A message as people see it now, with what it was before."""
+class ShownMessage(Message[str]):
+    """A message as people see it now; its id is the ts, its key the client_msg_id."""
 
-    ts: str
-    chat: str
-    user: str
-    by_bot: bool
-    text: str  # what people see
-    at_s: float
     raw: str = ""  # top-level text as it came
     blocks: tuple[JsonObject, ...] = ()
-    buttons: list[JsonObject] = field(default_factory=list)
-    pings: tuple[str, ...] = ()
-    thread: str | None = None
-    key: str | None = None  # client_msg_id
+    elements: list[JsonObject] = field(default_factory=list)  # its buttons, as Block Kit has them
     metadata: JsonObject | None = None
     unfurls: bool = True
-    ephemeral_for: str | None = None  # only this person sees it, and no API finds it
-    files: list[JsonObject] = field(default_factory=list)
-    edits: list[Edit] = field(default_factory=list)
     edited_ts: str | None = None
-    reactions: dict[str, set[str]] = field(default_factory=dict)  # emoji name -> who
     streamed: bool = False  # it began as a stream
     stream_ends_s: float = 0.0  # time.monotonic(): when Slack ends it by itself, or when it ended
     finished: bool = False  # it was stopped, or written over
-    deleted: bool = False
 
     @property
-    def message_id(self) -> str:
-        """Its ts, under the name it has on every platform."""
-        return self.ts
-
-    @property
-    def labels(self) -> list[tuple[str, str]]:
-        """The buttons under it: what each says, as a text object of Block Kit or plainly, and its value."""
-        texts = [(button.get("text"), button.get("value")) for button in self.buttons]
+    def buttons(self) -> list[tuple[str, str]]:
+        """Return the label, a text object of Block Kit or plain, and the value of each button."""
+        texts = [(button.get("text"), button.get("value")) for button in self.elements]
         return [(str(text.get("text") if isinstance(text, dict) else text), str(value)) for text, value in texts]
 
     @property
+    def reaction(self) -> str:
+        """Return its first reaction, as Slack writes emoji in a text."""
+        return next((f":{name}:" for name in self.reactions), "")
+
+    @property
     def streaming(self) -> bool:
-        """Whether it can be appended to, and nothing else may change it."""
+        """Return True while it can be appended to, and nothing else may change it."""
         return self.streamed and time.monotonic() < self.stream_ends_s
 
     @property
     def broken(self) -> bool:
-        """Whether Slack ended the stream by itself, and nothing was written over it since."""
+        """Return True if Slack ended the stream by itself, and nothing was written over it since."""
         return self.streamed and not self.streaming and not self.finished
 
     def take(self, content: Content) -> None:
         """Show this from now on."""
         self.text, self.raw, self.blocks = content.text, content.raw, content.blocks
-        self.pings, self.buttons = content.pings, content.buttons
+        self.pings, self.elements = content.pings, content.buttons
 
 
 @dataclass(slots=True)
-class Chat:
+class SlackChat(Chat[str, ShownMessage]):
     """A direct message or a channel."""
 
-    id: str
-    name: str
-    members: set[str]
-    messages: dict[str, ShownMessage] = field(default_factory=dict)  # by ts
+    name: str = ""
+    members: set[str] = field(default_factory=set)
     keys: dict[str, str] = field(default_factory=dict)  # client_msg_id -> ts
-    statuses: list[tuple[str, str, float]] = field(default_factory=list)  # (thread, status, at_s)
+    statuses: list[tuple[str, str]] = field(default_factory=list)  # thread and status
     archived: bool = False
-    next_send_s: float = 0.0  # with limits on: when the bucket lets the next one pass
 
     @property
     def direct(self) -> bool:
-        """Whether it is one person's."""
+        """Return True if it is one person's."""
         return self.id.startswith("D")
 
     @property
     def scope(self) -> str:
-        """Which scopes it takes to read it."""
+        """Return which scopes it takes to read it."""
         return {"im": "im", "group": "groups"}.get(self.channel_type, "channels")
 
     @property
     def channel_type(self) -> str:
-        """As events call it."""
+        """Return its type as events call it."""
         return "im" if self.direct else "group" if self.id.startswith("G") else "channel"
+
+    def public(self) -> list[ShownMessage]:
+        """Return the messages of its history; no API finds an ephemeral one."""
+        return [message for message in self.messages.values() if not message.deleted and message.only_for is None]
+
+    def living(self, ts: str) -> ShownMessage:
+        """Return a message of its history.
+
+        Raises:
+            Refusal: message_not_found.
+        """
+        message = self.messages.get(ts)
+        if message is None or message.deleted or message.only_for is not None:
+            raise Refusal("message_not_found")
+        return message
+
+    def set_status(self, thread: str, status: str) -> None:
+        """Show a status in a thread, which is how the bot is seen typing; "" takes it away."""
+        self.statuses.append((thread, status))
+        if status:
+            self.typing.append(time.monotonic())
+
+    def as_chat(self) -> JsonObject:
+        """Return it as the API writes it."""
+        return {"id": self.id, "name": self.name, "is_im": self.direct, "is_archived": self.archived, "is_member": True}
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody in the workspace, or in one that shares a channel with it."""
+    """A member of the workspace, or of one that shares a channel with it."""
 
     name: str  # the handle
-    display_name: str  # "" where they chose none
+    display_name: str  # "" if they chose none
     real_name: str
     team: str = ""  # "": the app's
     deleted: bool = False
     locale: str = ""  # "": it is not told
 
-
-@dataclass(slots=True)
-class StoredFile:
-    """A file."""
-
-    id: str
-    name: str
-    mimetype: str
-    content: bytes
-    size: int  # as told; may be a lie
+    def as_user(self, user: str, team: str) -> JsonObject:
+        """Return them as the API writes them, of `team` if they are of no other; of who has left, less."""
+        profile: JsonObject = {"display_name": self.display_name, "real_name": self.real_name}
+        body: JsonObject = {
+            "id": user, "team_id": self.team or team, "name": self.name, "deleted": self.deleted, "profile": profile,
+        }  # fmt: skip
+        return body if self.deleted else body | {"real_name": self.real_name, "is_bot": False}
 
 
 @dataclass(slots=True)
@@ -166,18 +172,18 @@ class AppAccount:
             raise Refusal("missing_scope", more={"needed": scope, "provided": self.scopes})
 
 
-class World(CallLog[str]):
+class SlackWorld(World[str]):
     """Everything the simulator knows."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.base_url = ""
         self.app: AppAccount | None = None
         self.people: dict[str, Person] = {}  # by user id
         self.looked_up: list[str] = []  # whose users.info was asked for
-        self.chats: dict[str, Chat] = {}
-        self.files: dict[str, StoredFile] = {}
+        self.chats: dict[str, SlackChat] = {}
+        self.files: dict[str, File] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
-        self.views: list[JsonObject] = []
         self.stream_lasts_s = STREAM_LASTS_S  # after which Slack ends a stream by itself
         self.streams_per_min: int | None = None  # begun, and ended, before it is 429; None lets all pass
         self.introductions = 0  # how often the app asked who it is
@@ -185,7 +191,7 @@ class World(CallLog[str]):
         self._names = 0
 
     def the_app(self) -> AppAccount:
-        """The app.
+        """Return the app.
 
         Raises:
             LookupError: there is none yet.
@@ -195,27 +201,27 @@ class World(CallLog[str]):
         return self.app
 
     def new_ts(self) -> str:
-        """A ts later than every other."""
+        """Return a ts later than every other."""
         self._last_us = max(self._last_us + 1, int(time.time() * 1e6))
         return f"{self._last_us // 1_000_000}.{self._last_us % 1_000_000:06d}"
 
     def new_name(self, prefix: str) -> str:
-        """An id nobody has."""
+        """Return an id that nothing else has."""
         self._names += 1
         return f"{prefix}{self._names:08X}"
 
-    def chat(self, chat_id: str) -> Chat:
-        """A chat; one that is not there yet appears: D7 is the direct message with U7, C… has the bot in it."""
+    def chat(self, chat_id: str) -> SlackChat:
+        """Return a chat; one that is not there yet appears: D7 is the direct message with U7, C… has the bot in it."""
         chat = self.chats.get(chat_id)
         if chat is None:
             app = self.the_app()
             members = {app.user, "U" + chat_id[1:]} if chat_id.startswith("D") else {app.user}
             name = "directmessage" if chat_id.startswith("D") else f"channel-{chat_id.lower()}"
-            chat = self.chats[chat_id] = Chat(chat_id, name, members)
+            chat = self.chats[chat_id] = SlackChat(chat_id, name=name, members=members)
         return chat
 
-    def known_chat(self, chat_id: str) -> Chat:
-        """A chat the app may be told of.
+    def known_chat(self, chat_id: str) -> SlackChat:
+        """Return a chat the app may be told of.
 
         Raises:
             Refusal: channel_not_found.
@@ -225,13 +231,41 @@ class World(CallLog[str]):
             raise Refusal("channel_not_found")
         return chat
 
-    def message(self, chat: Chat, ts: str) -> ShownMessage:
-        """A message that is still there.
-
-        Raises:
-            Refusal: message_not_found.
-        """
-        message = chat.messages.get(ts)
-        if message is None or message.deleted or message.ephemeral_for is not None:
-            raise Refusal("message_not_found")
+    def post(self, chat: SlackChat, content: Content, thread: str | None = None) -> ShownMessage:
+        """Let a message of the app's appear."""
+        message = ShownMessage(self.new_ts(), chat.id, self.the_app().user, by_bot=True, text="", thread=thread)
+        message.take(content)
+        chat.messages[message.message_id] = message
         return message
+
+    def as_message(self, message: ShownMessage) -> JsonObject:
+        """Return a message as the API and events write it."""
+        app = self.the_app()
+        body: JsonObject = {
+            "type": "message", "user": message.sender_id, "text": message.raw if message.by_bot else message.text,
+            "ts": message.message_id, "team": app.team,
+        }  # fmt: skip
+        if message.by_bot:
+            body |= {"bot_id": app.bot, "app_id": app.app}
+        if message.blocks:
+            body["blocks"] = list(message.blocks)
+        if message.thread is not None:
+            body["thread_ts"] = message.thread
+            root = self.chats[message.chat_id].messages.get(message.thread)
+            if root is not None and root is not message:
+                body["parent_user_id"] = root.sender_id
+        if message.edited_ts is not None:
+            body["edited"] = {"user": message.sender_id, "ts": message.edited_ts}
+        if message.streamed:
+            body["streaming_state"] = "in_progress" if message.streaming else "completed"
+        if message.files:
+            body |= {"files": [self.as_file(file) for file in message.files], "subtype": "file_share"}
+        return body
+
+    def as_file(self, file: File) -> JsonObject:
+        """Return a file as messages carry it."""
+        url = f"{self.base_url}/files-pri/{file.id}/{quote(file.name, safe='')}"
+        return {
+            "id": file.id, "name": file.name, "title": file.name, "mimetype": file.mime, "size": file.size,
+            "mode": "hosted", "url_private": url, "url_private_download": url,
+        }  # fmt: skip

@@ -9,18 +9,10 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from channels.simulators.shared.history import Edit
-from channels.simulators.slack.checks import (
-    Content,
-    JsonObject,
-    Refusal,
-    check_content,
-    markdown_as_shown,
-    objects,
-    pings_in,
-)
-from channels.simulators.slack.methods import ChatMethods, Method, as_message, metadata, thread_of
-from channels.simulators.slack.state import ShownMessage, World
+from channels.simulators.shared.world import Edit, JsonObject, objects_in
+from channels.simulators.slack.checks import Content, Refusal, check_content, markdown_as_shown, pings_in
+from channels.simulators.slack.methods import ChatMethods, Method, metadata, thread_of
+from channels.simulators.slack.state import ShownMessage, SlackWorld
 
 STREAM_CHARS = 12_000
 
@@ -28,7 +20,7 @@ STREAM_CHARS = 12_000
 class StreamMethods:
     """A stream is a message without key or metadata until it is stopped."""
 
-    def __init__(self, world: World, chats: ChatMethods) -> None:
+    def __init__(self, world: SlackWorld, chats: ChatMethods) -> None:
         self._world = world
         self._chats = chats
         self._calls: dict[str, deque[float]] = {}  # of the last minute, by method
@@ -49,11 +41,11 @@ class StreamMethods:
                     raise Refusal(f"missing_{name}")
         text = _text(arguments)
         self._pace("chat.startStream")
-        message = self._chats.post(chat, Content("", "", (), ()), thread)
+        message = self._world.post(chat, Content("", "", (), ()), thread)
         message.streamed, message.unfurls = True, False
         message.stream_ends_s = time.monotonic() + self._world.stream_lasts_s
         _grow(message, text)
-        return {"channel": chat.id, "ts": message.ts}
+        return {"channel": chat.id, "ts": message.message_id}
 
     def _append(self, arguments: JsonObject) -> JsonObject:
         message = self._open(arguments)
@@ -61,12 +53,12 @@ class StreamMethods:
         if not text:
             raise Refusal("no_text")
         _grow(message, text)
-        message.edits.append(Edit(message.text, time.monotonic()))
-        return {"channel": message.chat, "ts": message.ts}
+        message.edits.append(Edit(message.text))
+        return {"channel": message.chat_id, "ts": message.message_id}
 
     def _stop(self, arguments: JsonObject) -> JsonObject:
         message = self._open(arguments)
-        text, below = _text(arguments), objects(arguments.get("blocks"))
+        text, below = _text(arguments), objects_in(arguments.get("blocks"))
         told = metadata(arguments)
         check_content("x", [*below])  # refused where Slack would not show them
         self._pace("chat.stopStream")
@@ -74,7 +66,7 @@ class StreamMethods:
         shown: list[JsonObject] = [_rich_text(message.text)] if message.text else []
         message.take(Content(message.text, message.raw, (*shown, *below), message.pings))
         message.finished, message.stream_ends_s, message.metadata = True, 0.0, told
-        return {"channel": message.chat, "ts": message.ts, "message": as_message(self._world, message)}
+        return {"channel": message.chat_id, "ts": message.message_id, "message": self._world.as_message(message)}
 
     def _open(self, arguments: JsonObject) -> ShownMessage:
         message = self._chats.own(self._chats.writable(arguments), arguments, "message_not_owned_by_app")
@@ -83,7 +75,7 @@ class StreamMethods:
         return message
 
     def _pace(self, method: str) -> None:
-        """With limits on: so many a minute over the whole workspace, each method by itself."""
+        """Refuse more than so many a minute over the whole workspace, each method by itself, with limits on."""
         if self._world.streams_per_min is None:
             return
         calls = self._calls.setdefault(method, deque())
@@ -96,10 +88,10 @@ class StreamMethods:
 
 
 def _text(arguments: JsonObject) -> str:
-    """What is to be appended, in either of its two forms."""
+    """Return what is to be appended, in either of its two forms."""
     text = arguments.get("markdown_text")
     pieces = [text] if isinstance(text, str) else []
-    chunks = [chunk for chunk in objects(arguments.get("chunks")) if chunk.get("type") == "markdown_text"]
+    chunks = [chunk for chunk in objects_in(arguments.get("chunks")) if chunk.get("type") == "markdown_text"]
     joined = "".join([*pieces, *[str(chunk.get("text", "")) for chunk in chunks]])
     if len(joined) > STREAM_CHARS:
         raise Refusal("msg_too_long")
@@ -116,6 +108,6 @@ def _grow(message: ShownMessage, text: str) -> None:
 
 
 def _rich_text(text: str) -> JsonObject:
-    """What Slack makes of streamed text, its looks left out."""
+    """Return what Slack makes of streamed text, its looks left out."""
     section: JsonObject = {"type": "rich_text_section", "elements": [{"type": "text", "text": text}]}
     return {"type": "rich_text", "elements": [section]}

@@ -1,4 +1,4 @@
-"""Decides, as Telegram does, whether a text and its entities are taken and what becomes of them.
+"""The texts and entities that Telegram takes, and what becomes of them.
 
 Pure. Lengths and offsets are UTF-16 code units. Rules and error texts: tdlib/td `MessageEntity.cpp` and
 tdlib/telegram-bot-api `Client.cpp` (2026-09). Not simulated: parse modes, and links found by the server itself.
@@ -11,9 +11,7 @@ from itertools import accumulate
 
 from pydantic import JsonValue
 
-from channels.simulators.shared.history import Refused
-
-JsonObject = dict[str, JsonValue]
+from channels.simulators.shared.world import JsonObject, Refused
 
 MAX_TEXT_UTF16 = 4096
 MAX_CAPTION_UTF16 = 1024
@@ -35,7 +33,7 @@ class Refusal(Refused):
     """The Bot API's answer to a call it does not carry out."""
 
     def __init__(self, status: int, description: str, parameters: JsonObject | None = None) -> None:
-        """`status` is the HTTP status and `error_code`; `parameters` goes into the answer as it is."""
+        """Take the HTTP status, which is the `error_code` too; `parameters` goes into the answer as it is."""
         super().__init__(description)
         self.status = status
         self.description = description
@@ -52,17 +50,21 @@ class Span:
 
     @property
     def kind(self) -> str:
-        """The entity's type, as the Bot API names it."""
+        """Return the entity's type, as the Bot API names it."""
         return str(self.raw["type"])
 
 
 def utf16_length(text: str) -> int:
-    """The length Telegram counts."""
+    """Return the length that Telegram counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def check_text(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
-    """The text and entities as people see them: cleaned, trimmed, entities made to nest.
+Formatted = tuple[str, tuple[JsonObject, ...]]
+"""A text and its entities."""
+
+
+def check_text(text: str, entities: JsonValue) -> Formatted:
+    """Return the text and entities as people see them: cleaned, trimmed, entities made to nest.
 
     Raises:
         Refusal: Telegram would answer 400; the description is its own.
@@ -75,8 +77,8 @@ def check_text(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, .
     return text, kept
 
 
-def formatted_caption(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
-    """As `check_text`, for what stands under a file; it may be empty.
+def check_caption(text: str, entities: JsonValue) -> Formatted:
+    """Return the text and entities under a file as people see them; the text may be empty.
 
     Raises:
         Refusal: Telegram would answer 400; the description is its own.
@@ -87,16 +89,7 @@ def formatted_caption(text: str, entities: JsonValue) -> tuple[str, tuple[JsonOb
     return text, kept
 
 
-def formatted_draft(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
-    """As `check_text`, for a draft; it may be empty.
-
-    Raises:
-        Refusal: Telegram would answer 400; the description is its own.
-    """
-    return check_text(text, entities) if text else ("", ())
-
-
-def _check_text(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
+def _check_text(text: str, entities: JsonValue) -> Formatted:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -110,7 +103,7 @@ def _check_text(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, 
 
 
 def _parse(entities: JsonValue) -> list[JsonObject]:
-    """The entities given, without those the server finds itself."""
+    """Return the entities given, without those the server finds itself."""
     if not isinstance(entities, list):
         return []
     taken: list[JsonObject] = []
@@ -135,7 +128,7 @@ def _parse_refusal(why: str) -> Refusal:
 
 
 def _spans(text: str, entities: Sequence[JsonObject]) -> list[Span]:
-    """Entities with their UTF-16 offsets turned into character positions, sorted outermost first."""
+    """Return entities with their UTF-16 offsets turned into character positions, sorted outermost first."""
     if not entities:
         return []
     offsets = [0, *accumulate(1 if char <= "\uffff" else 2 for char in text)]
@@ -176,7 +169,7 @@ def _check_bounds(offset: int, length: int, size: int) -> None:
 
 
 def _clean(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
-    """Control characters become spaces or vanish; the spans follow."""
+    """Turn control characters into spaces or remove them; the spans follow."""
     if not _UNCLEAN.search(text):
         return text, spans
     kept = [0, *accumulate(0 if char in _REMOVED else 1 for char in text)]
@@ -185,7 +178,7 @@ def _clean(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
 
 
 def _trim(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
-    """White space goes from the end, and from the start up to the first entity; so do spans of nothing else."""
+    """Remove white space from the end, and from the start up to the first entity; spans of nothing else go too."""
     text = text.rstrip()
     spans = [Span(span.start, min(span.end, len(text)), span.raw) for span in spans]
     spans = [span for span in spans if text[span.start : span.end].strip()]
@@ -196,7 +189,7 @@ def _trim(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
 
 
 def _nest(spans: list[Span]) -> list[Span]:
-    """Spans that cross are cut at the crossing; inside code and pre nothing else is styled."""
+    """Cut spans that cross at the crossing; inside code and pre nothing else is styled."""
     verbatim: list[Span] = []
     for span in spans:
         if span.kind in _VERBATIM and not any(span.start < other.end for other in verbatim):
@@ -216,7 +209,7 @@ def _nest(spans: list[Span]) -> list[Span]:
 
 
 def _outside(spans: list[Span], verbatim: list[Span]) -> list[Span]:
-    """The spans without those that touch code or pre; a quote around them stays."""
+    """Return the spans without those that touch code or pre; a quote around them stays."""
     kept = []
     for span in spans:
         touching = [other for other in verbatim if span.start < other.end and other.start < span.end]
@@ -227,7 +220,7 @@ def _outside(spans: list[Span], verbatim: list[Span]) -> list[Span]:
 
 
 def _as_entities(text: str, spans: Sequence[Span]) -> tuple[JsonObject, ...]:
-    """Spans as the Bot API writes entities."""
+    """Return spans as the Bot API writes entities."""
     if not spans:
         return ()
     offsets = [0, *accumulate(1 if char <= "\uffff" else 2 for char in text)]

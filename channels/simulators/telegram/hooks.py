@@ -6,14 +6,15 @@ Rules and words: tdlib/telegram-bot-api `WebhookActor` and `Client::process_set_
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 import aiohttp
 from pydantic import JsonValue
 
-from channels.simulators.telegram.checks import JsonObject, Refusal
-from channels.simulators.telegram.faults import Faults
+from channels.simulators.shared.faults import FaultScript
+from channels.simulators.shared.world import JsonObject
+from channels.simulators.telegram.checks import Refusal
 from channels.simulators.telegram.params import Params
 from channels.simulators.telegram.state import Bot, Method, Webhook
 from channels.simulators.telegram.updates import Queued
@@ -26,12 +27,9 @@ class HookMethods:
     """Carries out what bots ask for about webhooks."""
 
     def __init__(self, changed: Callable[[Bot], None]) -> None:
-        """`changed` is called when a bot has another webhook."""
+        """Take what is called when a bot has another webhook."""
         self._changed = changed
-
-    def table(self) -> dict[str, Method]:
-        """The methods by name."""
-        return {
+        self.table: Mapping[str, Method] = {
             "setWebhook": self._set,
             "deleteWebhook": self._delete,
             "getWebhookInfo": self._info,
@@ -82,7 +80,7 @@ class HookMethods:
 
 
 def _webhook(url: str, params: Params) -> Webhook:
-    """What setWebhook asks for.
+    """Return the webhook that setWebhook asks for.
 
     Raises:
         Refusal: Telegram would not take it.
@@ -105,8 +103,8 @@ SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105  the name of a h
 class Pusher:
     """Brings updates for every bot that has a webhook, while `run` runs."""
 
-    def __init__(self, faults: Faults, changed: Callable[[], None], *, time_scale: float) -> None:
-        """`time_scale` shortens the waits between attempts: 0.001 makes milliseconds of seconds."""
+    def __init__(self, faults: FaultScript, changed: Callable[[], None], *, time_scale: float) -> None:
+        """Take the script in force, what is called on a change, and a factor for the waits between attempts."""
         self._faults = faults
         self._changed = changed
         self._time_scale = time_scale
@@ -125,14 +123,14 @@ class Pusher:
             await asyncio.Event().wait()
 
     def hook_changed(self, bot: Bot) -> None:
-        """A bot has another webhook, or none."""
+        """Begin with another webhook of a bot's, or none."""
         if bot.webhook is not None:
             self._slots[bot.id] = asyncio.Semaphore(bot.webhook.max_connections)
             for key in bot.updates.keys():  # noqa: SIM118  a method of the queue's own
                 self.wake(bot, key)
 
     def wake(self, bot: Bot, key: str) -> None:
-        """Something waits in a chat."""
+        """Bring what waits in a chat."""
         if bot.webhook is None or self._tasks is None or (bot.id, key) in self._busy:
             return
         self._busy.add((bot.id, key))
@@ -163,7 +161,7 @@ class Pusher:
             await _either(hook.gone, max(backoff_s, wait_s) * self._time_scale)
 
     async def _bring(self, hook: Webhook, queued: Queued) -> float | None:
-        """One attempt: None when it was taken, else the least wait the bot asked for."""
+        """Try once. Return None if it was taken, else the least wait the bot asked for, in seconds."""
         assert self._http is not None, "only called while running"
         fault = self._faults.due("webhook", None)
         if fault is not None and fault.kind == "delay":

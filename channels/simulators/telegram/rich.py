@@ -1,4 +1,4 @@
-"""Decides whether a rich message is taken, what it says as text, and how the Bot API writes it back. Pure.
+"""The rich messages that Telegram takes, their text, and how the Bot API writes them back. Pure.
 
 Source: core.telegram.org/bots/api#inputrichmessage (10.3). Simulated: blocks of text, lists, quotes, tables, dividers.
 Not simulated: HTML and Markdown sources, media blocks, formulas.
@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from channels.simulators.telegram.checks import JsonObject, Refusal, utf16_length
+from channels.simulators.shared.world import JsonObject
+from channels.simulators.telegram.checks import Refusal, utf16_length
 
 MAX_TEXT_UTF16 = 32_768
 MAX_BLOCKS = 500  # with list items and table rows
@@ -92,7 +93,7 @@ class _Reader:
 
 
 def check_rich_message(message: JsonObject, *, empty: bool = False) -> tuple[str, tuple[JsonObject, ...]]:
-    """What an InputRichMessage says, and its blocks.
+    """Return the text of an InputRichMessage, and its blocks.
 
     Raises:
         Refusal: Telegram would answer 400.
@@ -111,7 +112,7 @@ def check_rich_message(message: JsonObject, *, empty: bool = False) -> tuple[str
 
 
 def as_rich_message(blocks: Sequence[JsonObject]) -> JsonObject:
-    """The Bot API's RichMessage: blocks as they came, list items with their labels."""
+    """Return the Bot API's RichMessage: blocks as they came, list items with their labels."""
     return {"blocks": [_as_answered_block(block) for block in blocks]}
 
 

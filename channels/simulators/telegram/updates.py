@@ -14,7 +14,8 @@ from itertools import islice
 
 import orjson
 
-from channels.simulators.telegram.checks import JsonObject, Refusal
+from channels.simulators.shared.world import JsonObject
+from channels.simulators.telegram.checks import Refusal
 
 ALLOWED_BY_DEFAULT_NOT = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 _CONFLICT = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
@@ -31,7 +32,7 @@ class Queued:
 
 
 def encode_update(update: JsonObject) -> bytes:
-    """JSON as Telegram would write it; lone surrogates survive as escapes."""
+    """Return JSON as Telegram would write it; lone surrogates survive as escapes."""
     try:
         return orjson.dumps(update)
     except TypeError:
@@ -39,7 +40,7 @@ def encode_update(update: JsonObject) -> bytes:
 
 
 def chat_of(body: object) -> str:
-    """The chat, else the person, that an update's content belongs to; "" where it names neither."""
+    """Return the chat, else the person, that an update's content belongs to; "" if it names neither."""
     if not isinstance(body, dict):
         return ""
     message = body.get("message")
@@ -54,7 +55,7 @@ class UpdateQueue:
     """What waits for one bot."""
 
     def __init__(self, *, first_id: int, throttled: bool) -> None:
-        """`throttled` keeps Telegram's brake on a poll that repeats its offset at once."""
+        """Take the first id; `throttled` keeps Telegram's brake on a poll that repeats its offset at once."""
         self._next_id = first_id
         self._throttled = throttled
         self._waiting: deque[Queued] = deque()
@@ -70,7 +71,7 @@ class UpdateQueue:
 
     @property
     def allowed(self) -> frozenset[str] | None:
-        """The kinds of update the bot asked for; None: Telegram's default."""
+        """Return the kinds of update the bot asked for; None: Telegram's default."""
         return self._allowed
 
     def allow(self, kinds: object) -> None:
@@ -79,7 +80,7 @@ class UpdateQueue:
             self._allowed = frozenset(kind for kind in kinds if isinstance(kind, str)) or None
 
     def push(self, kind: str, body: JsonObject, *, expires_at: float) -> int | None:
-        """Queue an update; None when the bot does not want this kind."""
+        """Queue an update. Return its id, or None if the bot does not want this kind."""
         if kind in ALLOWED_BY_DEFAULT_NOT if self._allowed is None else kind not in self._allowed:
             return None
         update_id = self._take_id()
@@ -87,7 +88,7 @@ class UpdateQueue:
         return update_id
 
     def push_raw(self, update: JsonObject) -> int:
-        """Queue anything as an update; its `update_id` is set unless it brings one."""
+        """Queue any object as an update. Its `update_id` is set unless it brings one."""
         update_id = self._take_id()
         chat = next((found for body in update.values() if (found := chat_of(body))), "")
         self._append(Queued(update_id, time.time() + 86_400, encode_update({"update_id": update_id, **update}), chat))
@@ -141,7 +142,7 @@ class UpdateQueue:
         return self.take(offset, limit)
 
     def take(self, offset: int, limit: int) -> list[bytes]:
-        """Forget what the offset confirms, then the next updates."""
+        """Forget what the offset confirms. Return the next updates."""
         self.confirm(offset)
         now = time.time()
         alive = (queued.encoded for queued in self._waiting if queued.expires_at > now)
@@ -160,16 +161,16 @@ class UpdateQueue:
                 self._waiting.popleft()
 
     def keys(self) -> list[str]:
-        """The chats for which something waits, in the order of their first update."""
+        """Return the chats for which updates wait, in the order of their first update."""
         return list(dict.fromkeys(queued.chat for queued in self._waiting))
 
     def first(self, chat: str) -> Queued | None:
-        """What waits longest for a chat."""
+        """Return the oldest update of a chat."""
         now = time.time()
         return next((queued for queued in self._waiting if queued.chat == chat and queued.expires_at > now), None)
 
     def holds(self, queued: Queued) -> bool:
-        """Whether it still waits, and its time is not over."""
+        """Return True if it still waits, and its time is not over."""
         return queued.expires_at > time.time() and queued in self._waiting
 
     def remove(self, queued: Queued) -> None:

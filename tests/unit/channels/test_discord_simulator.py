@@ -12,9 +12,9 @@ from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
 from channels.errors import Retryable
 from channels.simulators.discord.checks import Refusal, check_nonce, checked_components, checked_content, find_pings
-from channels.simulators.discord.faults import Fault, Faults
 from channels.simulators.discord.sessions import Sessions
 from channels.simulators.serve import serve
+from channels.simulators.shared.faults import Fault, FaultScript
 from tests.fakes.discord import ROOM, TOKEN, discord, part
 
 
@@ -27,11 +27,10 @@ async def test_another_process_can_play_the_person():
     """Say, edit, use a command, look, read the history, script a fault, cut the connection: all over HTTP."""
     async with discord() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http, rig.running():
         _, said = await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "one"})
-        assert isinstance(said, dict)
         batch = [{"chat": 1, "text": "two"}, {"chat": 2, "text": "three"}]
         assert 200 == (await _ask(http, "POST", "/sim/say", batch))[0]
-        await _ask(http, "POST", "/sim/edit", {"chat": 1, "message_id": said["message_id"], "text": "one!"})
-        await _ask(http, "POST", "/sim/command", {"chat": 1, "name": "stats", "options": {"skill": "chess"}})
+        await _ask(http, "POST", "/sim/edit", {"chat": 1, "message_id": said, "text": "one!"})
+        await _ask(http, "POST", "/sim/command", {"chat": 1, "name": "stats", "text": {"skill": "chess"}})
         await _ask(http, "POST", "/sim/network", {"do": "cut"})
         await rig.sink.until(lambda: len(rig.sink.events) == 5)
         await rig.channel.send(part("answer"))
@@ -167,7 +166,7 @@ def test_events_of_another_intent_are_not_told():
 
 def test_a_script_counts_every_fault_on_its_own():
     """skip, every, times and chat, as for the other simulators."""
-    faults = Faults()
+    faults = FaultScript()
     faults.script(Fault(kind="cut", method="createMessage", chat=1, skip=1, every=2, times=2))
     due = [faults.due("createMessage", 1) is not None for _ in range(7)]
     assert [False, True, False, True, False, False, False] == due
@@ -189,5 +188,3 @@ async def test_interactions_that_nobody_answers_fail():
         rig.simulator.interactions.deadline_s = -1.0
         used = rig.simulator.command(1, "log", {"text": "x"})
         assert rig.simulator.interactions.has_failed(used)
-        assert "Person 1" == rig.simulator.interactions.who(used)["global_name"]
-        assert used is rig.simulator.interactions.of(used.id)

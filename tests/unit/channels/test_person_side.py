@@ -2,30 +2,33 @@
 
 import pytest
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
-from channels.simulators.slack.person_side import SlackPersonSide
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.simulator import AnySimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 
 
-@pytest.fixture(params=[TelegramPersonSide, DiscordPersonSide, SlackPersonSide], ids=lambda side: side.name)
-async def side(request: pytest.FixtureRequest) -> PersonSide:
+@pytest.fixture(
+    params=[TelegramSimulator.with_bot, DiscordSimulator.with_bot, SlackSimulator.with_bot],
+    ids=["telegram", "discord", "slack"],
+)
+async def side(request: pytest.FixtureRequest) -> AnySimulator:
     """Each platform in turn; none listens yet."""
     return request.param()
 
 
-async def test_what_somebody_writes_is_shown_to_them(side: PersonSide):
+async def test_what_somebody_writes_is_shown_to_them(side: AnySimulator):
     """With its id, as theirs, without reactions, buttons or pings; in a room as in a chat of their own."""
     for chat in (side.direct(7), side.room(5_001)):
         message_id = side.say(chat, "hello", person=7)
         (shown,) = side.messages(chat, 7)
-        assert (message_id, chat, False, "hello") == (shown.message_id, shown.chat, shown.by_bot, shown.text)
-        assert ("", (), (), ()) == (shown.reaction, shown.buttons, shown.files, shown.pings)
+        assert (message_id, chat, False, "hello") == (shown.message_id, shown.chat_id, shown.by_bot, shown.text)
+        assert ("", [], [], ()) == (shown.reaction, shown.buttons, shown.files, shown.pings)
         assert (0, []) == (side.typing(chat), side.answers(chat))
     assert {side.direct(7), side.room(5_001)} == set(side.chats())
 
 
-async def test_what_somebody_changes_is_shown_as_it_reads_now(side: PersonSide):
+async def test_what_somebody_changes_is_shown_as_it_reads_now(side: AnySimulator):
     """And what they take back is shown no more."""
     chat = side.direct(7)
     changed, taken_back = side.say(chat, "helo"), side.say(chat, "oops")
@@ -34,25 +37,25 @@ async def test_what_somebody_changes_is_shown_as_it_reads_now(side: PersonSide):
     assert [(changed, "hello")] == [(shown.message_id, shown.text) for shown in side.messages(chat)]
 
 
-async def test_a_command_waits_until_it_is_taken(side: PersonSide):
+async def test_a_command_waits_until_it_is_taken(side: AnySimulator):
     """On Telegram it is a message, kept until somebody comes; elsewhere it stands in no chat."""
     taken = side.command(side.direct(7), "log", "45m guitar")
     telegram = side.name == "telegram"
-    assert telegram == taken()
+    assert telegram == taken.acked
     assert (["/log 45m guitar"] if telegram else []) == [shown.text for shown in side.messages(side.direct(7))]
 
 
-async def test_nothing_is_there_before_a_bot_comes(side: PersonSide):
+async def test_nothing_is_there_before_a_bot_comes(side: AnySimulator):
     """Nobody is connected and nothing is said, also after somebody wrote."""
     async with side:
         side.say(side.direct(7), "hello")
-        assert (False, 0, 0) == (side.is_connected(), side.arrivals(), side.calls(side.direct(7)))
+        assert (False, 0, 0) == (side.is_connected(), side.arrivals(), len(side.history(side.direct(7))))
         assert [] == side.bot_messages(0)
         with pytest.raises(TimeoutError):
             await side.until(lambda: side.newest_seq > 0, 0.01)
 
 
-async def test_what_waits_for_the_gateway_is_kept_or_forgotten(side: PersonSide):
+async def test_what_waits_for_the_gateway_is_kept_or_forgotten(side: AnySimulator):
     """Telegram keeps it whatever comes; Slack loses it; Discord alone cannot tell."""
     side.say(side.direct(7), "hello")
     waited = side.count_unacknowledged()
@@ -60,7 +63,7 @@ async def test_what_waits_for_the_gateway_is_kept_or_forgotten(side: PersonSide)
     assert {"telegram": (1, 1), "discord": (0, 0), "slack": (1, 0)}[side.name] == (waited, side.count_unacknowledged())
 
 
-async def test_its_environment_leads_to_the_simulator(side: PersonSide):
+async def test_its_environment_leads_to_the_simulator(side: AnySimulator):
     """Only loopback addresses and tokens, named for the platform."""
     async with side:
         told = side.environment()
@@ -71,13 +74,13 @@ async def test_its_environment_leads_to_the_simulator(side: PersonSide):
 
 def test_the_bot_is_named_as_each_platform_does():
     """A name on Telegram, ids elsewhere."""
-    sides = (TelegramPersonSide(), SlackPersonSide(), DiscordPersonSide())
+    sides = (TelegramSimulator.with_bot(), SlackSimulator.with_bot(), DiscordSimulator.with_bot())
     assert ["@tenk_bot", "<@U0TENK>", "<@900000>"] == [side.mention for side in sides]
 
 
 async def test_an_answer_in_a_thread_says_so():
     """Slack's threads hang under a message."""
-    slack = SlackPersonSide()
+    slack = SlackSimulator.with_bot()
     first = slack.say("C7", "one", person=3)
     slack.say("C7", "two", person=3, under=first)
     assert [None, first] == [shown.thread for shown in slack.messages("C7")]
@@ -85,7 +88,7 @@ async def test_an_answer_in_a_thread_says_so():
 
 async def test_slack_takes_no_command_that_its_app_did_not_declare():
     """Whoever types one reads that, and the app hears nothing; without a manifest any is taken."""
-    declared, any_ = SlackPersonSide(commands=["/log"]), SlackPersonSide()
+    declared, any_ = SlackSimulator.with_bot(commands=["/log"]), SlackSimulator.with_bot()
     with pytest.raises(LookupError, match="/mode is not a valid command"):
         declared.command("D1", "mode")
     declared.command("D1", "log", "45m guitar")

@@ -3,14 +3,14 @@
 import pytest
 from pydantic import ValidationError
 
-from channels.simulators.shared.history import CallLog
-from channels.simulators.slack.faults import Fault, Faults
+from channels.simulators.shared.faults import Fault, FaultScript
+from channels.simulators.shared.world import World
 from channels.simulators.slack.server import SlackSimulator
 
 
 def test_a_script_with_one_wrong_line_adds_nothing():
     """A script is taken whole or not at all."""
-    faults = Faults()
+    faults = FaultScript()
     with pytest.raises(ValidationError):
         faults.load([{"kind": "cut"}, {"kind": "explode"}])
     assert None is faults.due("chat.postMessage", "D1")
@@ -18,14 +18,14 @@ def test_a_script_with_one_wrong_line_adds_nothing():
 
 def test_a_method_is_named_in_any_case():
     """`chat.postmessage` is the method that Slack writes with a capital letter."""
-    faults = Faults()
+    faults = FaultScript()
     faults.script(Fault(kind="cut", method="chat.postmessage"))
     assert faults.due("chat.postMessage", "D1") is not None
 
 
 def test_the_log_is_read_by_chat_and_from_where_one_was():
     """`after` is a `seq`; without a chat every call is read."""
-    log = CallLog[str]()
+    log = World[str]()
     for chat in ("D1", "D2", "D1"):
         log.record("B", "post", chat_id=chat, message_id=None, text=None, status=200, applied=True)
     assert [1, 3] == [call.seq for call in log.history("D1")]

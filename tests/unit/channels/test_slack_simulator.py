@@ -5,8 +5,8 @@ import asyncio
 import aiohttp
 import pytest
 
+from channels.simulators.shared.faults import Fault, FaultScript
 from channels.simulators.slack.checks import Refusal, check_content, markdown_as_shown
-from channels.simulators.slack.faults import Fault, Faults
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 
@@ -77,7 +77,7 @@ def test_markdown_is_shown_without_its_escapes():
 
 def test_faults_count_what_they_match():
     """Skip, every, times; a star leaves introductions and sockets alone."""
-    faults = Faults()
+    faults = FaultScript(only_by_name={"auth.test", "apps.connections.open", "socket.ack", "users.info"})
     faults.script(Fault(kind="cut", skip=1, every=2, times=2))
     assert [False, True, False, True, False, False] == [bool(faults.due("chat.update", "D1")) for _ in range(6)]
     assert 2 == faults.hits()
@@ -85,7 +85,7 @@ def test_faults_count_what_they_match():
     faults.clear()
     assert None is faults.due("chat.update", "D1")
     with pytest.raises(ValueError, match="kind"):
-        Faults().load([{"kind": "explode"}])
+        FaultScript().load([{"kind": "explode"}])
 
 
 async def call(simulator: SlackSimulator, method: str, token: str = BOT_TOKEN, **arguments: object) -> dict:
@@ -163,7 +163,7 @@ async def test_response_url_is_good_five_times():
         async with http.post(f"{simulator.base_url}/hooks/R0", json={"text": "hi"}) as answer:
             assert (404, "expired_url") == (answer.status, await answer.text())
         assert [*[200] * 5, 404] == statuses
-        assert ["U7"] * 5 == [one.ephemeral_for for one in simulator.answers("C1")]
+        assert ["U7"] * 5 == [one.only_for for one in simulator.answers("C1", "U7")]
 
 
 async def test_another_process_can_drive_it():
@@ -179,12 +179,12 @@ async def test_another_process_can_drive_it():
                 return await answer.json()
 
         assert 400 == (await order("say", {"chat": "D1", "text": "too early"}))[0]
-        assert (200, {"team": "T0SIM", "user": "U0TENK"}) == await order("app", {})
+        assert 200 == (await order("add_app", {}))[0]
         _, said = await order("say", {"chat": "D1", "text": "hello"})
-        await order("edit", {"chat": "D1", "message_id": said["message_id"], "text": "hello!"})
-        await order("command", {"chat": "D1", "text": "/log 45m guitar"})
+        await order("edit", {"chat": "D1", "message_id": said, "text": "hello!"})
+        await order("command", {"chat": "D1", "name": "/log", "text": "45m guitar"})
         assert ["hello!"] == [one["text"] for one in await read("shown?chat=D1")]
-        await order("delete", {"chat": "D1", "message_id": said["message_id"]})
+        await order("delete", {"chat": "D1", "message_id": said})
         assert [] == await read("shown?chat=D1")
         await order("faults", [{"kind": "cut", "method": "chat.postMessage"}])
         with pytest.raises(aiohttp.ClientError):
@@ -196,7 +196,7 @@ async def test_another_process_can_drive_it():
         assert (0, 4, 1) == (status["sockets"], status["waiting"], status["faults_hit"])
         assert 400 == (await order("say", {"chat": "D1", "nonsense": 1}))[0]
         assert 400 == (await order("dance", {}))[0]
-        assert 400 == (await order("press", {"chat": "D1", "message_id": "1", "data": "x"}))[0]
+        assert 400 == (await order("press", {"chat": "D1", "message_id": "1", "value": "x"}))[0]
 
 
 async def test_it_ends_at_once_with_sockets_open():

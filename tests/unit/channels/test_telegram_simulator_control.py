@@ -27,9 +27,9 @@ async def _ask(http: aiohttp.ClientSession, method: str, path: str, body: object
 async def test_another_process_can_play_the_person():
     """Say, edit, look, read the history, script a fault: all over HTTP."""
     async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
-        assert (200, {"message_id": 1}) == await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "one"})
+        assert (200, 1) == await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "one"})
         batch = [{"chat": 1, "text": "two"}, {"chat": 2, "text": "three"}]
-        assert (200, [{"message_id": 2}, {"message_id": 3}]) == await _ask(http, "POST", "/sim/say", batch)
+        assert (200, [2, 3]) == await _ask(http, "POST", "/sim/say", batch)
         await _ask(http, "POST", "/sim/edit", {"chat": 1, "message_id": 1, "text": "one!"})
         await rig.channel.send(part("answer"))
         _, shown = await _ask(http, "GET", "/sim/shown?chat=1")
@@ -60,8 +60,9 @@ async def test_another_process_can_play_the_person():
 async def test_a_person_has_a_name_and_a_language_on_each_platform(make, person, told):
     """So that who tries it by hand can be somebody whose app is not in English."""
     async with make() as simulator, aiohttp.ClientSession(simulator.base_url) as http:
-        order = {"person": person, "text": "Ana", "locale": "es-ES"}
-        status, _ = await _ask(http, "POST", "/sim/person", order)
+        language = "language_code" if make is TelegramSimulator else "locale"
+        order = {"person": person, "name": "Ana", language: "es-ES"}
+        status, _ = await _ask(http, "POST", "/sim/add_person", order)
         known = simulator.world.people[person]
         assert (200, told) == (status, {name: getattr(known, name) for name in told})
 
@@ -73,8 +74,8 @@ async def test_a_person_has_a_name_and_a_language_on_each_platform(make, person,
         ("POST", "/sim/say", {"chat": "one"}),
         ("POST", "/sim/edit", {"chat": 1, "message_id": 9, "text": "x"}),
         ("POST", "/sim/faults", [{"kind": "explode"}]),
-        ("POST", "/sim/file", {"chat": 1, "kind": "group", "content": "eA=="}),
-        ("POST", "/sim/file", {"chat": 1, "kind": "photo", "content": "x"}),
+        ("POST", "/sim/send_file", {"chat": 1, "file": {"kind": "group", "content": "eA=="}}),
+        ("POST", "/sim/send_file", {"chat": 1, "file": {"kind": "photo", "content": "x"}}),
         ("POST", "/sim/migrate", {"chat": -9, "new_chat": -10}),
         ("POST", "/sim/nothing", {}),
         ("GET", "/sim/shown", None),
@@ -114,7 +115,7 @@ async def test_text_mode_says_lines_and_prints_answers():
                 await asyncio.sleep(0)
             base = out.getvalue().split("Simulated Telegram on ")[1].split()[0]
             async with aiohttp.ClientSession(base) as http:
-                await _ask(http, "POST", "/sim/bots", {"token": TOKEN})
+                await _ask(http, "POST", "/sim/add_bot", {"token": TOKEN})
                 await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "hello"})
                 for method, body in (
                     ("sendMessage", {"chat_id": 1, "text": "hi there"}),
@@ -170,9 +171,10 @@ async def test_group_that_moves_is_told_on_both_sides():
 async def test_another_process_can_send_files_and_see_drafts():
     """Groups, files as base64, drafts, moves and webhooks: all over HTTP."""
     async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
-        assert (200, -5) == await _ask(http, "POST", "/sim/chats", {"chat": -5, "kind": "group"})
-        file = {"chat": -5, "person": 7, "kind": "photo", "content": "iVBORw0KGgo=", "text": "look", "album": "a"}
-        assert (200, {"message_id": 1}) == await _ask(http, "POST", "/sim/file", file)
+        assert 200 == (await _ask(http, "POST", "/sim/add_chat", {"chat": -5, "kind": "group"}))[0]
+        photo = {"kind": "photo", "content": "iVBORw0KGgo=", "album": "a"}
+        file = {"chat": -5, "person": 7, "file": photo, "caption": "look"}
+        assert (200, 1) == await _ask(http, "POST", "/sim/send_file", file)
         await _ask(http, "POST", "/sim/migrate", {"chat": -5, "new_chat": -1_000_000_000_005, "person": 7})
         async with rig.running():
             await rig.sink.until(lambda: len(rig.sink.events) == 3)
@@ -186,7 +188,7 @@ async def test_another_process_can_send_files_and_see_drafts():
         _, shown = await _ask(http, "GET", "/sim/shown?chat=-5")
         assert isinstance(shown, list)
         assert ("look", "photo", 8, "a") == (
-            shown[0]["text"], shown[0]["file"]["kind"], shown[0]["file"]["size_bytes"], shown[0]["file"]["album"],
+            shown[0]["text"], *[shown[0]["files"][0][name] for name in ("kind", "content", "album")],
         )  # fmt: skip
         async with http.get(f"/bot{TOKEN}/setWebhook?url=http://127.0.0.1:1/x") as answer:
             assert 200 == answer.status

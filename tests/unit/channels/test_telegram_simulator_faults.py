@@ -3,10 +3,10 @@
 import pytest
 from pydantic import ValidationError
 
-from channels.simulators.telegram.faults import Fault, Faults
+from channels.simulators.shared.faults import Fault, FaultScript
 
 
-def _hits(faults: Faults, calls: int, method: str = "sendmessage", chat: int | None = 1) -> list[int]:
+def _hits(faults: FaultScript, calls: int, method: str = "sendmessage", chat: int | None = 1) -> list[int]:
     return [n for n in range(1, calls + 1) if faults.due(method, chat) is not None]
 
 
@@ -25,7 +25,7 @@ def _hits(faults: Faults, calls: int, method: str = "sendmessage", chat: int | N
 )
 def test_which_calls_are_hit(fault: Fault, hit: list[int]):
     """`skip`, `every`, `times`, `method` and `chat` say which of ten calls."""
-    faults = Faults()
+    faults = FaultScript(only_by_name={"getupdates"})
     faults.script(fault)
     assert hit == _hits(faults, 10)
     assert len(hit) == faults.hits()
@@ -33,14 +33,14 @@ def test_which_calls_are_hit(fault: Fault, hit: list[int]):
 
 def test_any_method_is_not_getupdates():
     """Without a method named, the poll is left alone: it must be named to be hit."""
-    faults = Faults()
+    faults = FaultScript(only_by_name={"getupdates"})
     faults.script(Fault(kind="cut", times=None))
     assert [] == _hits(faults, 3, method="getupdates", chat=None)
 
 
 def test_faults_are_used_in_their_order_and_can_be_ended():
     """The first that is due is used; after `clear` all goes well."""
-    faults = Faults()
+    faults = FaultScript(only_by_name={"getupdates"})
     faults.script(Fault(kind="cut"), Fault(kind="html", times=2))
     kinds = [fault.kind if (fault := faults.due("sendmessage", 1)) else None for _ in range(4)]
     assert ["cut", "html", "html", None] == kinds
@@ -53,4 +53,4 @@ def test_faults_are_used_in_their_order_and_can_be_ended():
 def test_a_script_that_is_none_is_refused(line: object):
     """A typing error in a script is an error, not a fault that never happens."""
     with pytest.raises(ValidationError):
-        Faults().load([line])
+        FaultScript(only_by_name={"getupdates"}).load([line])

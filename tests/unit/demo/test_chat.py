@@ -2,13 +2,12 @@
 
 import asyncio
 import math
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
-from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import ShownMessage
 from gateway.demo.chat import Chat, Entry, Kind
 from gateway.demo.stage import StoryBroken
@@ -20,8 +19,8 @@ class Room:
     """A channel of a simulated Slack that is watched, and what was told of it."""
 
     def __init__(self) -> None:
-        slack = SlackPersonSide()
-        self.simulator = slack.simulator
+        slack = SlackSimulator.with_bot()
+        self.simulator = slack
         self.told: list[Entry] = []
         self.chat = Chat(slack, 3, "Cleo", self.told.append, room=(7, "#music"))
 
@@ -34,7 +33,7 @@ class Room:
 
     def answer(self, text: str, ts: str = "9.1", *, thread: str | None = None, streaming: bool = False) -> ShownMessage:
         """The bot writes; somebody else does too, by which it is noticed."""
-        message = ShownMessage(ts, "C7", "U0TENK", True, text, time.monotonic(), thread=thread, streamed=streaming)
+        message = ShownMessage(ts, "C7", "U0TENK", True, text, thread=thread, streamed=streaming)
         message.stream_ends_s = math.inf
         self.simulator.world.chat("C7").messages[ts] = message
         self.stir()
@@ -50,7 +49,7 @@ async def test_who_is_among_others_names_the_bot() -> None:
     first = room.chat.say("45m singing")
     room.chat.say("coffee?", meant=False)
     room.chat.say("and now?", under=first)
-    assert ["<@U0TENK> 45m singing", "coffee?", "and now?"] == [one.text for one in room.simulator.messages_in("C7")]
+    assert ["<@U0TENK> 45m singing", "coffee?", "and now?"] == [one.text for one in room.simulator.messages("C7")]
     assert [
         ("@TenK 45m singing", "#music on Slack"),
         ("coffee?", "#music on Slack"),
@@ -77,7 +76,7 @@ async def test_a_button_is_shown_and_pressed() -> None:
     """Its label stands under the message; a press is something that wants an answer; no button, no story."""
     room = Room()
     async with room.watched():
-        room.answer("Ben asks to be let in.").buttons.append(APPROVE)
+        room.answer("Ben asks to be let in.").elements.append(APPROVE)
         room.stir()
         asked = await room.chat.until_told("asks to be let in")
         assert ["Ben asks to be let in.\n[Approve]"] == [entry.text for entry in room.told]

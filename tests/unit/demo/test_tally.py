@@ -1,8 +1,8 @@
 """The demo's table says what the chats show: what is lost, what is doubled, what was said unasked, who was pinged."""
 
-from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import SeenMessage
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.shared.world import Message
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.demo.chat import Chat, Seen
 from gateway.demo.main import tally
 
@@ -10,15 +10,15 @@ LINE = "Logged 45 min of guitar, and that is a long line"
 
 
 def a_chat() -> Chat:
-    return Chat(TelegramPersonSide(), 1001, "Ana", print)
+    return Chat(TelegramSimulator.with_bot(), 1001, "Ana", print)
 
 
 def a_room() -> Chat:
-    return Chat(DiscordPersonSide(), 3001, "Dan", print, room=(5001, "#general"))
+    return Chat(DiscordSimulator.with_bot(), 3001, "Dan", print, room=(5001, "#general"))
 
 
 def seen(message_id: str, text: str, *pings: str) -> Seen:
-    return Seen(SeenMessage(message_id, "1", True, text, 0.5, pings=pings), 0.5)
+    return Seen(Message(message_id, "1", "900", True, text, at_s=0.5, pings=pings), 0.5)
 
 
 def answer(chat: Chat, text: str, *answers: str) -> None:
