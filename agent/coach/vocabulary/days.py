@@ -91,7 +91,8 @@ def _of_this_month(
     if number[1] == start + 1 and behind is not None and (behind.is_word or behind.text in ":/-'"):
         return None  # "the 20 bars"
     days = (today - back * DAY for back in range(31))
-    return next((NamedDay(day, at, number[1]) for day in days if day.day == number[0]), None)
+    day = next((day for day in days if day.day == number[0]), None)
+    return None if day is None else NamedDay(day, at, number[1], may_come=day.month != today.month)
 
 
 def _of_month(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:

@@ -50,6 +50,8 @@ async def test_what_has_the_shape_of_a_log_line_is_written_at_once(
         ("guitar 45", f"/log {TODAY} 45m guitar"),
         ("45 guitar", f"/log {TODAY} 45m guitar"),
         ("45m guitar on 28 december", f"/log {TODAY.year - 1}-12-28 45m guitar"),
+        ("45m guitar on the 10th", "/log 2026-02-10 45m guitar"),
+        ("my coach played guitar for 45m", f"/log {TODAY} 45m guitar"),
         ("tonight 45m guitar", f"/log {TODAY} 45m guitar"),
         ("from 7 to 8:30 guitar", f"/log {TODAY} 90m guitar"),
         ("25 minutes of ear training", f'/log {TODAY} 25m "ear training"'),
