@@ -104,6 +104,10 @@ def _written_plan(language: str, data: Prefetched) -> str:
 
 def _answer(work: Work, text: str) -> ReaderAnswer:
     language = work.language(text)
+    words = [token for token in to_tokens(text) if token.is_word or token.is_number]
+    for answer in ("yes", "no"):
+        if words and phrases(answer).end(words, 0) == len(words):
+            return ReaderAnswer(say(language, f"offline.{answer}"))
     for talk, key in (("greeting", "offline.greeting"), ("thanks", "offline.thanks")):
         if requests.is_talk(text, talk) and not requests.find_request(text, ()) and not find_amounts(to_tokens(text)):
             return ReaderAnswer(say(language, key))
@@ -172,10 +176,6 @@ def _tells_of_practice(asked: ReadMessage) -> bool:
 
 def _fallback(asked: ReadMessage) -> ReaderAnswer:
     """Say in one sentence that it was not understood, and offer what is asked most."""
-    tokens = [token for token in to_tokens(asked.text) if token.is_word or token.is_number]
-    for answer in ("yes", "no"):
-        if tokens and phrases(answer).end(tokens, 0) == len(tokens):
-            return ReaderAnswer(asked.say(f"offline.{answer}"))
     commands = (
         ("offer.how_to_log", "/help"),
         ("offer.stats", "/stats"),
