@@ -105,9 +105,9 @@ def _written_plan(language: str, data: Prefetched) -> str:
 def _answer(work: Work, text: str) -> ReaderAnswer:
     language = work.language(text)
     words = [token for token in to_tokens(text) if token.is_word or token.is_number]
-    for answer in ("yes", "no"):
+    for answer, key in (("yes", "offline.yes"), ("no", "offline.no")):
         if words and phrases(answer).end(words, 0) == len(words):
-            return ReaderAnswer(say(language, f"offline.{answer}"))
+            return ReaderAnswer(say(language, key))
     for talk, key in (("greeting", "offline.greeting"), ("thanks", "offline.thanks")):
         if requests.is_talk(text, talk) and not requests.find_request(text, ()) and not find_amounts(to_tokens(text)):
             return ReaderAnswer(say(language, key))
