@@ -195,8 +195,3 @@ async def test_edit(edit: Edit):
             assert edit.kind is getattr(caught.value, "kind", None)
         if not edit.gone and not edit.foreign:
             assert [edit.shown] == [message.text for message in rig.simulator.answers(1)]
-
-
-def test_there_are_enough_scripts():
-    """At least 35 rows."""
-    assert 35 <= len(SCRIPTS)

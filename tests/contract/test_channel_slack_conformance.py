@@ -123,8 +123,3 @@ async def test_a_send(script: Script):
         assert script.shown == len(rig.simulator.answers(script.chat))
         assert 1 == len(rig.simulator.history())
         assert [] == rig.simulator.pings()
-
-
-def test_there_are_enough_scripts():
-    """At least 35 rows."""
-    assert 35 <= len(SCRIPTS)

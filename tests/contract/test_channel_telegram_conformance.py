@@ -6,7 +6,6 @@ import pytest
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.simulators.shared.faults import Fault
-from tests.contract.test_channel_telegram_parts import SCRIPTS as PARTS
 from tests.fakes.telegram import part, telegram
 
 
@@ -107,8 +106,3 @@ async def test_send(script: Script):
             assert script.kind is getattr(caught.value, "kind", None)
             assert script.retry_after_s == getattr(caught.value, "retry_after_s", None)
         assert script.shown == len(rig.simulator.answers(1))
-
-
-def test_there_are_enough_scripts():
-    """At least 35 rows with those of richer parts."""
-    assert 35 <= len(SCRIPTS) + len(PARTS)

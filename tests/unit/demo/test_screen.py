@@ -1,15 +1,13 @@
 """What the demo prints and draws: plain without a terminal, nothing of a text lost by wrapping it."""
 
 from io import StringIO
-from xml.etree import ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.demo.chat import Entry, Kind
 from gateway.demo.main import DemoScreen, one_line
-from gateway.demo.marks import without_marks
-from tests.tools.demo_picture import StyledSpan, lines_of, picture
+from tests.tools.demo_picture import StyledSpan, lines_of
 
 BOLD = {"type": "bold", "offset": 3, "length": 4}
 
@@ -63,32 +61,3 @@ def test_wrapping_loses_no_word(text: str, width: int) -> None:
 def test_one_line_keeps_the_end() -> None:
     """What is new in a growing answer stands at its end; words are not cut."""
     assert "... three four" == one_line("one two\nthree four", 16)
-
-
-def test_the_picture_is_well_formed_and_escaped() -> None:
-    """Every bubble's words are in it; the half-written answer too."""
-    drawn = ET.fromstring(picture(STORY))
-    words = "".join(drawn.itertext())
-    assert "How am I <doing>?" in words
-    assert "You did 45 …" in words
-    assert "$ kill -9 1" in words
-    assert "Ana on Telegram" in words
-    assert "Nothing happens." not in words
-
-
-def test_marks_become_looks() -> None:
-    """Bold, slanted, code and headings, counted in UTF-16 units as the Bot API does."""
-    assert (
-        "Logged 🎤 45 min, now and /undo",
-        (
-            {"type": "bold", "offset": 10, "length": 6},
-            {"type": "italic", "offset": 18, "length": 3},
-            {"type": "code", "offset": 26, "length": 5},
-        ),
-    ) == without_marks("Logged 🎤 **45 min**, *now* and `/undo`")
-    assert ("Habits\nnone", ({"type": "bold", "offset": 0, "length": 6},)) == without_marks("## Habits\nnone")
-
-
-def test_what_is_escaped_is_no_mark() -> None:
-    """Nor is a mark inside a word, or one that stands alone."""
-    assert ("2 * 3, *so*, a_b_c", ()) == without_marks(r"2 * 3, \*so\*, a_b_c")

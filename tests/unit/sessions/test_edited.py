@@ -201,48 +201,7 @@ async def test_an_edit_of_an_edit_that_waits_takes_its_place(spine: Spine) -> No
     assert ("answered", "replaced") == (outcomes[edit], outcomes[again])
 
 
-async def test_an_edit_from_before_the_answer_is_answered_after_a_crash_too(spine: Spine) -> None:
-    """It waited for a turn of its own when the process died: it is no context, nobody has read it."""
-    await spine.say("/mode followup")
-    await spine.quiet()
-    message = spine.message("cats")
-    await spine.admit(message)
-    await spine.asked()
-    await spine.say("occupied")
-    edit = await spine.say("dogs", message_id=message.message_id, edited=True)
-    await spine.quiet()
-    spine.later(seconds=1)
-    spine.model.give("about cats")
-    await spine.until(lambda: len(spine.model.requests) == 2)
-    await spine.kill()
-    spine.model.asked = None
-    await spine.begin()
-    await spine.asked()
-    spine.model.give("yes")
-    await spine.until(lambda: f"{EDITED}dogs" == said_to_the_model(spine)[-1])
-    spine.model.give("about dogs")
-    await spine.quiet()
-    assert "answered" == (await spine.outcomes())[edit]
-
-
 async def looked(spine: Spine) -> None:
     """Give everybody who reads the store the time to do so, while its writer stands still."""
     for _ in range(50):
         await spine.store.read(lambda _: None)
-
-
-async def test_an_edit_after_the_answer_is_answered_where_people_expect_it(spine: Spine) -> None:
-    """The channel says so, as the chat page does; elsewhere it is no more than context."""
-    for answers, outcome in ((False, "context"), (True, "answered")):
-        spine.channel.limited(answers_edits=answers)
-        message = spine.message("cats")
-        await spine.admit(message)
-        await spine.asked()
-        spine.model.give("about cats")
-        await spine.quiet()
-        edit = await spine.say("dogs", message_id=message.message_id, edited=True)
-        if answers:
-            await spine.until(lambda: f"{EDITED}dogs" == said_to_the_model(spine)[-1])
-            spine.model.give("about dogs")
-        await spine.quiet()
-        assert outcome == (await spine.outcomes())[edit]

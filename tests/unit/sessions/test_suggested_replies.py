@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from agent.transcript import ModelResponded, SuggestedReply, UserItem
 from channels.messages import ChatKind, CommandInvoked, Route
-from gateway.sessions.config import SessionsConfig
 from gateway.sessions.presses import HOLDS
 from gateway.store.tables.people import users
 from tests.fakes.chat import FakeChannel
@@ -112,37 +111,6 @@ async def test_a_button_holds_for_a_week(spine: Spine) -> None:
     await spine.press(buttons["Yes"])
     await answer(spine)
     assert "yes, do it" == said(spine)[-1]
-
-
-async def test_a_press_while_a_turn_runs_steers_it(spine: Spine) -> None:
-    """As the words would have; one answer to both."""
-    buttons = await question(spine)
-    other = await spine.say("and something else")
-    await spine.asked()
-    pressed = await spine.press(buttons["Yes"])
-    await spine.quiet()
-    spine.model.give("One moment.")
-    await answer(spine)
-    assert ["hello", "and something else", "yes, do it"] == said(spine)
-    assert "One moment.\n\nDone." == spine.channel.shown()[-1]
-    assert {1: "answered", other: "answered", pressed: "answered", pressed + 1: "merged"} == await spine.outcomes()
-
-
-async def test_a_press_while_a_turn_runs_waits_in_mode_followup(tmp_path: Path) -> None:
-    """As any message."""
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store, sessions=SessionsConfig(mode="followup"))
-    await spine.begin()
-    buttons = await question(spine)
-    await spine.say("and something else")
-    await spine.asked()
-    await spine.press(buttons["Yes"])
-    await spine.quiet()
-    spine.model.give("One moment.")
-    await answer(spine)
-    assert ["Shall I?", "One moment.", "Done."] == spine.channel.shown()
-    await spine.kill()
-    await store.aclose()
 
 
 async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> None:
