@@ -218,7 +218,7 @@ def on_a_terminal(text: str) -> None:
 def shown_on_the_page(rendered: Rendered) -> None:
     """As a frame of the chat page, also with a mark behind it."""
     for text in (rendered.text, rendered.text + " …"):
-        web.message_frame(part_of(Rendered(text, rendered.markup)), "1", (), NOW)
+        web.message_frame(part_of(Rendered(text, rendered.markup)), "1", NOW)
 
 
 COMMANDS = CommandNames("coach", (), [CommandSpec("a", "")])
