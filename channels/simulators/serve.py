@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.shared.simulator import AnySimulator
-from channels.simulators.shared.world import Arrived
+from channels.simulators.shared.world import Call
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 
@@ -108,7 +108,7 @@ class Terminal:
         """Print what the bot does in the typist's chat, as it happens."""
         seen = 0
 
-        def news() -> list[Arrived[Any]]:
+        def news() -> list[Call[Any]]:
             if not self._simulator.has_bot():
                 return []
             chat = self._simulator.find_chat(self._simulator.direct(1))
@@ -124,7 +124,7 @@ class Terminal:
                 seen = call.seq
                 self._print(self._as_line(call))
 
-    def _as_line(self, call: Arrived[Any]) -> str:
+    def _as_line(self, call: Call[Any]) -> str:
         """Return one call as a person at a terminal wants to read it."""
         if not call.applied or call.status not in (200, 204):
             return f"  ! {call.method} answered {call.status or 'nothing'} {call.description}"

@@ -11,17 +11,7 @@ import orjson
 from aiohttp import WSMsgType, web
 from pydantic import JsonValue
 
-from channels.simulators.discord.sessions import (
-    CLOSE_BAD_INTENTS,
-    CLOSE_BAD_SEQ,
-    CLOSE_BAD_SHARD,
-    CLOSE_BAD_TOKEN,
-    CLOSE_FEW_SHARDS,
-    CLOSE_FORBIDDEN_INTENTS,
-    Close,
-    Outbox,
-    Session,
-)
+from channels.simulators.discord.sessions import Close, CloseCode, Outbox, Session
 from channels.simulators.discord.state import MESSAGE_CONTENT, Bot, DiscordWorld
 from channels.simulators.shared.world import JsonObject
 
@@ -57,6 +47,14 @@ class Gateway:
         connection = _Connection(self, self._world, socket, compressed=request.query.get("compress") == "zlib-stream")
         await connection.run(request)
         return socket
+
+
+class _Refused(Exception):
+    """What a client says ends its connection."""
+
+    def __init__(self, code: CloseCode) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 class _Connection:
@@ -120,11 +118,16 @@ class _Connection:
 
     def _take(self, raw: str | bytes) -> None:
         try:
+            self._obey(raw)
+        except _Refused as refused:
+            self._outbox.put_nowait(Close(refused.code))
+
+    def _obey(self, raw: str | bytes) -> None:
+        try:
             payload = orjson.loads(raw)
             op, data = payload["op"], payload.get("d")
         except (orjson.JSONDecodeError, KeyError, TypeError):
-            self._outbox.put_nowait(Close(4002))
-            return
+            raise _Refused(CloseCode.DECODE) from None
         if op == HEARTBEAT:
             self._gateway.heartbeats += 1
             if self._gateway.acks:
@@ -132,18 +135,15 @@ class _Connection:
         elif op in (IDENTIFY, RESUME) and isinstance(data, dict):
             self._enter(op, data)
         elif self._session is None:
-            self._outbox.put_nowait(Close(4003))
+            raise _Refused(CloseCode.NOT_IDENTIFIED)
 
     def _enter(self, op: int, data: dict[str, JsonValue]) -> None:
         """Carry out IDENTIFY or RESUME, for a known token."""
         if self._session is not None:
-            self._outbox.put_nowait(Close(4005))
-            return
-        token = str(data.get("token") or "")
-        bot = self._world.bots.get(token)
+            raise _Refused(CloseCode.IDENTIFIED_TWICE)
+        bot = self._world.bots.get(str(data.get("token") or ""))
         if bot is None or bot.revoked:
-            self._outbox.put_nowait(Close(CLOSE_BAD_TOKEN))
-            return
+            raise _Refused(CloseCode.BAD_TOKEN)
         self._bot = bot
         if op == IDENTIFY:
             self._identify(bot, data.get("intents"), data.get("shard"))
@@ -155,20 +155,16 @@ class _Connection:
         guilds = [guild for guild in self._world.guilds.values() if bot.id in guild.bots]
         shard = _to_shard(wanted)
         if shard is None:
-            self._outbox.put_nowait(Close(CLOSE_BAD_SHARD))
-            return
+            raise _Refused(CloseCode.BAD_SHARD)
         if len(guilds) > bot.sessions.limit.guilds_a_shard * shard[1]:
-            self._outbox.put_nowait(Close(CLOSE_FEW_SHARDS))
-            return
+            raise _Refused(CloseCode.FEW_SHARDS)
         if bot.sessions.is_too_quick(shard[0]):
             self._say(INVALID_SESSION, False)
             return
         if not isinstance(intents, int) or intents & ~ALL_INTENTS:
-            self._outbox.put_nowait(Close(CLOSE_BAD_INTENTS))
-            return
+            raise _Refused(CloseCode.BAD_INTENTS)
         if intents & MESSAGE_CONTENT and not bot.message_content:
-            self._outbox.put_nowait(Close(CLOSE_FORBIDDEN_INTENTS))
-            return
+            raise _Refused(CloseCode.FORBIDDEN_INTENTS)
         session = self._session = bot.sessions.open(intents, self._outbox, shard)
         guilds = [guild for guild in guilds if session.hears(guild.id)]
         unavailable: list[JsonValue] = [{"id": str(guild.id), "unavailable": True} for guild in guilds]
@@ -191,8 +187,7 @@ class _Connection:
 
     def _resume(self, bot: Bot, session_id: str, seq: JsonValue) -> None:
         if not isinstance(seq, int):
-            self._outbox.put_nowait(Close(CLOSE_BAD_SEQ))
-            return
+            raise _Refused(CloseCode.BAD_SEQ)
         taken = bot.sessions.resume(session_id, seq, self._outbox, self._world.resume_window_s)
         if taken is None:
             bot.sessions.refused += 1

@@ -14,8 +14,8 @@ from channels.simulators.discord.interactions import Interactions
 from channels.simulators.discord.operations import Operations, RestCall, TooMany
 from channels.simulators.discord.state import Bot, DiscordWorld
 from channels.simulators.shared.faults import Fault, FaultScript
-from channels.simulators.shared.wire import Answer, Call, Wire
-from channels.simulators.shared.world import File, JsonObject, Refused
+from channels.simulators.shared.wire import Answer, Wire
+from channels.simulators.shared.world import Call, File, JsonObject, Refused
 
 Operation = Callable[[Bot, RestCall], JsonValue]
 

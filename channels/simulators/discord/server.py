@@ -4,7 +4,7 @@ The real library talks to `base_url` unmodified: REST under /api/v10, the gatewa
 /attachments. People act by the methods here, or over /sim/ (`shared.simulator`). A chat is a channel; an unknown one
 becomes the direct conversation of the person with that number.
 
-    POST   /sim/say         {"chat": 1, "text": "hi", "person"?, "under"?, "bot"?} -> the message's id
+    POST   /sim/say         {"chat": 1, "text": "hi", "person"?, "under"?} -> the message's id
     POST   /sim/edit        {"chat": 1, "message_id": 7, "text": "ho"};   also /sim/delete
     POST   /sim/command     {"chat": 1, "name": "log", "text": "..."};   text may be an object of options
     POST   /sim/press       {"chat": 1, "message_id": 8, "value": "yes"}
@@ -53,6 +53,7 @@ TOKEN = "made-up.token.for-tests"  # noqa: S105  of a bot that only the simulato
 GUILD = 5_000  # where rooms are
 
 _RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
+_INVALID = b'{"op":9,"d":false,"s":null,"t":null}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Special:
 
 
 class DiscordSimulator(Simulator[int, ShownMessage]):
-    """Direct conversations, and channels of servers. `bot` arguments are tokens; None is the first bot."""
+    """Direct conversations, and channels of servers."""
 
     name = "discord"
     title = "Discord"
@@ -216,9 +217,9 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
         begun = (channel for channel in self.world.channels.values() if channel.person_id == chat)
         return self.world.channels.get(chat) or next(begun, None)
 
-    def chat(self, chat: int, bot: str | None = None) -> Channel:
+    def chat(self, chat: int) -> Channel:
         """Return a channel; a direct conversation if none has this id."""
-        return self.world.channels.get(chat) or self.world.dm(self.world.bot(bot), chat, chat)
+        return self.world.channels.get(chat) or self.world.dm(self.bot, chat, chat)
 
     @property
     def mention(self) -> str:
@@ -235,10 +236,9 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
         under: int | None = None,
         files: Mapping[str, bytes] | None = None,
         special: Special = Special(),
-        bot: str | None = None,
     ) -> int:
         """Write, with files by their names; return the message's id."""
-        channel = self.chat(chat, bot)
+        channel = self.chat(chat)
         sender = person or channel.person_id or chat
         self.world.person(sender)
         uploads = [
@@ -287,15 +287,14 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
         text: str | Mapping[str, JsonValue] = "",
         *,
         person: int | None = None,
-        bot: str | None = None,
     ) -> Interaction:
         """Use a slash command; a text is its option of that name, an object its options.
 
         Raises:
             LookupError: the bot registered commands, and this one is not among them.
         """
-        account = self.world.bot(bot)
-        if account.commands and name not in {command["name"] for command in account.commands}:
+        known = [command["name"] for command in self.bot.commands]
+        if known and name not in known:
             raise LookupError(f"there is no command /{name}")
         options = ({"text": text} if text else {}) if isinstance(text, str) else text
         data: JsonObject = {"id": "1", "name": name, "type": 1}
@@ -304,24 +303,21 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
                 {"name": key, "type": 3 if isinstance(value, str) else 4, "value": value}
                 for key, value in options.items()
             ]
-        return self._invoke(account, self.chat(chat, bot), person, data, None)
+        return self._invoke(self.chat(chat), person, data, None)
 
     def has_command(self, name: str, text: str) -> bool:
         """Return True if a command takes these words, as its option `text` or as none at all."""
         options = next((command.get("options") for command in self.bot.commands if command["name"] == name), None)
         return not text if not options else any(option.get("name") == "text" for option in objects_in(options))
 
-    def press(
-        self, chat: int, message_id: int, value: str, *, person: int | None = None, bot: str | None = None
-    ) -> Interaction:
+    def press(self, chat: int, message_id: int, value: str, *, person: int | None = None) -> Interaction:
         """Press the button with this custom id under a message."""
         pressed: JsonObject = {"custom_id": value, "component_type": 2}
-        return self._invoke(self.world.bot(bot), self.world.channels[chat], person, pressed, message_id)
+        return self._invoke(self.world.channels[chat], person, pressed, message_id)
 
-    def _invoke(
-        self, bot: Bot, channel: Channel, person: int | None, data: JsonObject, message: int | None
-    ) -> Interaction:
-        interaction = self.interactions.invoke(bot, channel, person or channel.person_id or channel.id, data, message)
+    def _invoke(self, channel: Channel, person: int | None, data: JsonObject, message: int | None) -> Interaction:
+        who = person or channel.person_id or channel.id
+        interaction = self.interactions.invoke(self.bot, channel, who, data, message)
         self.world.notify()
         return interaction
 
@@ -335,32 +331,30 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
 
     # ------------------------------------------------------------ between bots and Discord
 
-    def inject(self, event: str, data: bytes, *, bot: str | None = None) -> None:
+    def inject(self, event: str, data: bytes) -> None:
         """Dispatch any bytes as an event's data, in sequence."""
-        self.world.bot(bot).sessions.emit_raw(event, data)
+        self.bot.sessions.emit_raw(event, data)
 
-    def frame(self, raw: bytes, *, bot: str | None = None) -> None:
+    def frame(self, raw: bytes) -> None:
         """Send any bytes as a frame, outside the sequence."""
-        self.world.bot(bot).sessions.tell(raw)
+        self.bot.sessions.tell(raw)
 
-    def ask_reconnect(self, *, bot: str | None = None, shard: int | None = None) -> None:
+    def ask_reconnect(self, *, shard: int | None = None) -> None:
         """Send op 7 (come back, and resume) to all connections or, here and below, to those of one shard."""
-        self.world.bot(bot).sessions.tell(_RECONNECT, shard)
+        self.bot.sessions.tell(_RECONNECT, shard)
 
-    def close_sockets(self, code: int | None, *, bot: str | None = None, shard: int | None = None) -> None:
+    def close_sockets(self, code: int | None, *, shard: int | None = None) -> None:
         """Close connections with a code; None cuts them without a goodbye."""
-        self.world.bot(bot).sessions.tell(Close(code), shard)
+        self.bot.sessions.tell(Close(code), shard)
 
-    def invalidate(self, *, resumable: bool = False, bot: str | None = None, shard: int | None = None) -> None:
-        """Send op 9. Without `resumable` no session can be taken up again."""
-        sessions = self.world.bot(bot).sessions
-        if not resumable:
-            sessions.invalidate(shard)
-        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"), shard)
+    def invalidate(self, *, shard: int | None = None) -> None:
+        """Send op 9: no session can be taken up again."""
+        self.forget_sessions(shard=shard)
+        self.bot.sessions.tell(_INVALID, shard)
 
-    def forget_sessions(self, *, bot: str | None = None, shard: int | None = None) -> None:
+    def forget_sessions(self, *, shard: int | None = None) -> None:
         """Let no session be resumed, as after a long time away; connections stay as they are."""
-        self.world.bot(bot).sessions.invalidate(shard)
+        self.bot.sessions.invalidate(shard)
 
     def network(
         self,

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 import orjson
 
@@ -16,8 +17,20 @@ from channels.simulators.shared.world import JsonObject
 
 REPLAY_KEPT = 20_000  # events; a session that missed more cannot be resumed
 
-CLOSE_UNKNOWN, CLOSE_BAD_TOKEN, CLOSE_BAD_SEQ, CLOSE_BAD_INTENTS, CLOSE_FORBIDDEN_INTENTS = 4000, 4004, 4007, 4013, 4014
-CLOSE_BAD_SHARD, CLOSE_FEW_SHARDS = 4010, 4011
+
+class CloseCode(IntEnum):
+    """The codes that the gateway closes a connection with."""
+
+    UNKNOWN = 4000
+    DECODE = 4002
+    NOT_IDENTIFIED = 4003
+    BAD_TOKEN = 4004
+    IDENTIFIED_TWICE = 4005
+    BAD_SEQ = 4007
+    BAD_SHARD = 4010
+    FEW_SHARDS = 4011
+    BAD_INTENTS = 4013
+    FORBIDDEN_INTENTS = 4014
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +138,7 @@ class Sessions:
             session.valid = False
             return None
         if session.outbox is not None:  # the old socket has not been noticed to be dead
-            session.outbox.put_nowait(Close(CLOSE_UNKNOWN))
+            session.outbox.put_nowait(Close(CloseCode.UNKNOWN))
         session.outbox = outbox
         self.resumes += 1
         return session, missed

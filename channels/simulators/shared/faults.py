@@ -7,6 +7,7 @@ calls it matches on its own. A platform says how it words an error answer.
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -65,13 +66,13 @@ class Fault(BaseModel):
         return self.kind in HIDING
 
 
+@dataclass(slots=True)
 class _Counted:
     """A fault with its count."""
 
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-        self.seen = 0
-        self.hits = 0
+    fault: Fault
+    seen: int = 0
+    hits: int = 0
 
     def due(self) -> bool:
         """Count a call that matches; return True if it is hit."""

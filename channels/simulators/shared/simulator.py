@@ -27,7 +27,7 @@ from aiohttp.http import RawRequestMessage
 from pydantic import ConfigDict, JsonValue, ValidationError, validate_call
 
 from channels.simulators.shared.faults import FaultScript
-from channels.simulators.shared.world import Arrived, Chat, Id, M, Refused, World
+from channels.simulators.shared.world import Call, Chat, Id, M, Refused, World
 
 LOOPBACK = "127.0.0.1"
 MAX_REQUEST_BYTES = 64 << 20  # larger ones are cut off; what a platform takes of it is decided by its own checks
@@ -55,7 +55,6 @@ class Simulator(ABC, Generic[Id, M]):
 
     name: ClassVar[str]  # as the gateway's configuration calls it
     title: ClassVar[str]  # as people call it
-    types_in_threads: ClassVar[bool] = False  # the bot is seen typing in threads alone
     orders: ClassVar[tuple[str, ...]]  # methods that can be called over /sim/
 
     def __init__(self, world: World[Id], faults: FaultScript, *, host: str = LOOPBACK, port: int = 0) -> None:
@@ -184,7 +183,7 @@ class Simulator(ABC, Generic[Id, M]):
         """
         await self._remembered.until(condition, timeout_s)
 
-    def history(self, chat: Id | None = None, *, after: int = 0) -> list[Arrived[Id]]:
+    def history(self, chat: Id | None = None, *, after: int = 0) -> list[Call[Id]]:
         """Return the calls that arrived, refused ones too, but no plain reads; `after` is a `seq`."""
         return self._remembered.history(chat, after=after)
 

@@ -2,14 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from aiohttp import web
 from pydantic import JsonValue
 
 from channels.simulators.shared.faults import Fault, FaultScript, held_up
-from channels.simulators.shared.world import Id, Refused, World
+from channels.simulators.shared.world import Call, Id, Refused, World
 
 _PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
@@ -36,18 +36,6 @@ class Answer:
         return web.Response(status=self.status, body=self.body, headers=headers)
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[Id]):
-    """A call of a bot's, as the history keeps it."""
-
-    bot_id: Id
-    method: str  # as the platform spells it
-    chat_id: Id | None = None
-    message_id: Id | None = None
-    text: str | None = None
-    kept: bool = True  # False for plain reads
-
-
 class Wire(ABC, Generic[Id]):
     """Answers calls as one platform words it."""
 
@@ -71,16 +59,7 @@ class Wire(ABC, Generic[Id]):
 
     def _record(self, call: Call[Id], answer: Answer, *, applied: bool) -> Answer:
         if call.kept:
-            self._remembered.record(
-                call.bot_id,
-                call.method,
-                chat_id=call.chat_id,
-                message_id=call.message_id,
-                text=call.text,
-                status=answer.status,
-                applied=applied,
-                description=answer.why,
-            )
+            self._remembered.record(replace(call, status=answer.status, applied=applied, description=answer.why))
         return answer
 
     def faulty(self, fault: Fault) -> Answer:

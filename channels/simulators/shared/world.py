@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, Generic, TypeVar
 
@@ -144,19 +144,20 @@ class Chat(Generic[Id, M]):
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived(Generic[Id]):
-    """One call that arrived; plain reads are not kept."""
+class Call(Generic[Id]):
+    """A call of a bot's, and what became of it."""
 
-    seq: int  # ascending over the whole simulator
     bot_id: Id
     method: str  # as the platform spells it
-    chat_id: Id | None
-    message_id: Id | None  # the message sent, edited, deleted or reacted to
-    text: str | None
-    status: int  # HTTP status of the answer; 0: the connection was cut
-    applied: bool  # True if it took effect
-    description: str  # of a refusal
-    at_s: float = field(default_factory=time.monotonic)
+    chat_id: Id | None = None
+    message_id: Id | None = None  # the message sent, edited, deleted or reacted to
+    text: str | None = None
+    kept: bool = True  # False for plain reads: no history has them
+    status: int = 0  # HTTP status of the answer; 0: the connection was cut
+    applied: bool = False  # True if it took effect
+    description: str = ""  # of a refusal
+    seq: int = 0  # ascending over the whole simulator
+    at_s: float = field(default_factory=time.monotonic)  # of the simulator
 
 
 class World(Generic[Id]):
@@ -164,7 +165,7 @@ class World(Generic[Id]):
 
     def __init__(self, *, look_s: float | None = None) -> None:
         """Take how often `until` looks without a change; None: never."""
-        self._calls: deque[Arrived[Id]] = deque(maxlen=HISTORY_KEPT)
+        self._calls: deque[Call[Id]] = deque(maxlen=HISTORY_KEPT)
         self._look_s = look_s
         self._changed = asyncio.Event()
 
@@ -173,25 +174,12 @@ class World(Generic[Id]):
         """Return the `seq` of the newest call; 0 before the first."""
         return self._calls[-1].seq if self._calls else 0
 
-    def record(
-        self,
-        bot_id: Id,
-        method: str,
-        *,
-        chat_id: Id | None,
-        message_id: Id | None,
-        text: str | None,
-        status: int,
-        applied: bool,
-        description: str = "",
-    ) -> None:
+    def record(self, call: Call[Id]) -> None:
         """Remember a call that came in."""
-        self._calls.append(
-            Arrived(self.newest_seq + 1, bot_id, method, chat_id, message_id, text, status, applied, description)
-        )
+        self._calls.append(replace(call, seq=self.newest_seq + 1, at_s=time.monotonic()))
         self.notify()
 
-    def history(self, chat_id: Id | None = None, *, after: int = 0) -> list[Arrived[Id]]:
+    def history(self, chat_id: Id | None = None, *, after: int = 0) -> list[Call[Id]]:
         """Return the calls with a `seq` above `after`; with `chat_id` only those for this chat."""
         newest_first = takewhile(lambda call: call.seq > after, reversed(self._calls))
         return [call for call in newest_first if chat_id is None or call.chat_id == chat_id][::-1]

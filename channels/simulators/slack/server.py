@@ -54,7 +54,6 @@ class SlackSimulator(Simulator[str, ShownMessage]):
 
     name = "slack"
     title = "Slack"
-    types_in_threads = True  # Slack shows a status nowhere else
     orders = ("say", "edit", "delete", "command", "press", "add_person", "add_app", "socket")
 
     def __init__(

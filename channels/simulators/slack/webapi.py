@@ -10,8 +10,8 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from channels.simulators.shared.faults import Fault, FaultScript
-from channels.simulators.shared.wire import Answer, Call, Wire
-from channels.simulators.shared.world import JsonObject, Refused
+from channels.simulators.shared.wire import Answer, Wire
+from channels.simulators.shared.world import Call, JsonObject, Refused
 from channels.simulators.slack.checks import Refusal, check_content
 from channels.simulators.slack.methods import Method, ReadingMethods
 from channels.simulators.slack.state import SIGNING_SECRET, AppAccount, SlackWorld

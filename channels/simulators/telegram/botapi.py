@@ -10,8 +10,8 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from channels.simulators.shared.faults import Fault, FaultScript, held_up
-from channels.simulators.shared.wire import Answer, Call, Wire
-from channels.simulators.shared.world import File, JsonObject, Refused
+from channels.simulators.shared.wire import Answer, Wire
+from channels.simulators.shared.world import Call, File, JsonObject, Refused
 from channels.simulators.telegram.checks import Refusal
 from channels.simulators.telegram.methods import Methods
 from channels.simulators.telegram.params import Params, read_params

@@ -202,13 +202,12 @@ class TelegramSimulator(Simulator[int, ShownMessage]):
         person: int | None = None,
         under: int | None = None,
         thread: int | None = None,
-        bot: str | None = None,
     ) -> int:
         """Send a photo, a document or a voice message; return the message's id."""
         if file.kind not in ("photo", "document", "voice"):
             raise ValueError(f"{file.kind} is no kind of file")
-        kept = self.world.bot(bot).keep_file(file)
-        return self._post(chat, caption, [kept], person, under, thread, {}, bot)
+        kept = self.bot.keep_file(file)
+        return self._post(chat, caption, [kept], person, under, thread, {})
 
     def send_picture(self, chat: int, content: bytes, text: str = "", *, person: int | None = None) -> int:
         return self.send_file(chat, File("photo", content), caption=text, person=person)
@@ -222,7 +221,7 @@ class TelegramSimulator(Simulator[int, ShownMessage]):
         under: int | None,
         thread: int | None,
         extra: JsonObject,
-        token: str | None,
+        token: str | None = None,
     ) -> int:
         """Put a message into a chat, and queue its update."""
         bot, chat = self.world.bot(token), self.add_chat(chat_id, bot=token)
@@ -265,12 +264,9 @@ class TelegramSimulator(Simulator[int, ShownMessage]):
         """Delete a message; Telegram tells bots nothing of it."""
         message.deleted = True
 
-    def press(
-        self, chat: int, message_id: int, value: str, *, person: int | None = None, bot: str | None = None
-    ) -> str:
+    def press(self, chat: int, message_id: int, value: str, *, person: int | None = None) -> str:
         """Press a button under a message; return the id of the press."""
-        account = self.world.bot(bot)
-        there = account.chats[chat]
+        account, there = self.bot, self.bot.chats[chat]
         callback_id = f"{time.time_ns()}{len(account.callbacks)}"
         account.callbacks[callback_id] = False
         body: JsonObject = {
@@ -284,39 +280,39 @@ class TelegramSimulator(Simulator[int, ShownMessage]):
         self.world.notify()
         return callback_id
 
-    def block(self, chat: int, *, person: int | None = None, bot: str | None = None) -> None:
+    def block(self, chat: int) -> None:
         """Block the bot, or remove it from a group."""
-        self._change_membership(chat, member=False, person=person, bot=bot)
+        self._change_membership(chat, member=False)
 
-    def unblock(self, chat: int, *, person: int | None = None, bot: str | None = None) -> None:
+    def unblock(self, chat: int) -> None:
         """Unblock the bot, or add it to a group."""
-        self._change_membership(chat, member=True, person=person, bot=bot)
+        self._change_membership(chat, member=True)
 
-    def _change_membership(self, chat_id: int, *, member: bool, person: int | None, bot: str | None) -> None:
-        account, chat = self.world.bot(bot), self.add_chat(chat_id, bot=bot)
-        out = "kicked" if chat.kind == "private" else "left"
-        before, after = ("member", out) if not member else (out, "member")
+    def _change_membership(self, chat_id: int, *, member: bool) -> None:
+        chat = self.add_chat(chat_id)
+        statuses = ["kicked" if chat.kind == "private" else "left", "member"]
+        before, after = statuses if member else reversed(statuses)
         chat.blocked = not member
         body: JsonObject = {
             "chat": chat.as_chat(),
-            "from": self.world.person(person or abs(chat_id)).as_user(),
+            "from": self.world.person(abs(chat_id)).as_user(),
             "date": int(time.time()),
-            "old_chat_member": _as_member(account, before),
-            "new_chat_member": _as_member(account, after),
+            "old_chat_member": _as_member(self.bot, before),
+            "new_chat_member": _as_member(self.bot, after),
         }
-        self._push(account, "my_chat_member", body)
+        self._push(self.bot, "my_chat_member", body)
 
-    def migrate(self, chat: int, new_chat: int, *, person: int = 1, bot: str | None = None) -> None:
+    def migrate(self, chat: int, new_chat: int, *, person: int = 1) -> None:
         """Make a group a supergroup with another id; both chats are told, as Telegram does."""
-        old = self.world.bot(bot).chats[chat]
-        self.add_chat(new_chat, "supergroup", title=old.title, bot=bot)
-        self.say(chat, person=person, extra={"migrate_to_chat_id": new_chat}, bot=bot)
-        self.say(new_chat, person=person, extra={"migrate_from_chat_id": chat}, bot=bot)
+        old = self.bot.chats[chat]
+        self.add_chat(new_chat, "supergroup", title=old.title)
+        self.say(chat, person=person, extra={"migrate_to_chat_id": new_chat})
+        self.say(new_chat, person=person, extra={"migrate_from_chat_id": chat})
         old.moved_to = new_chat
 
-    def inject(self, update: JsonObject, *, bot: str | None = None) -> int:
+    def inject(self, update: JsonObject) -> int:
         """Queue any JSON object as an update; return its update id."""
-        return self.world.bot(bot).updates.push_raw(update)
+        return self.bot.updates.push_raw(update)
 
     # ------------------------------------------------------------ what they see
 

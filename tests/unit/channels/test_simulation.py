@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from channels.simulators.shared.faults import Fault, FaultScript
-from channels.simulators.shared.world import World
+from channels.simulators.shared.world import Call, World
 from channels.simulators.slack.server import SlackSimulator
 
 
@@ -27,7 +27,7 @@ def test_the_log_is_read_by_chat_and_from_where_one_was():
     """`after` is a `seq`; without a chat every call is read."""
     log = World[str]()
     for chat in ("D1", "D2", "D1"):
-        log.record("B", "post", chat_id=chat, message_id=None, text=None, status=200, applied=True)
+        log.record(Call("B", "post", chat))
     assert [1, 3] == [call.seq for call in log.history("D1")]
     assert [2, 3] == [call.seq for call in log.history(after=1)]
     assert 3 == log.newest_seq
