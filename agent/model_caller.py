@@ -88,7 +88,7 @@ class ModelCaller:
         while response is None:
             await self._window.make_room()
             request, asked_s = self._next_request(with_tools=with_tools), _now_s()
-            self._recoveries.begin(request)
+            self._recoveries.tries.begin(request)
             try:
                 responding = self._model.respond(request, self._hear)
                 response = await run_bounded(
@@ -103,7 +103,7 @@ class ModelCaller:
             finally:
                 self._scope.deadline.hold(False)
         await self._recoveries.write()
-        self._window.note(self._recoveries.asked, response)
+        self._window.note(self._recoveries.tries.asked, response)
         if response.tool_calls:
             self._discard_streamed()  # said beside a call: no answer
         self._streamed.clear()
@@ -157,7 +157,7 @@ class ModelCaller:
 
     async def compact(self) -> None:
         """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
-        self._window.note_overflow(self._recoveries.asked)
+        self._window.note_overflow(self._recoveries.tries.asked)
         self._recoveries.note(Fallback.COMPACTED)
         await self._window.compact()
 
@@ -173,7 +173,7 @@ class ModelCaller:
     @property
     def asked(self) -> str:
         """Return the name of the model that was asked last, of a chain its link; "" before the first."""
-        return self._recoveries.asked
+        return self._recoveries.tries.asked
 
     async def _mend(self, failure: ModelFailure) -> bool:
         """Return whether something was changed that makes it worth asking again; each remedy serves once a turn."""
@@ -277,35 +277,26 @@ class Recoveries:
 
     def __init__(self, journal: Journal, model: ChatModel) -> None:
         self._journal = journal
-        self._tries = Tries(model)
+        self.tries = Tries(model)
         self._waiting: list[Recovered | ResponseDiscarded] = []
-
-    @property
-    def asked(self) -> str:
-        """Return the name of the model that was asked last, of a chain its link."""
-        return self._tries.asked
-
-    def begin(self, request: ModelRequest) -> None:
-        """Record the request that is sent now."""
-        self._tries.begin(request)
 
     def hear(self, event: ModelEvent) -> None:
         """Record an event of the model."""
-        cost = self._tries.hear(event)
+        cost = self.tries.hear(event)
         if isinstance(event, Recovering):
             self._discard_uncounted(cost)
             self._waiting.append(Recovered(self._journal.steps, event.fallback, event.detail, event.why))
 
     def abandon(self) -> None:
         """Discard the try under way; its cost counts if any of a response arrived."""
-        self._discard_uncounted(self._tries.abandon())
+        self._discard_uncounted(self.tries.abandon())
 
     def discard(self, response: ModelResponded) -> None:
         """Discard a whole response; its cost counts."""
         if response.usage.input_tokens is not None or response.usage.output_tokens is not None:
             self._discard(response.model, response.usage, estimated=False)
         else:
-            self._discard_uncounted(self._tries.estimate(said_chars(response), response.model))
+            self._discard_uncounted(self.tries.estimate(said_chars(response), response.model))
 
     def note(self, fallback: Fallback, detail: str = "") -> None:
         """Journal, with the next write, that the turn takes this fallback."""

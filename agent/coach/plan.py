@@ -161,7 +161,7 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
         context=replace(context_of(turn.principal, now, data), locale=language),
         who=turn.principal,
     )
-    run.recoveries.begin(request)
+    run.recoveries.tries.begin(request)
     stream = PlanStream()
 
     def hear(event: ModelEvent) -> None:

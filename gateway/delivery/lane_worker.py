@@ -202,7 +202,9 @@ class LaneWorker:
                     await self._deps.store.read(partial(outbox.standing_id, part=part), lasting=True)
                 )
             case TakeTurn(chat):
-                return self.lane.on_turn(self._pacer.reserve(chat), self._deps.clock())
+                return self.lane.on_turn(
+                    self._deps.channels.pacer(self._loaded_channel).reserve(chat), self._deps.clock()
+                )
             case Sleep(seconds):
                 await asyncio.sleep(seconds)
                 if self._address is not None:
@@ -249,7 +251,9 @@ class LaneWorker:
         address, source_id = row.part.address, row.part.source_id
         series(OUTBOUND, address.channel, type(failure).__name__.lower()).inc()
         if isinstance(failure, Retryable) and failure.retry_after_s is not None:
-            self._pacer.slow_down(address.chat, min(failure.retry_after_s, self._deps.config.longest_wait_s))
+            self._deps.channels.pacer(self._loaded_channel).slow_down(
+                address.chat, min(failure.retry_after_s, self._deps.config.longest_wait_s)
+            )
         _log(row, outcome)
         apology = _apology(self._loaded_channel, row.part) if outcome.drop_rest else []
         if outcome.drop_rest:
@@ -257,10 +261,6 @@ class LaneWorker:
         said = await self._commit(_save_outcome, row, outcome, apology, self._deps.clock())
         failpoint("outcome_post")
         self._lanes.publish(said)
-
-    @property
-    def _pacer(self) -> Pacer:
-        return self._deps.channels.pacer(self._loaded_channel)
 
     @property
     def _loaded_channel(self) -> Channel:

@@ -55,15 +55,16 @@ async def answer_aside(
     turn = new_turn(row, state.id, CHAT, deps.process.clocks.now())
     known = session.conversation.recall(state.id, row.user_id)
     history = (*known.history, *await _said_in_turn(deps, session, row.user_id), BESIDE)
-    readers = [tool for tool in deps.agent.tools if tool.effect is Effect.NONE]
-    limits = deps.agent.limits.model_copy(update={"deadline_s": min(ASIDE_S, deps.agent.limits.deadline_s)})
+    agent = deps.in_force.agent
+    readers = [tool for tool in agent.tools if tool.effect is Effect.NONE]
+    limits = agent.limits.model_copy(update={"deadline_s": min(ASIDE_S, agent.limits.deadline_s)})
     note_spender(turn, principal)
     started = TurnStarted((item,))
     aside = AsideJournal(deps, turn, started)
     ports = TurnPorts(aside, NoConsents(), NoWatchers())
     hints = deps.process.channels.hints(turn.address)
     asked = Turn(turn.id, principal, history, (started,), turn.started_at, hints, known.starts, known.summary)
-    await deps.turns_of[CHAT](asked, ports, replace(deps.agent, tools=readers, limits=limits))
+    await deps.turns_of[CHAT](asked, ports, replace(agent, tools=readers, limits=limits))
     return deps.process.scrubber.last_look(aside.said).strip()
 
 

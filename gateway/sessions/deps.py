@@ -101,22 +101,18 @@ class Shown:
     watch: TurnWatch
 
 
+@dataclass(slots=True, eq=False)
 class AgentInForce:
     """The agent that a tenant's turns begin with."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
-
-    @property
-    def agent(self) -> Agent:
-        return self._agent
+    agent: Agent
 
     def replace(self, agent: Agent) -> None:
         """Begin turns with this agent from now on; a running turn ends with the one it began with."""
-        self._agent = agent
+        self.agent = agent
 
     def sees_images(self) -> bool:
-        return self._agent.model.facts.sees_images
+        return self.agent.model.facts.sees_images
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +127,6 @@ class SessionDeps:
     kinds: RowClassifier
     user_items: HeardItems
     shown: Shown
-
-    @property
-    def agent(self) -> Agent:
-        return self.in_force.agent
 
 
 @dataclass(frozen=True, slots=True)

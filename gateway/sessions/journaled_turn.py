@@ -14,7 +14,7 @@ import structlog
 from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.fallbacks import Fallback, Recovered
 from agent.journal import models_and_tools, turn_figures
-from agent.ports import Change, LocalEffect, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent, TurnPorts
+from agent.ports import Change, LocalEffect, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent
 from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
@@ -125,11 +125,6 @@ class JournaledTurn:
 
     async def __aexit__(self, *_broke: object) -> None:
         self._live.cancel()
-
-    @property
-    def ports(self) -> TurnPorts:
-        """What the agent is given of it."""
-        return TurnPorts(journal=self, consents=self, watchers=self)
 
     # ---------------------------------------------------------------- the journal
 

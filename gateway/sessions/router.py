@@ -280,7 +280,7 @@ class Router:
     async def _take_back(self, row: InboxRow) -> None:
         """What nobody has answered yet is not answered any more, also where a turn is at it."""
         tenant = self._tenants[row.tenant]
-        commands, has_changed = tenant.commands, tenant.sessions.agent.toolbox.may_have_changed
+        commands, has_changed = tenant.commands, tenant.sessions.in_force.agent.toolbox.may_have_changed
         now = self._clocks.now()
         job = partial(earlier.take_back, row=row, now=now, has_changed=has_changed)
         taken = await self._store.of(row.tenant).commit(job)

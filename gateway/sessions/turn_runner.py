@@ -11,7 +11,7 @@ import structlog
 from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
-from agent.ports import Principal, Turn
+from agent.ports import Principal, Turn, TurnPorts
 from agent.transcript import EndReason
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
@@ -110,6 +110,6 @@ class TurnRunner:
                     turn.id, principal, known.history, claimed.events, turn.started_at, hints,
                     known.starts, known.summary, conversation.prefix, conversation.pieces, known.tokens,
                 )  # fmt: skip
-                await deps.turns_of[turn.kind](asked, port.ports, deps.agent)
+                await deps.turns_of[turn.kind](asked, TurnPorts(port, port, port), deps.in_force.agent)
         conversation.note_ended(turn.session_id, turn.user_id, turn.id, port.events)
         self._condenser.consider(claimed, principal, channel)

@@ -2,9 +2,10 @@
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
@@ -153,28 +154,27 @@ class HotStatement:
 _VALUE_ERRORS = (TypeError, ValueError, OverflowError)
 
 
+@dataclass(frozen=True, slots=True)
 class _Sqlite:
     """Statements over sqlite3's own connection."""
 
-    errors: tuple[type[Exception], ...] = (sqlite3.Error, *_VALUE_ERRORS)
-
-    def __init__(self, driver: Any) -> None:
-        self._driver = driver
+    driver: Any
+    errors: ClassVar[tuple[type[Exception], ...]] = (sqlite3.Error, *_VALUE_ERRORS)
 
     def count(self, text: str, values: tuple[object, ...]) -> int:
         """How many rows it wrote."""
-        cursor = self._driver.execute(text, values)
+        cursor = self.driver.execute(text, values)
         cursor.fetchall()
         return int(cursor.rowcount)
 
     def rows(self, text: str, values: tuple[object, ...]) -> Any:
         """What it found."""
-        return self._driver.execute(text, values).fetchall()
+        return self.driver.execute(text, values).fetchall()
 
     def write_all(self, text: str, *rows: tuple[object, ...]) -> None:
         """Run it with each of these values."""
         for values in rows:
-            self._driver.execute(text, values)
+            self.driver.execute(text, values)
 
 
 class _Asyncpg:

@@ -164,7 +164,7 @@ async def test_a_response_that_broke_off_is_counted_as_its_own_models():
     prices = TokenPrices(TokenPrice(Decimal(3)), TokenPrice(Decimal(15)))
     recoveries = Recoveries(journal, ScriptedModel([], name="wire:first", facts=ModelFacts(prices=prices)))
     for _ in range(2):
-        recoveries.begin(ModelRequest(SystemPrompt("Be brief."), ()))
+        recoveries.tries.begin(ModelRequest(SystemPrompt("Be brief."), ()))
         for event in (TextDelta("So "), Recovering(Fallback.NEXT_MODEL, "wire:second"), TextDelta("Well ")):
             recoveries.hear(event)
         await recoveries.write(abandoned=True)
