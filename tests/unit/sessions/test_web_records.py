@@ -12,7 +12,7 @@ from channels.messages import InboundMessage, OutboundPart
 from channels.web.recollection import KeptMessage
 from gateway.inbound.web_records import StoredRecords
 from gateway.store.tables.people import identities, users
-from gateway.store.tables.traffic import inbox
+from gateway.store.tables.traffic import inbox, outbox
 from gateway.store.tables.turns import sessions
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import AGENT, Spine, quick_store
@@ -67,7 +67,8 @@ async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
     kept = await records.recent(ADA)
     assert ["hello", "Hello.", "how long?", "in hours", "3 h\n\nyes", "/mode"] == shown(kept)[:6]
     assert shown(kept)[6].startswith("The mode is")
-    assert {one.message.idem_key for one in kept if isinstance(one.message, OutboundPart)} <= set(web.channel.messages)
+    keys = await web.store.read(lambda connection: connection.scalars(sa.select(outbox.c.idem_key)).all())
+    assert {one.message.idem_key for one in kept if isinstance(one.message, OutboundPart)} <= set(keys)
     assert [] == await records.recent(BOB)
 
 
