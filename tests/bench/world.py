@@ -47,7 +47,7 @@ def unbraked_telegram() -> TelegramSimulator:
 
 
 PLATFORMS: Mapping[str, Callable[[], AnySimulator]] = {
-    "telegram": unbraked_telegram, "discord": DiscordSimulator, "slack": SlackSimulator,
+    "telegram": unbraked_telegram, "discord": DiscordSimulator.with_bot, "slack": SlackSimulator.with_bot,
 }  # fmt: skip
 
 
