@@ -10,7 +10,6 @@ from datetime import timedelta
 from functools import partial
 
 import structlog
-from pydantic import JsonValue
 
 from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
@@ -31,6 +30,7 @@ from gateway.delivery.owner_words import OwnerWords
 from gateway.descriptors import fit_to_files, raise_file_limit
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
+from gateway.http.api.machine import MachineApi
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
@@ -42,7 +42,6 @@ from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
-from gateway.ops.named_calls import NAMED, call_named
 from gateway.ops.operators import ProcessParts, load_people, show_founding_link
 from gateway.ops.status import GatewayStatus, ModelStanding
 from gateway.ops.watchdog import LoopWatchdog
@@ -175,7 +174,8 @@ class Gateway:
         unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks())
         services = OperatorServices(shared, tenants, unlinked)
         console = make_console(store, key, services.of, self._settings_in_force, self._product.title)
-        api = ApiServer(store, tenants, settings.http.cors_origins) if settings.channels.api.enabled else None
+        programs = ApiServer(store, tenants, settings.http.cors_origins)
+        api = programs if settings.channels.api.enabled else None
         playground = not any(settings.channels.accounts())
         http = HttpServer(settings.http, status, Mounts(channels), api, playground=playground, routes=console.routes())
         parts = replace(unlinked, links=PublicLinks(channels, http, console))
@@ -210,15 +210,8 @@ class Gateway:
         await process.resume(shared, self._budget_news, tasks)
         self.http = http
         tasks.keep("http", http.run)
-        reached = OperatorServices(shared, tenants, replace(parts, reload=reloader.reload))
-
-        async def call_by_name(name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-            given = dict(arguments)
-            tenant = given.pop("tenant", None)
-            return await call_named(reached.of(None if tenant is None else str(tenant)), name, given)
-
-        calls = {name: partial(call_by_name, name) for name in NAMED}
-        control = ControlServer(settings.control_path, calls, Mounts(channels, private=True))
+        machine = MachineApi(programs, OperatorServices(shared, tenants, replace(parts, reload=reloader.reload)))
+        control = ControlServer(settings.control_path, machine.serve, Mounts(channels, private=True))
         tasks.keep("control", control.run)
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)

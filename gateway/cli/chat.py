@@ -21,15 +21,14 @@ from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from channels.viewers.viewer_socket import COME_LATER
 from channels.web.config import WebAccount
 from gateway.app import serve
-from gateway.cli.alone import finish_erasures
+from gateway.cli.local import finish_erasures
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.terminal import Face, PlainFace, TerminalFace
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
-from gateway.ops import control_client
-from gateway.ops.control_client import short_name
+from gateway.operators.client import call, path_of, short_name
 
 ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
 TAKEN_S = 2.0  # for what was said last to be taken, before the terminal ends
@@ -166,9 +165,9 @@ async def _to_resume(settings: Settings, id_end: str | None) -> str | None:
     """
     if id_end is None:
         return None
-    found = await control_client.call(settings.control_path, "sessions.show", {"id": id_end, "turns": 1})
-    session = found["session"] if isinstance(found, dict) else None
-    if not isinstance(session, dict) or ":console:" not in str(session["key"]):
+    found = await call(settings.control_path, f"GET {path_of('all-sessions', id_end)}", {"turns": 1})
+    session = found["session"]
+    if ":console:" not in session["key"]:
         raise GatewayError("that conversation is held on another channel, and goes on there: `/sessions` in its chat")
     return f"/sessions {session['id']}"
 

@@ -1,92 +1,56 @@
-"""Carries an operator's call to the running gateway, or has it done alone where none runs; prints what strangers wrote.
+"""A client of `/v1` for the command line: over the running gateway's socket, or in this process if none runs.
 
-It loads next to nothing where a gateway runs: settings and store take most of a second.
+It loads next to nothing if a gateway runs.
 """
 
 import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
-from gateway.ops import control_client
+from gateway.operators.client import NobodyAnswers, ask, path_of
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
 
-class Alone(Protocol):
-    """`gateway.cli.alone`: what needs the whole configuration, and mostly the store."""
+def get(config_path: Path | None, *segments: str, **query: Any) -> Any:
+    """Return the JSON of `GET /v1/SEGMENTS`: from the running gateway, else from the store, which is left as it is.
 
-    def operate(self, config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
-        """What an operator's call of this name answers."""
-        ...
-
-    def look_up(self, config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
-        """What a question that changes nothing is answered."""
-        ...
-
-    def export_person(
-        self, config_path: Path | None, whom: dict[str, Any], destination: Path
-    ) -> tuple[dict[str, Any], str]:
-        """Write a person's data to a new file; who it is, and how many rows of what are in it."""
-        ...
+    Raises:
+        GatewayError: it was refused, or there is nothing to look at; the message says why.
+    """
+    return _request(config_path, f"GET {path_of(*segments)}", query)
 
 
-def alone() -> Alone:
-    """Import and return what does an operator's work without a gateway."""
-    from gateway.cli import alone as module  # noqa: PLC0415  see the first lines
-
-    return module
-
-
-def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
-    """What the running gateway answers, or the store where none runs.
+def post(config_path: Path | None, *segments: str, **body: Any) -> Any:
+    """Return the JSON of `POST /v1/SEGMENTS`, done by the running gateway, else on the store by this process.
 
     Raises:
         GatewayError: it was refused, or nothing can be reached; the message says why.
     """
-    arguments = add_tenant(arguments)
-    try:
-        return _ask_running(config_path, name, arguments)
-    except control_client.NobodyAnswers:
-        return alone().operate(config_path, name, arguments)
+    return _request(config_path, f"POST {path_of(*segments)}", body or None)
 
 
-def look(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
-    """What the running gateway answers to a question that changes nothing, or its store where it does not answer.
-
-    Nothing is locked or migrated: it works beside a gateway that hangs, too.
-
-    Raises:
-        GatewayError: it makes no sense, or there is nothing to look at; the message says why.
-    """
-    arguments = add_tenant(arguments)
-    try:
-        return _ask_running(config_path, name, arguments)
-    except control_client.NobodyAnswers:
-        return alone().look_up(config_path, name, arguments)
-
-
-def add_tenant(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the tenant of `tenk --tenant NAME`, where one is named."""
-    context = click.get_current_context(silent=True)
-    tenant = None if context is None else context.find_root().params.get("tenant")
-    return arguments if tenant is None else {**arguments, "tenant": tenant}
-
-
-def _ask_running(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
-    """What the gateway answers that runs on the home.
-
-    Raises:
-        NobodyAnswers: none does there, or only the settings can say where that is.
-    """
+def _request(config_path: Path | None, request: str, given: Mapping[str, Any] | None) -> Any:
     home = home_of(config_path, os.environ)
-    if home is None:
-        raise control_client.NobodyAnswers("only the settings say where")
-    check_home(home)
-    return control_client.ask(home / "control.sock", name, arguments)
+    try:
+        if home is None:
+            raise NobodyAnswers("only the settings say where")
+        check_home(home)
+        return ask(home / "control.sock", request, given, tenant=tenant_option())
+    except NobodyAnswers:
+        from gateway.cli import local  # noqa: PLC0415  settings and store take most of a second
+
+        return local.answer(config_path, request, given or {}, tenant_option())
+
+
+def tenant_option() -> str | None:
+    """Return the tenant of `tenk --tenant NAME`; None: all."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.find_root().params.get("tenant")
 
 
 def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:

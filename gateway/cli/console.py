@@ -1,18 +1,17 @@
 """`tenk console`: a link that opens the running gateway's console in a browser."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
-from gateway.ops import control_client
+from gateway.operators.client import ask
 
 
 @click.command("console")
 @config_option
 def command(config_path: Path | None) -> None:
     """Print a link that opens the console once, within ten minutes; the gateway has to run."""
-    answer: Any = control_client.ask(prepare(config_path).control_path, "console.link", {})
+    answer = ask(prepare(config_path).control_path, "POST /v1/console")
     click.echo(answer["link"])

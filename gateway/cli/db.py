@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.alone import upgrade_store
+from gateway.cli.local import upgrade_store
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text

@@ -16,7 +16,7 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
-from gateway.ops import control_client
+from gateway.operators import client
 from gateway.ops.doctor import check_models, check_public_url
 from gateway.ops.home_check import (
     check_clock,
@@ -143,7 +143,7 @@ def _prices(settings: Settings) -> Iterable[Finding]:
 def _standing(control: Path) -> Iterable[Finding]:
     """How many shards and sockets stand, of each account that has its own, in the gateway that runs."""
     try:
-        answer = control_client.ask(control, "status", {})
+        answer = client.ask(control, "GET /v1/status")
     except GatewayError:
         return
     found = answer.get("connections") if isinstance(answer, dict) else None
@@ -154,10 +154,10 @@ def _standing(control: Path) -> Iterable[Finding]:
 async def _end_cooldown(finding: Finding, model: str, control: Path) -> Finding:
     """Let the running gateway ask a model again that answers."""
     try:
-        ended = await control_client.call(control, "models.end_cooldown", {"model": model})
+        answer = await client.call(control, "POST /v1/models/end-cooldown", {"model": model})
     except GatewayError:
         return finding
-    return replace(finding, words=f"{finding.words}; the gateway asks it again now") if ended else finding
+    return replace(finding, words=f"{finding.words}; the gateway asks it again now") if answer["ended"] else finding
 
 
 async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import ask, look, printable
+from gateway.cli.client import get, post, printable
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.safety.names import minute
@@ -30,7 +30,7 @@ def command() -> None:
 @config_option
 def create(name: str, scopes: tuple[str, ...], who: str, config_path: Path | None) -> None:
     """Make a key called NAME. It is shown this once."""
-    made = ask(config_path, "keys.create", {"name": name, "scopes": " ".join(scopes), "who": who})
+    made = post(config_path, "keys", name=name, scopes=scopes, who=who)
     click.echo(f"The key {made['id']} ({printable(made['name'])}) opens: {', '.join(made['scopes'])}.")
     click.echo(f"  {made['key']}")
     click.echo("Keep it like a password; it is not shown again. Send it as: Authorization: Bearer KEY")
@@ -48,7 +48,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "for": "for",
         "state": lambda key: f"revoked {minute(key['revoked_at'])}" if key["revoked_at"] else "holds",
     }
-    print_rows(look(config_path, "keys.list", {}), columns, "There are no keys.", as_json=as_json)
+    print_rows(get(config_path, "keys")["keys"], columns, "There are no keys.", as_json=as_json)
 
 
 @command.command("revoke")
@@ -56,7 +56,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 @config_option
 def revoke(id_: str, config_path: Path | None) -> None:
     """Let the key with this ID open nothing more, at once."""
-    taken = ask(config_path, "keys.revoke", {"id": id_})
+    taken = post(config_path, "keys", id_, "revoke")
     click.echo(f"The key {taken['id']} ({printable(taken['name'])}) opens nothing any more.")
 
 
@@ -64,7 +64,7 @@ def revoke(id_: str, config_path: Path | None) -> None:
 @config_option
 def rotate(config_path: Path | None) -> None:
     """Make a new key for what is secret in the database, and encrypt everything anew with it; nothing stops for it."""
-    done = ask(config_path, "keys.rotate", {})
+    done = post(config_path, "keys", "rotate")
     click.echo(f"{done['sealed']} secrets are encrypted with the key {done['key']}.")
     if done["lost"]:
         click.echo(f"{done['lost']} could not be read: their key is gone. They are left as they are.")

@@ -1,12 +1,12 @@
 """`tenk trace`, `tenk inbox` and `tenk outbox`: what became of messages, and what to do with what failed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gateway.cli.client import ask, known_as, look, printable
+from gateway.cli.client import get, known_as, post, printable
 from gateway.cli.root import config_option
 from gateway.cli.sessions import hop_lines
 from gateway.cli.tables import Columns, Row, json_option, json_text, print_rows
@@ -43,6 +43,21 @@ OUT_COLUMNS: Columns = {
 }
 
 
+STATES = ("ready", "sending", "sent", "unknown", "dead", "discarded")
+UNDER_WAY_OR_FAILED = ("ready", "sending", "unknown", "dead")
+
+
+def outbox_rows(config_path: Path | None, states: Sequence[str], limit: int) -> list[Row]:
+    """Return the newest parts in some states as rows of the table."""
+    return [as_row(part) for part in get(config_path, "outbox", state=",".join(states), limit=limit)["parts"]]
+
+
+def as_row(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part with its account spelled with its channel: telegram:main."""
+    account = f"{part['channel']}:{part['account']}"
+    return {name: account if name == "account" else value for name, value in part.items() if name != "channel"}
+
+
 def cause_shown(cause: str) -> str:
     """What a part answers, its id as lists show ids; `dead:` is the apology for a part that could not be delivered."""
     what, colon, id_ = cause.rpartition(":")
@@ -61,7 +76,7 @@ def cause_shown(cause: str) -> str:
 @config_option
 def trace(person: str, at: str | None, count: int, as_json: bool, config_path: Path | None) -> None:
     """Show what became of the messages of PERSON (a name, a sender such as telegram:42, an id), hop by hop."""
-    found = look(config_path, "trace", {"who": person, "at": at, "count": count})
+    found = get(config_path, "trace", who=person, at=at, count=count)
     click.echo(json_text(found) if as_json else "\n".join(trace_lines(found)))
 
 
@@ -87,7 +102,7 @@ def trace_lines(found: dict[str, Any]) -> Iterator[str]:
 @config_option
 def inbox(outcome: str | None, limit: int, as_json: bool, config_path: Path | None) -> None:
     """Show what came in, newest first, and what became of it. What people said is not shown."""
-    rows = look(config_path, "inbox.list", {"outcome": outcome, "limit": limit})
+    rows = get(config_path, "inbox", outcome=outcome, limit=limit)["rows"]
     print_rows(rows, IN_COLUMNS, "Nothing like that came in.", as_json=as_json)
 
 
@@ -104,8 +119,8 @@ def outbox() -> None:
 @config_option
 def list_(states: tuple[str, ...], every: bool, limit: int, as_json: bool, config_path: Path | None) -> None:
     """Show what is under way or could not be delivered, newest first; `unknown` may have arrived or not."""
-    wanted = list(states) or (["ready", "sending", "sent", "unknown", "dead", "discarded"] if every else None)
-    rows = look(config_path, "outbox.list", {"states": wanted, "limit": limit})
+    wanted = states or (STATES if every else UNDER_WAY_OR_FAILED)
+    rows = outbox_rows(config_path, wanted, limit)
     print_rows(rows, OUT_COLUMNS, "Nothing waits, and nothing failed.", as_json=as_json)
 
 
@@ -116,12 +131,13 @@ def list_(states: tuple[str, ...], every: bool, limit: int, as_json: bool, confi
 @config_option
 def show(number: int, text: bool, as_json: bool, config_path: Path | None) -> None:
     """Show the part NUMBER: where it goes, what was tried, what went wrong, and what can be done."""
-    found = look(config_path, "outbox.show", {"id": number})
+    found = get(config_path, "outbox", str(number), "text") if text else get(config_path, "outbox", str(number))
+    line = as_row(found["line"] if text else found)
     if as_json:
-        click.echo(json_text(found if text else found["line"]))
+        click.echo(json_text(found | {"line": line} if text else line))
         return
-    for line in part_lines(found["line"], found["plain"] if text else None):
-        click.echo(line)
+    for words in part_lines(line, found["plain"] if text else None):
+        click.echo(words)
 
 
 def part_lines(part: dict[str, Any], plain: str | None) -> list[str]:
@@ -149,26 +165,16 @@ def retry(numbers: tuple[int, ...], dead: bool, yes: bool, config_path: Path | N
     if bool(numbers) == dead:
         raise click.UsageError("give the NUMBERS that `tenk outbox list` shows, or --dead")
     if dead:
-        rows = look(config_path, "outbox.list", {"states": ["dead"], "limit": 1000})
+        rows = outbox_rows(config_path, ("dead",), 1000)
         numbers = tuple(row["id"] for row in rows)
         if not numbers:
             click.echo("No part is dead.")
     for number in sorted(set(numbers)):
-        if yes or _may_double(config_path, number):
-            click.echo(f"{_name(ask(config_path, 'outbox.retry', {'id': number}))} is said again.")
-
-
-def _may_double(config_path: Path | None, number: int) -> bool:
-    """Whether to go on with a part; its operator is asked where it may be there already.
-
-    Raises:
-        click.Abort: the operator says no.
-    """
-    part = look(config_path, "outbox.show", {"id": number})["line"]
-    if part["state"] != "unknown":
-        return True
-    words = f"{_name(part)} may have arrived: then it stands there twice. Say it again?"
-    return click.confirm(words, abort=True)
+        part = as_row(get(config_path, "outbox", str(number)))
+        if part["state"] == "unknown" and not yes:
+            click.confirm(f"{_name(part)} may have arrived: then it stands there twice. Say it again?", abort=True)
+        post(config_path, "outbox", str(number), "retry")
+        click.echo(f"{_name(part)} is said again.")
 
 
 @outbox.command("discard")
@@ -177,7 +183,9 @@ def _may_double(config_path: Path | None, number: int) -> bool:
 def discard(numbers: tuple[int, ...], config_path: Path | None) -> None:
     """Give up the parts NUMBERS for good; nobody is told."""
     for number in numbers:
-        click.echo(f"{_name(ask(config_path, 'outbox.discard', {'id': number}))} is discarded.")
+        part = as_row(get(config_path, "outbox", str(number)))
+        post(config_path, "outbox", str(number), "discard")
+        click.echo(f"{_name(part)} is discarded.")
 
 
 def _name(part: Row) -> str:

@@ -8,7 +8,7 @@ import click
 
 from gateway.cli.client import home_of
 from gateway.cli.root import config_option
-from gateway.ops import control_client
+from gateway.operators.client import ask
 from gateway.safety.private_files import check_home
 
 DEFAULT_HOME = Path("var")
@@ -23,7 +23,7 @@ def command(config_path: Path | None) -> None:
     """
     home = home_of(config_path, os.environ) or DEFAULT_HOME  # the gateway says what is wrong with the file, and to whom
     check_home(home)
-    answer = control_client.ask(home / "control.sock", "reload", {})
+    answer = ask(home / "control.sock", "POST /v1/reload")
     for line in lines_of(answer):
         click.echo(line)
 

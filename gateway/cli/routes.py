@@ -7,7 +7,7 @@ from agent.config import LinkConfig
 from agent.models.facts import facts_of
 from agent.prices import TokenPrices
 from agent.transcript import Usage
-from gateway.cli.client import look
+from gateway.cli.client import get
 from gateway.cli.prepare import prepare
 from gateway.cli.usage import calls_text
 from gateway.errors import GatewayError
@@ -25,7 +25,7 @@ def report(days: int, light: str | None, config_path: Path | None) -> list[str]:
     prices = facts_of(link.name, link).prices
     if prices is None:
         raise GatewayError(f"nobody knows what {link.name} costs: set [model.light.prices]")
-    return route_lines(look(config_path, "usage.routes", {"days": str(days)}), link.name, prices, days)
+    return route_lines(get(config_path, "usage", "routes", days=days), link.name, prices, days)
 
 
 def route_lines(sums: dict[str, Any], name: str, prices: TokenPrices, days: int) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import look, printable
+from gateway.cli.client import get, printable
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, json_text, print_rows
 from gateway.safety.names import minute, short
@@ -48,8 +48,7 @@ def command() -> None:
 @config_option
 def list_(limit: int, person: str | None, as_json: bool, config_path: Path | None) -> None:
     """Show the conversations that were used last."""
-    arguments = {"most": limit} | ({"person": person} if person else {})
-    rows = look(config_path, "sessions.list", arguments)
+    rows = get(config_path, "all-sessions", limit=limit, person=person or None)["sessions"]
     print_rows(rows, COLUMNS, "Nobody has said anything yet.", as_json=as_json)
     if len(rows) == limit and not as_json:
         click.echo(f"The newest {limit} are shown; --limit shows more.")
@@ -62,7 +61,7 @@ def list_(limit: int, person: str | None, as_json: bool, config_path: Path | Non
 @config_option
 def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
     """Show a conversation turn by turn: each hop, its delay, tools, cost, parts, receipts and marks."""
-    found = look(config_path, "sessions.show", {"id": id_, "turns": turns})
+    found = get(config_path, "all-sessions", id_, turns=turns)
     click.echo(json_text(found) if as_json else "\n".join(timeline_lines(found)))
 
 
@@ -71,9 +70,10 @@ def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
 @config_option
 def export(id_: str, config_path: Path | None) -> None:
     """Print all of a conversation as JSON: what was said, what tools were asked and what they gave."""
-    whole = look(config_path, "sessions.export", {"id": id_, "skip": 0})
+    whole = get(config_path, "all-sessions", id_, "export")
     while whole.pop("more"):
-        page = look(config_path, "sessions.export", {"id": whole["session"]["id"], "skip": len(whole["turns"])})
+        skip = len(whole["turns"])
+        page = get(config_path, "all-sessions", whole["session"]["id"], "export", skip=skip)
         whole = {"session": page["session"], "turns": whole["turns"] + page["turns"], "more": page["more"]}
     click.echo(json_text(whole, indent=1))
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import add_tenant, home_of
+from gateway.cli.client import home_of, tenant_option
 from gateway.cli.root import config_option, load
 from gateway.cli.tables import json_option, json_text
-from gateway.ops import control_client
+from gateway.operators.client import NobodyAnswers, ask
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
@@ -24,28 +24,29 @@ NOT_RUNNING = 3
 @config_option
 def command(as_json: bool, config_path: Path | None) -> None:
     """Show parts, queues and open requests of the gateway on this home. Exit status 3: none runs."""
-    home, running = home_of(config_path, os.environ), True
+    home = home_of(config_path, os.environ)
     answer = None if home is None else _answer_of(home)
     if answer is None:
-        home, running, answer = load("gateway.cli.stored_status:closer_status")(config_path, add_tenant({}))
+        home, answer = load("gateway.cli.stored_status:configured_status")(config_path, tenant_option())
+    running = answer["running"]
     if as_json:
-        click.echo(json_text({"running": running} | answer))
+        click.echo(json_text(answer))
     else:
         click.echo(f"{'A gateway runs' if running else 'No gateway runs'} on {home}.")
-        for line in lines_of(answer):
+        for line in lines_of({name: value for name, value in answer.items() if name != "running"}):
             click.echo(line)
     if not running:
         sys.exit(NOT_RUNNING)
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:
-    """What the gateway on this home says; None where none runs."""
+    """Return what the gateway on this home says; None if none runs."""
     check_home(home)
     try:
-        answer = control_client.ask(home / "control.sock", "status", add_tenant({}))
-    except control_client.NobodyAnswers:
+        answer: dict[str, Any] = ask(home / "control.sock", "GET /v1/status", tenant=tenant_option())
+    except NobodyAnswers:
         return None
-    return answer if isinstance(answer, dict) else {"status": answer}
+    return answer
 
 
 def lines_of(answer: Mapping[str, Any], indent: str = "") -> list[str]:

@@ -1,73 +1,59 @@
-"""What `tenk status` says with the whole configuration loaded; it imports no more than that needs, to be quick."""
+"""`tenk status` by the whole configuration; it imports no more than that needs, to be quick."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from functools import partial
+from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from pydantic import JsonValue
-
 from channels.tenant import DEFAULT_TENANT
+from gateway.access.ranks import BY_CLI
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError, SchemaDiffers, unknown_tenant
-from gateway.ops import control_client
+from gateway.operators import client
+from gateway.operators.models import Status
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
 from gateway.ops.lock import why_silent
 from gateway.safety.private_files import DATABASE
-from gateway.store import outbox, tickets
 from gateway.store.engine import Store, reading
 
 
-def closer_status(config_path: Path | None, whose: Mapping[str, JsonValue]) -> tuple[Path, bool, dict[str, JsonValue]]:
-    """By the whole configuration: the home, whether a gateway runs on it, and its answer or what its store holds."""
+def configured_status(config_path: Path | None, tenant: str | None) -> tuple[Path, dict[str, Any]]:
+    """Return the home, and the status of the gateway on it, or of its store."""
     settings = prepare(config_path)
-    running, answer = asyncio.run(gateway_status(settings, whose))
-    return settings.home, running, answer
+    return settings.home, asyncio.run(gateway_status(settings, tenant))
 
 
-async def gateway_status(
-    settings: Settings, whose: Mapping[str, JsonValue] = MappingProxyType({})
-) -> tuple[bool, dict[str, JsonValue]]:
-    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one.
-
-    `whose` names the tenant, where it is one's alone.
-    """
+async def gateway_status(settings: Settings, tenant: str | None = None) -> dict[str, Any]:
+    """Return what the gateway answers to `GET /v1/status`; what its store holds if none runs."""
     try:
-        answer = await control_client.call(settings.control_path, "status", dict(whose))
-    except control_client.NobodyAnswers:
-        part = partial(part_of, settings, arguments=dict(whose))
-        return False, await stored_status(settings.home, settings.database_url, part)
-    return True, answer if isinstance(answer, dict) else {"status": answer}
+        answer: dict[str, Any] = await client.call(settings.control_path, "GET /v1/status", tenant=tenant)
+    except client.NobodyAnswers:
+        answer = (await _stored_status(settings, tenant)).model_dump(mode="json")
+    return answer
 
 
-async def stored_status(
-    home: Path, url: str, part: Callable[[Store], Store] = lambda whole: whole
-) -> dict[str, JsonValue]:
-    """What the store, or a `part` of it, says while no gateway runs; nothing where there is none: a look makes none."""
-    if url.startswith("sqlite") and not (home / DATABASE).exists():
-        return {}
-    why = why_silent(home)
-    silent: dict[str, JsonValue] = {"needs_you": {"gateway": why}} if why else {}
+async def _stored_status(settings: Settings, tenant: str | None) -> Status:
+    """Return what the store says while no gateway runs; nothing if there is none: a look makes none."""
+    if settings.database_url.startswith("sqlite") and not (settings.home / DATABASE).exists():
+        return Status(running=False)
+    why = why_silent(settings.home)
+    silent = {"gateway": why} if why else None
     try:
-        async with reading(url) as whole:
-            store = part(whole)
-            parts = await store.read(outbox.depths)
-            waiting = await store.read(tickets.pending_counts)
+        async with reading(settings.database_url) as whole:
+            operators = Operators(part_of(settings, whole, tenant), b"", lambda: datetime.now(UTC), DetachedProcess())
+            return (await operators.status(BY_CLI)).model_copy(update={"needs_you": silent})
     except SchemaDiffers as differs:
-        return silent | {"store": str(differs)}
-    depths: dict[str, JsonValue] = {str(state): count for state, count in parts.items()}
-    return silent | {"outbox": depths, "pairing_requests": dict[str, JsonValue](waiting)}
+        return Status(running=False, needs_you=silent, store=str(differs))
 
 
-def part_of(settings: Settings, store: Store, arguments: dict[str, Any]) -> Store:
-    """What of the store is looked at; the tenant is taken out of the arguments.
+def part_of(settings: Settings, store: Store, tenant: str | None) -> Store:
+    """Return a tenant's part of the store; None: the whole of it.
 
     Raises:
         GatewayError: there is no such tenant.
     """
-    tenant = arguments.pop("tenant", None)
     if tenant is not None and tenant not in (known := (DEFAULT_TENANT, *settings.tenants)):
         raise GatewayError(unknown_tenant(tenant, known))
     return store.of(tenant)

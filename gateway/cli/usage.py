@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from gateway.cli.client import look
+from gateway.cli.client import get
 from gateway.cli.root import config_option, load
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.safety.names import short
 
 CHART_DAYS = 14
 BAR_CHARS = 40
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
 
 Rows = Sequence[dict[str, Any]]
 
@@ -44,14 +45,23 @@ def command(days: int, routes: bool, light: str | None, as_json: bool, config_pa
     if routes or light:
         click.echo("\n".join(load("gateway.cli.routes:report")(days, light, config_path)))
         return
-    rows = look(config_path, "usage", {"days": str(days)})
+    rows = usage_rows(config_path, days)
     print_rows(rows, COLUMNS, "No model was used.", as_json=as_json)
     if as_json:
         return
-    recent: Rows = look(config_path, "usage", {"days": str(CHART_DAYS)})
+    recent = usage_rows(config_path, CHART_DAYS)
     if recent:
         click.echo(f"\nTokens in and out, and cost, in the last {CHART_DAYS} days (UTC):")
         click.echo("\n".join(chart(recent, datetime.now(UTC).date())))
+
+
+def usage_rows(config_path: Path | None, days: int) -> Rows:
+    """Return the rows of so many days; tokens that a provider never counted are 0."""
+    rows = get(config_path, "usage", days=days)["rows"]
+    for row in rows:
+        row |= {name: row[name] or 0 for name in TOKENS}
+        row["unpriced"] = row.pop("unpriced_calls")
+    return rows  # type: ignore[no-any-return]  # JSON
 
 
 def cost_text(rows: Rows) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.client import add_tenant, alone, ask, known_as, look
-from gateway.cli.root import config_option
+from gateway.cli.client import get, known_as, post, tenant_option
+from gateway.cli.root import config_option, load
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.command_line import of_process
 from gateway.safety.names import minute, short, short_of
@@ -29,7 +29,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "senders": "senders",
         "accounts": "accounts",
     }
-    print_rows(look(config_path, "users.list", {}), columns, "Nobody has been let in.", as_json=as_json)
+    print_rows(get(config_path, "users")["users"], columns, "Nobody has been let in.", as_json=as_json)
 
 
 @command.command("role")
@@ -38,7 +38,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 @config_option
 def role(who: str, role: str, config_path: Path | None) -> None:
     """Make WHO (a sender such as telegram:42, or a user's id) an owner, operator or member. It ends a block too."""
-    person = ask(config_path, "users.role", {"who": who, "role": role})
+    person = post(config_path, "users", who, "role", role=role)
     click.echo(f"{known_as(person)} is {person['role']} now.")
 
 
@@ -48,7 +48,7 @@ def role(who: str, role: str, config_path: Path | None) -> None:
 @config_option
 def revoke(who: str, account: str, config_path: Path | None) -> None:
     """Let WHO into ACCOUNT (such as telegram:main) no more; they may ask again. `tenk pairing block` silences them."""
-    person = ask(config_path, "users.revoke", {"who": who, "account": account})
+    person = post(config_path, "users", who, "revoke", account=account)
     click.echo(f"{known_as(person)} is let into {account} no more.")
 
 
@@ -57,7 +57,7 @@ def revoke(who: str, account: str, config_path: Path | None) -> None:
 @config_option
 def unlink(who: str, config_path: Path | None) -> None:
     """Undo the link by which WHO (a sender such as discord:42, or whom it joined) is one person with another."""
-    person = ask(config_path, "users.unlink", {"who": who})
+    person = post(config_path, "users", who, "unlink")
     click.echo(f"{known_as(person)} is {person['role']}, and nobody else, now.")
 
 
@@ -73,7 +73,7 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
     """Forget WHO (a sender such as telegram:42, or a user's id), as `/forget` does. The audit keeps that."""
     if not yes:
         click.confirm(f"Forget {what} of {who}? Nothing brings it back but a backup.", abort=True)
-    person = ask(config_path, "users.forget", {"who": who, "extent": what})
+    person = post(config_path, "users", who, "forget", extent=what)
     click.echo(
         f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
     )
@@ -87,7 +87,7 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
 @config_option
 def export(who: str, destination: Path, config_path: Path | None) -> None:
     """Write everything that is kept of WHO to the new file DESTINATION, as JSON of mode 0600. The audit keeps that."""
-    person, tables = alone().export_person(config_path, add_tenant({"who": who}), destination)
+    person, tables = load("gateway.cli.local:export_person")(config_path, who, destination, tenant_option())
     click.echo(f"{destination} holds what is kept of {known_as(person)}: {tables}.")
 
 
@@ -111,9 +111,9 @@ def audit(
         "detail": "detail",
     }
     since = None if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat()
-    wanted = {"by": by, "about": about, "action": action, "since": since, "limit": limit}
+    changes = get(config_path, "audit", by=by, about=about, action=action, since=since, limit=limit)["changes"]
     nothing = "Nothing like that was changed." if by or about or action or days else "Nothing was changed."
-    print_rows(look(config_path, "users.audit", wanted), columns, nothing, as_json=as_json)
+    print_rows(changes, columns, nothing, as_json=as_json)
 
 
 @click.group("pairing")
@@ -133,7 +133,7 @@ def list_requests(as_json: bool, config_path: Path | None) -> None:
         "name": "name",
         "minutes ago": lambda request: request["age_s"] // 60,
     }
-    print_rows(look(config_path, "pairing.list", {}), columns, "Nobody waits.", as_json=as_json)
+    print_rows(get(config_path, "pairing")["requests"], columns, "Nobody waits.", as_json=as_json)
 
 
 @pairing.command("approve")
@@ -144,8 +144,10 @@ def approve(code: str | None, number: str | None, config_path: Path | None) -> N
     """Let in the person who was shown CODE. The first one becomes the owner."""
     if (code is None) == (number is None):
         raise click.UsageError("give either the CODE that the person was shown, or --request NUMBER")
-    arguments = {"code": code} if code is not None else {"request": number}
-    person = ask(config_path, "pairing.approve", arguments)
+    if code is not None:
+        person = post(config_path, "pairing", "approve", code=code)
+    else:
+        person = post(config_path, "pairing", number or "-", "approve")
     click.echo(f"{known_as(person)} is let in as {person['role']}.")
 
 
@@ -154,7 +156,7 @@ def approve(code: str | None, number: str | None, config_path: Path | None) -> N
 @config_option
 def deny(number: str, config_path: Path | None) -> None:
     """Turn down the request NUMBER. The person is not told."""
-    denied = ask(config_path, "pairing.deny", {"request": number})
+    denied = post(config_path, "pairing", number, "deny")
     click.echo(f"The request of {denied['sender']} is turned down.")
 
 
@@ -163,7 +165,7 @@ def deny(number: str, config_path: Path | None) -> None:
 @config_option
 def block(who: str, config_path: Path | None) -> None:
     """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
-    person = ask(config_path, "pairing.block", {"who": who})
+    person = post(config_path, "pairing", "block", who=who)
     unheard = [person["name"]] == person["senders"]  # what was typed is all that is known of them
     more = " Nobody of that id has ever written here: is it spelled as the lists show it?" if unheard else ""
     click.echo(f"{known_as(person)} is blocked.{more}")
@@ -181,7 +183,7 @@ def invite(context: click.Context, role: str, days: float, config_path: Path | N
     """
     if context.invoked_subcommand is not None:
         return
-    made = ask(config_path, "invite.make", {"role": role, "days": str(days)})
+    made = post(config_path, "invites", role=role, days=days)
     click.echo(f"An invitation for one person, as {made['role']}, until {made['expires_at'][:16]} UTC.")
     for way in made.get("ways", ()):
         click.echo(f"  {way['account']}: {way['link']}")
@@ -202,7 +204,7 @@ def list_invitations(as_json: bool, config_path: Path | None) -> None:
         "used by": "used_by",
         "until (utc)": lambda invite: minute(invite["expires_at"]),
     }
-    print_rows(look(config_path, "invite.list", {}), columns, "There are no invitations.", as_json=as_json)
+    print_rows(get(config_path, "invites")["invites"], columns, "There are no invitations.", as_json=as_json)
 
 
 @invite.command("revoke")
@@ -210,5 +212,5 @@ def list_invitations(as_json: bool, config_path: Path | None) -> None:
 @config_option
 def revoke_invitation(number: str, config_path: Path | None) -> None:
     """Take back the invitation NUMBER, as long as nobody has used it."""
-    taken = ask(config_path, "invite.revoke", {"invite": number})
+    taken = post(config_path, "invites", number, "revoke")
     click.echo(f"The invitation {short(taken['invite'])} holds no more.")

@@ -1,55 +1,55 @@
-"""The control socket: how another process of the same user talks to the running gateway, over HTTP on a Unix socket.
+"""The control socket: `/v1` for operators of this machine, and the private paths of channels, on a Unix socket.
 
-`POST /control/pairing.list` with a JSON object of arguments is answered `{"value": ...}` with status 200, or
-`{"error": "..."}` with any other. What the names do is given as handlers; who asks is `control_client`. Channels have
-their private paths beside: terminals come in there.
+It has mode 0600, serves processes of its own user and root alone, and refuses requests that a proxy or a page sends.
 """
 
-import asyncio
 import contextlib
-import json
+import os
 import socket
 import stat
+import struct
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import structlog
 from aiohttp import web
-from aiohttp.typedefs import Handler as RequestHandler
-from pydantic import JsonValue
+from aiohttp.typedefs import Handler
 
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.connections import ConnectionLimiter
 from gateway.http.mounts import Mounts
+from gateway.http.server import MAX_BODY_BYTES
 from gateway.http.serving import serve
-from gateway.ops.control_client import MAX_REQUEST_BYTES, Handler, short_name
-from gateway.telemetry import FAULTS, series
+from gateway.operators.client import short_name
 
-MAX_ANSWER_BYTES = 8 * 1024 * 1024
-DEADLINE_S = 10.0
 MAX_CONNECTIONS = 64
+HEAD_S = 10.0
 SHUTDOWN_S = 0.1
 BACKLOG = 128
 
-log = structlog.get_logger()
+_CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: unix(7)
+
+ServeApi = Callable[[ConnectionLimiter, web.Request], Awaitable[web.StreamResponse]]
+"""Answers a request under `/v1`."""
 
 
 class ControlServer:
-    """Serves handlers by name on a socket, from `run` until it is cancelled."""
+    """Serves on a socket, from `run` until it is cancelled."""
 
-    def __init__(
-        self, path: Path, handlers: Mapping[str, Handler], mounts: Mounts, *, deadline_s: float = DEADLINE_S
-    ) -> None:
-        """`path` is the socket's; `handlers` take the arguments and answer JSON. What they may raise: GatewayError.
+    def __init__(self, path: Path, serve_api: ServeApi, mounts: Mounts, *, head_s: float = HEAD_S) -> None:
+        """Nothing listens before `run`.
 
-        `mounts` finds what channels serve here.
+        Args:
+            path: the socket's.
+            serve_api: answers under `/v1`.
+            mounts: finds what channels serve here.
+            head_s: how long a connection may take to send the head of a request.
         """
         self._path = path
-        self._handlers = handlers
+        self._serve_api = serve_api
         self._mounts = mounts
-        self._deadline_s = deadline_s
+        self._head_s = head_s
         self._limiter = ConnectionLimiter(MAX_CONNECTIONS, MAX_CONNECTIONS, lambda _: None)
 
     async def run(self) -> None:
@@ -59,59 +59,43 @@ class ControlServer:
             AlreadyRunning: another gateway answers on this path.
             GatewayError: the socket cannot be made there.
         """
-        application = web.Application(middlewares=[self._attend], client_max_size=MAX_REQUEST_BYTES)
-        application.router.add_post("/control/{name}", self._serve)
+        application = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
+        application.router.add_route("*", "/v1/{path:[\\s\\S]*}", partial(self._serve_api, self._limiter))
         application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._limiter))
         with listening(self._path) as listener:
             await serve(
-                application, [listener], self._limiter,
-                shutdown_timeout=SHUTDOWN_S, lingering_time=0, keepalive_timeout=self._deadline_s,
-            )  # fmt: skip
+                application,
+                [listener],
+                self._limiter,
+                shutdown_timeout=SHUTDOWN_S,
+                lingering_time=0,
+                keepalive_timeout=self._head_s,
+                auto_decompress=False,
+            )
 
     @web.middleware
-    async def _attend(self, request: web.Request, handler: RequestHandler) -> web.StreamResponse:
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         with self._limiter.answering(request):
+            if not _is_own_user(request):
+                raise web.HTTPForbidden(text="this socket serves its own user alone\n")
+            if passed_on := [name for name in request.headers if _is_of_proxy(name)]:
+                raise web.HTTPForbidden(text=f"this socket takes nothing that is passed on ({passed_on[0]})\n")
             return await handler(request)
 
-    async def _serve(self, request: web.Request) -> web.Response:
-        try:
-            async with asyncio.timeout(self._deadline_s):
-                value = await self._call(request.match_info["name"], await _arguments_of(request))
-            encoded = json.dumps({"value": value})
-        except GatewayError as refusal:
-            return _error(409, str(refusal))
-        except TimeoutError:
-            waited = f"the gateway has not done it within {self._deadline_s:g} s"
-            return _error(504, f"{waited}; it may still happen, so look first")
-        except web.HTTPException:
-            raise
-        except Exception as failure:  # noqa: BLE001  one control request; the gateway goes on, the operator is told
-            series(FAULTS, "control").inc()
-            log.error("control_request_failed", error=repr(failure), exc_info=failure)
-            return _error(500, f"the gateway failed at this ({type(failure).__name__}); its log has more")
-        if len(encoded) > MAX_ANSWER_BYTES:
-            return _error(500, "the answer is too long for the control socket")
-        return web.Response(text=encoded, content_type="application/json")
 
-    async def _call(self, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-        handler = self._handlers.get(name)
-        if handler is None:
-            raise GatewayError(f"this gateway knows no {name!r}; it knows: {', '.join(sorted(self._handlers))}")
-        return await handler(arguments)
+def _is_own_user(request: web.Request) -> bool:
+    """Return whether the peer is a process of our user or root's; without SO_PEERCRED the file's mode has to do."""
+    peer = request.get_extra_info("socket")
+    option = getattr(socket, "SO_PEERCRED", None)  # Linux has it
+    if peer is None or option is None:
+        return peer is not None
+    _pid, uid, _gid = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, option, _CREDENTIALS.size))
+    return uid in (os.geteuid(), 0)
 
 
-async def _arguments_of(request: web.Request) -> dict[str, JsonValue]:
-    try:
-        arguments = json.loads(await request.read())
-    except (ValueError, RecursionError):
-        raise GatewayError("the arguments are JSON") from None
-    if not isinstance(arguments, dict):
-        raise GatewayError("the arguments are a JSON object")
-    return arguments
-
-
-def _error(status: int, problem: str) -> web.Response:
-    return web.json_response({"error": problem}, status=status)
+def _is_of_proxy(header: str) -> bool:
+    name = header.lower()
+    return name in ("forwarded", "via", "origin") or name.startswith("x-forwarded-")
 
 
 @contextlib.contextmanager

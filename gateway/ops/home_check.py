@@ -21,7 +21,7 @@ from channels.chat.probing import Finding
 from channels.clocks import wall_now
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig
-from gateway.ops.control_client import short_name
+from gateway.operators.client import short_name
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import NAMES, OPEN_TO_OTHERS, SECRETS_KEY, WRITABLE_BY_OTHERS
 from gateway.safety.vault import id_of, read_keys

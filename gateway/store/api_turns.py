@@ -15,7 +15,7 @@ from gateway.store.approvals import WORD_FOR
 from gateway.store.journal import events_of_turn
 from gateway.store.outbox import Action
 from gateway.store.tables.traffic import REDACTED, chats, inbox, outbox
-from gateway.store.tables.turns import sessions, turns, usage
+from gateway.store.tables.turns import turns, usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +144,3 @@ def own_sessions(connection: sa.Connection, address: Address, limit: int) -> lis
     )
     found = connection.execute(query.order_by(chats.c.heard_at.desc(), chats.c.thread).limit(limit))
     return [HeardSession(row.thread, row.heard_at) for row in found if row.thread]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSession:
-    """A conversation as the operator sees it."""
-
-    id: str
-    key: str
-    generation: int
-    mode: str
-    created_at: datetime
-
-
-def newest_sessions(connection: sa.Connection, tenant: str, limit: int) -> list[StoredSession]:
-    """A tenant's conversations on every channel, the youngest first."""
-    columns = (sessions.c.id, sessions.c.key, sessions.c.generation, sessions.c.mode, sessions.c.created_at)
-    query = sa.select(*columns).where(sessions.c.tenant_id == tenant).order_by(sessions.c.id.desc()).limit(limit)
-    return [StoredSession(*row) for row in connection.execute(query)]

@@ -32,7 +32,7 @@ from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from gateway.app import Gateway
 from gateway.config.settings import Settings, load
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from gateway.store import inbox, outbox
 from gateway.store.engine import Store
 from gateway.testing.model import FakeModel
@@ -133,9 +133,12 @@ class TestGateway:
         self._people += 1
         return Person(self, self.platforms[platform], self._people if number is None else number)
 
-    async def operator(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """Do over the control socket what an operator does with `tenk`; return the answer."""
-        return await call(self.home / "control.sock", name, dict(arguments or {}), WAIT_S)
+    async def operator(self, request: str, given: Mapping[str, Any] | None = None, *, tenant: str | None = None) -> Any:
+        """Ask over the control socket what an operator asks with `tenk`: "GET /v1/users"; return the JSON answered.
+
+        `given` is the query of a GET or the body of a POST; `tenant` limits it to that tenant's rows.
+        """
+        return await call(self.home / "control.sock", request, given, tenant=tenant, timeout_s=WAIT_S)
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for a condition.

@@ -35,7 +35,7 @@ async def test_only_a_key_that_holds_opens_anything(tmp_path: Path) -> None:
             assert "tenk keys create" in body["error"]["what_to_do"]
         program = ApiProgram(here, key)
         assert 200 == (await program.ask("GET", "/v1/sessions"))[0]
-        await here.operator("keys.revoke", {"id": key.split("-")[1]})
+        await here.operator(f"POST /v1/keys/{key.split('-')[1]}/revoke")
         status, body = await program.ask("GET", "/v1/sessions")
     assert (401, "key_refused") == (status, body["error"]["code"])
 
@@ -54,7 +54,7 @@ async def test_each_route_asks_for_its_scope(tmp_path: Path) -> None:
                 status, body = await without[scope].ask(method.upper(), asked, json={})
                 found.setdefault(scope, set()).add(status)
                 assert "scope_missing" == body["error"]["code"], (method, path)
-        audit = await here.operator("users.audit")
+        audit = (await here.operator("GET /v1/audit"))["changes"]
     assert {scope: {403} for scope in scopes} == found
     assert {"api_key_created"} == {row["action"] for row in audit}
 
@@ -136,8 +136,8 @@ async def test_a_key_is_nowhere_but_in_its_holders_hand(tmp_path: Path) -> None:
             program = ApiProgram(here, key)
             await program.say("hello")
             _, users = await program.ask("GET", "/v1/users")
-            kept = await here.operator("keys.list")
-            audit = await here.operator("users.audit")
+            kept = (await here.operator("GET /v1/keys"))["keys"]
+            audit = (await here.operator("GET /v1/audit"))["changes"]
             asked = [str(request.body) for request in here.model.requests]
     files = b"".join(path.read_bytes() for path in here.home.rglob("*") if path.is_file())
     assert secret not in json.dumps([users, kept, audit, asked]) + repr(lines)
@@ -153,7 +153,7 @@ async def test_an_operators_key_is_no_owner(tmp_path: Path) -> None:
         (ana,) = (await operator.get("/v1/users"))["users"]
         path = f"/v1/users/{ana['user']}"
         raised, problem = await operator.ask("POST", f"{path}/role", json={"role": "owner"})
-        await here.operator("users.role", {"who": ana["user"], "role": "owner"})
+        await here.operator(f"POST /v1/users/{ana['user']}/role", {"role": "owner"})
         blocked, _ = await operator.ask("POST", f"{path}/block")
         unmade, _ = await operator.ask("POST", f"{path}/role", json={"role": "member"})
         code, _ = await operator.ask("POST", "/v1/pairing/approve", json={"code": "AAAA-AAAA"})

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from channels.simulators.telegram.server import TelegramSimulator
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from tests.fakes.ports import free_port
 from tests.fakes.views import FakePage
 
@@ -84,7 +84,7 @@ async def open_page(held: contextlib.AsyncExitStack, url: str) -> None:
 
 async def test_a_crowd_of_one_address_shuts_nobody_out(tmp_path: Path) -> None:
     async with running(tmp_path) as (url, socket), contextlib.AsyncExitStack() as held:
-        made = await call(socket, "keys.create", {"name": "a test", "scopes": "chat", "who": ""})
+        made = await call(socket, "POST /v1/keys", {"name": "a test"})
         assert isinstance(made, dict)
         for _ in range(IDLE):
             _reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rstrip("/").rpartition(":")[2]))

@@ -12,8 +12,8 @@ async def test_fifty_puppets_that_go_on_asking_keep_nobody_out(tmp_path: Path) -
     async with house(tmp_path, access="pairing") as here:
         here.sim.say(1, "/start")
         await here.told(1, "private")
-        (owner,) = await here.operator("pairing.list")
-        await here.operator("pairing.approve", {"request": owner["request"]})
+        (owner,) = (await here.operator("GET /v1/pairing"))["requests"]
+        await here.operator(f"POST /v1/pairing/{owner['request']}/approve")
         await here.told(1, "owner")
         for round_ in range(4):
             for puppet in PUPPETS:
@@ -25,8 +25,10 @@ async def test_fifty_puppets_that_go_on_asking_keep_nobody_out(tmp_path: Path) -
         assert all("This bot is private" in here.texts(person)[0] for person in people)
         await here.settled()
         assert 1 == sum("Many strangers are writing" in text for text in here.texts(1))
-        status = await here.operator("status")
+        status = await here.operator("GET /v1/status")
         assert {"telegram:main": 70} == status["pairing_requests"]
         assert ["telegram:main"] == list(status["floods_of_strangers"])
-        assert "telegram:10 " in "".join(f"{one['sender']} " for one in await here.operator("pairing.list"))
+        assert "telegram:10 " in "".join(
+            f"{one['sender']} " for one in (await here.operator("GET /v1/pairing"))["requests"]
+        )
         assert [1] * len(PUPPETS) == [len(here.texts(puppet)) for puppet in PUPPETS]

@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from tests.fakes.ports import free_port
 
 pytestmark = pytest.mark.timeout(60)
@@ -64,11 +64,11 @@ async def test_silent_crowd_takes_nothing_from_anybody(tmp_path: Path):
                     await asyncio.sleep(0.05)
                 for _ in range(CROWD):
                     held.enter_context(await connected(port))
-                answer = await call(home / "control.sock", "status", {})
+                answer = await call(home / "control.sock", "GET /v1/status")
                 assert process.pid == answer["process"]
                 while await status(url) != 200:  # at the latest when the silent ones of its queue are cut
                     await asyncio.sleep(0.05)
-                assert process.pid == (await call(home / "control.sock", "status", {}))["process"]
+                assert process.pid == (await call(home / "control.sock", "GET /v1/status"))["process"]
                 for _ in range(CROWD):
                     held.enter_context(await connected(port))
                 process.send_signal(signal.SIGTERM)

@@ -328,8 +328,8 @@ async def test_a_chat_key_of_an_owner_runs_no_operators_command(tmp_path: Path) 
         guest = await here.program()
         for name in ("olga", "ben"):
             await guest.say(f"/name {name}", user=name)
-        users = {user["name"]: user["user"] for user in await here.operator("users.list")}
-        await here.operator("users.role", {"who": users["olga"], "role": "owner"})
+        users = {user["name"]: user["user"] for user in (await here.operator("GET /v1/users"))["users"]}
+        await here.operator(f"POST /v1/users/{users['olga']}/role", {"role": "owner"})
         chat = await here.program("chat", users["olga"])
         read = await here.program("chat read", users["olga"])
         operate = await here.program("chat read operate", users["olga"])
@@ -350,11 +350,11 @@ async def test_a_chat_key_of_an_owner_runs_no_operators_command(tmp_path: Path) 
         assert "ben" in listed["answer"]
         _, refused = await read.say(f"/block {users['ben']}")
         assert "scope operate," in refused["answer"]
-        roles = {user["name"]: user["role"] for user in await here.operator("users.list")}
+        roles = {user["name"]: user["role"] for user in (await here.operator("GET /v1/users"))["users"]}
         assert ("owner", "member") == (roles["olga"], roles["ben"])
 
         await operate.say(f"/role {users['ben']} operator")
-        roles = {user["name"]: user["role"] for user in await here.operator("users.list")}
+        roles = {user["name"]: user["role"] for user in (await here.operator("GET /v1/users"))["users"]}
         assert ("owner", "operator") == (roles["olga"], roles["ben"])
 
 

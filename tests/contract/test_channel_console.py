@@ -19,7 +19,7 @@ from channels.viewers.viewer_socket import COME_AGAIN, COME_LATER
 from gateway.errors import AlreadyRunning
 from gateway.http.mounts import Mounts
 from gateway.ops.control import ControlServer
-from tests.fakes.http import Loaded, served, served_privately
+from tests.fakes.http import Loaded, no_api, served, served_privately
 from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakeTerminal, nothing_unread
 
@@ -72,7 +72,7 @@ async def test_second_gateway_on_the_socket_is_refused(tmp_path: Path):
     path = tmp_path / "c.sock"
     async with console(path) as (_, sink, terminal):
         with pytest.raises(AlreadyRunning):
-            await ControlServer(path, {}, Mounts(Loaded(), private=True)).run()
+            await ControlServer(path, no_api, Mounts(Loaded(), private=True)).run()
         await terminal.say("still here")
         await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
 

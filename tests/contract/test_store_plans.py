@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from gateway.app import Gateway
 from gateway.cli.stored_status import gateway_status
 from gateway.config.settings import Settings, load
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from gateway.ops.housekeeper import sweep
 from gateway.ops.retention_config import RetentionConfig
 from gateway.store import journal
@@ -95,9 +95,9 @@ async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
     with watched() as asked:
         async with running(settings):
             begun_s = time.perf_counter()
-            await call(settings.control_path, "status", {}, 60.0)
-            await call(settings.control_path, "outbox.list", {"states": ["discarded"]}, 60.0)
-            await call(settings.control_path, "usage.summary", {"days": "366"}, 60.0)
+            await call(settings.control_path, "GET /v1/status", timeout_s=60.0)
+            await call(settings.control_path, "GET /v1/outbox", {"state": "discarded"}, timeout_s=60.0)
+            await call(settings.control_path, "GET /v1/usage/summary", {"days": 366}, timeout_s=60.0)
             sys.stdout.write(f"status: {1000 * (time.perf_counter() - begun_s):.0f} ms\n")
         await gateway_status(settings)
         store = await Store.open(url)

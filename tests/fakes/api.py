@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from gateway.store.engine import Store
 from gateway.testing.gateway import TestGateway
 from tests.fakes.model_server import ModelServer
@@ -41,13 +41,13 @@ class ApiHouse:
     home: Path
     sessions: list[aiohttp.ClientSession] = field(default_factory=list)
 
-    async def operator(self, name: str, arguments: Mapping[str, str] | None = None) -> Any:
-        """What the operator does from another process."""
-        return await call(self.home / "control.sock", name, dict(arguments or {}), 10.0)
+    async def operator(self, request: str, given: Mapping[str, Any] | None = None, *, tenant: str | None = None) -> Any:
+        """Ask over the control socket, as another process of the operator does."""
+        return await call(self.home / "control.sock", request, given, tenant=tenant, timeout_s=WAIT_S)
 
     async def key(self, scopes: str = "chat", who: str = "") -> str:
         """A new key."""
-        made = await self.operator("keys.create", {"name": "a test", "scopes": scopes, "who": who})
+        made = await self.operator("POST /v1/keys", {"name": "a test", "scopes": scopes.split(), "who": who})
         return str(made["key"])
 
     async def program(self, scopes: str = "chat", who: str = "") -> "ApiProgram":

@@ -5,7 +5,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from aiohttp import web
+
 from gateway.http.config import HttpConfig
+from gateway.http.connections import ConnectionLimiter
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer, PartHealth
 from gateway.ops.control import ControlServer
@@ -39,11 +42,16 @@ async def served(loaded: Loaded, **http: object) -> AsyncIterator[str]:
         running.cancel()
 
 
+async def no_api(_limiter: ConnectionLimiter, _request: web.Request) -> web.StreamResponse:
+    """Answer under `/v1` that there is nothing."""
+    raise web.HTTPNotFound
+
+
 @asynccontextmanager
 async def served_privately(loaded: Loaded, path: Path) -> AsyncIterator[None]:
     """What the channels serve on a control socket."""
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(ControlServer(path, {}, Mounts(loaded, private=True)).run())
+        running = tasks.create_task(ControlServer(path, no_api, Mounts(loaded, private=True)).run())
         while not path.exists() and not running.done():
             await asyncio.sleep(0)
         yield

@@ -7,9 +7,8 @@ from tests.house.tree import PACKAGES, Function, functions, named, python_files
 
 ALLOWED = {
     "channels/chat/reading.py:read_or_reject",  # one received event
-    "gateway/http/api/server.py:ApiServer.serve",  # one request of a program
+    "gateway/http/api/server.py:in_one_shape",  # one request of a program or an operator
     "gateway/ops/personal_data.py:Eraser.look",  # one erasure
-    "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
     "gateway/inbound/intake.py:ChannelSink._apart",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink._plans",  # one event of a batch
     "gateway/inbound/intake.py:ChannelSink.receive",  # one batch, taken apart

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from agent.tools.base import Tool
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import ShownMessage
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from gateway.store.engine import Store
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Reply
@@ -77,9 +77,9 @@ class House:
         """Wait until the model has had so many requests."""
         await self.until(lambda: len(self.model.requests) >= count, f"request {count} of the model")
 
-    async def operator(self, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        """What the operator does from another process, by the control socket."""
-        return await call(self.home / "control.sock", name, dict(arguments or {}), WAIT_S)
+    async def operator(self, request: str, given: Mapping[str, Any] | None = None, *, tenant: str | None = None) -> Any:
+        """Ask over the control socket, as another process of the operator does."""
+        return await call(self.home / "control.sock", request, given, tenant=tenant, timeout_s=WAIT_S)
 
     async def rows(self, query: str) -> list[dict[str, Any]]:
         """Rows of the store, for what nobody sees."""

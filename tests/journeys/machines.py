@@ -12,7 +12,7 @@ from channels.simulators.telegram.server import TelegramSimulator
 from gateway.access.codes import load_key
 from gateway.app import Gateway
 from gateway.config.settings import load
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.safety.vault import load_keys
 from gateway.store.engine import Store
@@ -29,13 +29,13 @@ class Machines:
     homes: Sequence[Path]
     running: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def ask(self, number: int, name: str, arguments: Mapping[str, Any] | None = None) -> Any:
+    async def ask(self, number: int, request: str, given: Mapping[str, Any] | None = None) -> Any:
         """What an operator does at one of them."""
-        return await call(self.homes[number] / "control.sock", name, dict(arguments or {}), 30.0)
+        return await call(self.homes[number] / "control.sock", request, given, timeout_s=30.0)
 
     async def cluster(self, number: int) -> dict[str, Any]:
         """What its `tenk status` says of all."""
-        answer = await self.ask(number, "status")
+        answer = await self.ask(number, "GET /v1/status")
         return dict(answer["cluster"])
 
     async def until(self, number: int, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

@@ -71,16 +71,20 @@ class Street(ABC):
         """They write, the operator at the machine lets them in, perhaps as more than a member."""
         await self.say(person, "/start")
         await self.reads(person, "private")
-        waiting = await self.here.operator("pairing.list")
+        waiting = (await self.here.operator("GET /v1/pairing"))["requests"]
         (request,) = [one["request"] for one in waiting if one["sender"] == self.sender(person)]
-        await self.here.operator("pairing.approve", {"request": request})
+        await self.here.operator(f"POST /v1/pairing/{request}/approve")
         await self.reads(person, "You are in")
         if role is not None:
-            await self.here.operator("users.role", {"who": self.sender(person), "role": role})
+            await self.here.operator(f"POST /v1/users/{self.sender(person)}/role", {"role": role})
 
     async def roles(self) -> dict[str, str]:
         """What everybody is now."""
-        return {sender: one["role"] for one in await self.here.operator("users.list") for sender in one["senders"]}
+        return {
+            sender: one["role"]
+            for one in (await self.here.operator("GET /v1/users"))["users"]
+            for sender in one["senders"]
+        }
 
 
 class PlatformStreet(Street):

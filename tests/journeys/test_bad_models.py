@@ -19,7 +19,7 @@ async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -
         here.model.answers(BAD_KEY)
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
-        assert "ready" == (await here.operator("status"))["models"]["openai:journey"]
+        assert "ready" == (await here.operator("GET /v1/status"))["models"]["openai:journey"]
 
 
 async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
-        await here.operator("users.role", {"who": "telegram:1", "role": "owner"})
+        await here.operator("POST /v1/users/telegram:1/role", {"role": "owner"})
         here.model.answers(BAD_KEY, BAD_KEY)
         here.sim.say(2, "what is a fugue?")
         await here.told(2, "not connected")
@@ -85,7 +85,7 @@ async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
         await here.settled()
         assert words in here.texts(1)[-1]
         assert len(faults) == len(here.model.requests)
-        assert shown in (await here.operator("status"))["models"]["openai:journey"]
+        assert shown in (await here.operator("GET /v1/status"))["models"]["openai:journey"]
         async with asyncio.timeout(WAIT_S):
             while not await here.rows("SELECT model FROM model_rests"):
                 await asyncio.sleep(0.01)

@@ -20,7 +20,7 @@ day_tokens = 1_000_000
 
 async def make_owner(here: House, chat: int) -> None:
     """Whoever talks there owns the bot from now on."""
-    await here.operator("users.role", {"who": f"telegram:{chat}", "role": "owner"})
+    await here.operator(f"POST /v1/users/telegram:{chat}/role", {"role": "owner"})
 
 
 async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks_the_model(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
         assert (asked, 1) == (len(here.model.requests), sum("used up" in text for text in here.texts(1)))
         here.sim.say(2, "and I?")
         await here.until(lambda: 2 == sum("A short answer." in text for text in here.texts(2)), "Bob's answer")
-        standing = (await here.operator("status"))["budgets"]
+        standing = (await here.operator("GET /v1/status"))["budgets"]
         assert "0.04 / 0.05 USD" in [used for name, used in standing.items() if name.startswith("user ")]
         assert any(name.startswith("day ") and used.endswith("/ 1,000,000 tokens") for name, used in standing.items())
         here.sim.say(1, "how do I tune a banjo?")
@@ -103,7 +103,7 @@ async def test_a_price_lost_by_an_upgrade_stops_no_gateway_and_the_cap_counts_to
         here.sim.say(2, "hello")
         await here.told(2, "A short answer.")
         await make_owner(here, 2)
-        assert "5 USD per million" in (await here.operator("status"))["needs_you"]["price openai:journey"]
+        assert "5 USD per million" in (await here.operator("GET /v1/status"))["needs_you"]["price openai:journey"]
         here.model.answers(Reply("Hello Ana.", usage=(9_000, 1_000)))
         here.sim.say(1, "hello")
         await here.told(1, "Hello Ana.")

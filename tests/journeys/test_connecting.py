@@ -42,7 +42,7 @@ async def test_a_person_connects_is_answered_with_their_key_and_disconnects(tmp_
             await here.told(person, "A short answer.")
         await here.settled()
         assert [good, "sk-journey"] == keys_used(here)
-        done = await here.operator("keys.rotate")
+        done = await here.operator("POST /v1/keys/rotate")
         assert (1, 0) == (done["sealed"], done["lost"])
         here.model.refused_keys.add(other)
         here.sim.say(1, f"/connect openai {other}")

@@ -50,7 +50,7 @@ class Visit:
 
 async def link_of(here: House) -> tuple[str, str]:
     """Where the console is, and a secret that opens it."""
-    link = (await here.operator("console.link"))["link"]
+    link = (await here.operator("POST /v1/console"))["link"]
     base, _, secret = link.partition("#")
     return base, secret
 
@@ -71,10 +71,10 @@ async def owned(here: House) -> str:
     here.sim.add_person(ANA, "Ana")
     here.sim.say(ANA, "hello")
     await here.told(ANA, "To be let in")
-    (asked,) = await here.operator("pairing.list")
-    await here.operator("pairing.approve", {"request": asked["request"]})
+    (asked,) = (await here.operator("GET /v1/pairing"))["requests"]
+    await here.operator(f"POST /v1/pairing/{asked['request']}/approve")
     await here.told(ANA, "You are in")
-    return str((await here.operator("users.list"))[0]["user"])
+    return str(((await here.operator("GET /v1/users"))["users"])[0]["user"])
 
 
 CAPPED = """
@@ -140,7 +140,7 @@ async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) 
         await here.until(lambda: any("no owner yet" in line for line in shown), "the first owner's link")
         assert "https://bot.example.com/?invite=" in "".join(shown)
         base, secret = await link_of(here)
-        made = await here.operator("invite.make", {"role": "member", "days": "1"})
+        made = await here.operator("POST /v1/invites", {"role": "member", "days": 1})
         (web,) = (way["link"] for way in made["ways"] if way["account"] == "web:main")
         assert ("https://bot.example.com/console", True) == (base, web.startswith("https://bot.example.com/?invite="))
         async with visiting(f"http://{public['TENK_HTTP']}/console", secret) as owner:
@@ -167,7 +167,7 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
         here.sim.add_person(BEN, "Ben <b>")
         here.sim.say(BEN, "may I?")
         await here.told(BEN, "To be let in")
-        (asked,) = await here.operator("pairing.list")
+        (asked,) = (await here.operator("GET /v1/pairing"))["requests"]
         async with visiting(secret[1], secret[2]) as owner:
             _, page = await owner.get("/people")
             assert "Ben &lt;b&gt;" in page
@@ -186,13 +186,13 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             status, page = await owner.post("/act", spanish, do="retry", id="1")
             assert (409, True) == (status, "la parte 1 se entregó" in page), page
             await two_decide_at_once(here, owner)
-            ben = next(user for user in await here.operator("users.list") if user["user"] != ana)
-            await here.operator("users.role", {"who": ben["user"], "role": "owner"})
-            await here.operator("users.role", {"who": ana, "role": "operator"})
+            ben = next(user for user in (await here.operator("GET /v1/users"))["users"] if user["user"] != ana)
+            await here.operator(f"POST /v1/users/{ben['user']}/role", {"role": "owner"})
+            await here.operator(f"POST /v1/users/{ana}/role", {"role": "operator"})
             await here.store.commit(lambda c: people.set_locale(c, ana, "es"))  # as `/language` does
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="block", who=ben["user"])
             assert (403, True) == (status, "no cambiar nada" in page)
-            await here.operator("users.role", {"who": ana, "role": "member"})
+            await here.operator(f"POST /v1/users/{ana}/role", {"role": "member"})
             assert 'id="login"' in (await owner.get("/people"))[1]
 
 
@@ -201,14 +201,14 @@ async def two_decide_at_once(here: House, owner: Visit) -> None:
     here.sim.add_person(CAT, "Cat")
     here.sim.say(CAT, "and I?")
     await here.told(CAT, "To be let in")
-    (asked,) = await here.operator("pairing.list")
+    (asked,) = (await here.operator("GET /v1/pairing"))["requests"]
     async with visiting(*(await link_of(here))) as other:
         htmx, same = {"HX-Request": "true"}, asked["request"]
         async with asyncio.TaskGroup() as tasks:
             first = tasks.create_task(owner.post("/act", htmx, do="approve", request=same))
             second = tasks.create_task(other.post("/act", htmx, do="deny", request=same))
     assert [200, 409] == sorted((first.result()[0], second.result()[0])), (first.result(), second.result())
-    assert [] == await here.operator("pairing.list")
+    assert [] == (await here.operator("GET /v1/pairing"))["requests"]
 
 
 async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_nothing(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
     async with house(tmp_path, access="pairing") as here:
         ana = await owned(here)
         await here.settled()
-        key = (await here.operator("keys.create", {"name": "eyes", "scopes": "read", "who": ""}))["key"]
+        key = (await here.operator("POST /v1/keys", {"name": "eyes", "scopes": ["read"]}))["key"]
         base, _ = await link_of(here)
         async with visiting(base, key) as reader:
             _, page = await reader.get("/sessions")
@@ -229,7 +229,12 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             here.sim.faults.load([{"kind": "status", "method": "sendMessage", "status": 403}])
             here.sim.say(ANA, "are you there?")
             async with asyncio.timeout(30):
-                while not any(part["parked"] for part in await here.operator("outbox.list")):
+                while not any(
+                    part["parked"]
+                    for part in (await here.operator("GET /v1/outbox", {"state": "ready,sending,unknown,dead"}))[
+                        "parts"
+                    ]
+                ):
                     await asyncio.sleep(0.02)
             assert "</span>parked</td>" in (await reader.get("/outbox"))[1], "whoever blocked the bot is not ready"
             unknown = await reader.get("/session?id=ffffffff", "es"), await reader.get("/inbox?outcome=nope", "es")
@@ -242,7 +247,7 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             assert 404 == (await reader.get("/session?id=nobody-has-this"))[0]
             assert '<form method="post" action="/console/act"' not in (await reader.get("/people"))[1]
             assert 403 == (await reader.post("/act", do="role", who=ana, role="owner"))[0]
-            await here.operator("keys.revoke", {"id": key.split("-")[1]})
+            await here.operator(f"POST /v1/keys/{key.split('-')[1]}/revoke")
             assert 'id="login"' in (await reader.get("/"))[1] or 'id="login"' in (await reader.get(""))[1]
 
 
@@ -258,7 +263,7 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         here.sim.say(BEN, "may I?")
         await here.told(BEN, "To be let in")
         await page.look(1200, 900)
-        link = (await here.operator("console.link"))["link"]
+        link = (await here.operator("POST /v1/console"))["link"]
         await page.go(link.partition("#")[0])
         await page.until("!!document.getElementById('login')")  # who has it open already follows the link there, too
         await page.go(link)

@@ -24,12 +24,12 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
         here.sim.say(2, "hi")
         await here.told(2, "Hello.")
         await here.settled()
-        other, mine = await here.operator("sessions.list", {"most": 10})
+        other, mine = (await here.operator("GET /v1/all-sessions", {"limit": 10}))["sessions"]
         assert (1, True) == (mine["turns"], mine["living"])
-        only = await here.operator("sessions.list", {"most": 10, "person": "telegram:2"})
+        only = (await here.operator("GET /v1/all-sessions", {"limit": 10, "person": "telegram:2"}))["sessions"]
         assert [other] == only
-        shown = await here.operator("sessions.show", {"id": mine["id"][-8:], "turns": 20})
-        exported = await here.operator("sessions.export", {"id": mine["id"], "skip": 0})
+        shown = await here.operator(f"GET /v1/all-sessions/{mine['id'][-8:]}", {"turns": 20})
+        exported = await here.operator(f"GET /v1/all-sessions/{mine['id']}/export", {"skip": 0})
     hops = [hop["hop"] for hop in shown["hops"]]
     assert [
         "received", "admitted", "claimed", "turn_started", "model_responded", "tool_returned",
@@ -61,7 +61,7 @@ async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> 
         await here.told(1, "Animals")
         here.sim.say(2, "/sessions")
         await here.told(2, "no conversation here yet")
-        held = await here.operator("sessions.list", {"most": 10})
+        held = (await here.operator("GET /v1/all-sessions", {"limit": 10}))["sessions"]
         here.sim.say(2, f"/sessions {held[0]['id'][-8:]}")
         await here.told(2, "I have no conversation")
         here.sim.say(1, "/sessions")
@@ -153,7 +153,10 @@ async def test_the_page_lists_and_reads_what_its_person_said_elsewhere(tmp_path:
         assert [("I like cats", "", True)] == [
             (one["title"], one["place"], one["living"]) for one in await past("conversations")
         ]
-        listed = [(one["key"].split(":"), one["id"]) for one in await home.operator("sessions.list", {"most": 10})]
+        listed = [
+            (one["key"].split(":"), one["id"])
+            for one in (await home.operator("GET /v1/all-sessions", {"limit": 10}))["sessions"]
+        ]
         held = {f"{key[2]} {key[4]}": id_ for key, id_ in listed}
         assert [] == await past("conversation", id=held["telegram direct"])
 

@@ -11,7 +11,7 @@ import pytest
 from channels.simulators.discord.server import DiscordSimulator
 from gateway.app import Gateway
 from gateway.config.settings import load
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from gateway.store.engine import Store
 
 TOKEN = "made-up.token.for-a-journey"
@@ -53,9 +53,9 @@ class Bot:
         finally:
             await store.aclose()
 
-    async def operator(self, name: str, **arguments: str) -> Any:
+    async def operator(self, request: str) -> Any:
         """What the operator does from another process."""
-        return await call(self.settings.home / "control.sock", name, dict(arguments), 5.0)
+        return await call(self.settings.home / "control.sock", request, timeout_s=5.0)
 
     def answered(self, person: int) -> int:
         """How many messages the bot has written to somebody."""
@@ -74,8 +74,8 @@ async def test_after_a_gap_everybody_who_is_let_in_is_answered(tmp_path: Path, s
             await sim.until(lambda: all(bot.answered(person) for person in LET_IN))
             sim.say(NEW, "hello")
             await sim.until(lambda: bot.answered(NEW) > 0)
-            (asked,) = await bot.operator("pairing.list")
-            await bot.operator("pairing.approve", request=asked["request"])
+            (asked,) = (await bot.operator("GET /v1/pairing"))["requests"]
+            await bot.operator(f"POST /v1/pairing/{asked['request']}/approve")
             for person in strangers:
                 sim.say(person, "hello")
             sim.say(LET_IN[0], "/help")  # behind all of them
@@ -86,7 +86,7 @@ async def test_after_a_gap_everybody_who_is_let_in_is_answered(tmp_path: Path, s
             sim.say(person, "/help")
         async with bot.running():
             await sim.until(lambda: all(bot.answered(person) > before[person] for person in before))
-            status = await bot.operator("status")
+            status = await bot.operator("GET /v1/status")
         assert "ready" == status["parts"]["discord:main"]
 
 
@@ -106,6 +106,6 @@ async def test_what_cannot_be_read_back_is_shown_until_it_is(tmp_path: Path) -> 
         async with bot.running():
             sim.say(first, "/help")
             await sim.until(lambda: bot.answered(first) == 2)
-            status = await bot.operator("status")
+            status = await bot.operator("GET /v1/status")
         words = "degraded (after a gap 1 were not read: direct chat 1002 (403"
         assert status["parts"]["discord:main"].startswith(words)

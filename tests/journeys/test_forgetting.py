@@ -81,8 +81,8 @@ async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Pat
     async with house(tmp_path, access="pairing") as here:
         here.sim.say(WHO, "/start")
         await here.told(WHO, "private")
-        (request,) = await here.operator("pairing.list")
-        await here.operator("pairing.approve", {"request": request["request"]})
+        (request,) = (await here.operator("GET /v1/pairing"))["requests"]
+        await here.operator(f"POST /v1/pairing/{request['request']}/approve")
         await here.told(WHO, "owner")
         for words in ("everything", "everything yes"):
             before = len(here.texts(WHO))
@@ -124,7 +124,7 @@ async def test_an_operator_has_somebody_forgotten_while_it_runs(tmp_path: Path) 
     async with house(tmp_path, model=None) as here:
         here.sim.say(WHO, f"/log 45m {CANARY}")
         await here.told(WHO, CANARY)
-        done = await here.operator("users.forget", {"who": f"telegram:{WHO}", "extent": "everything"})
+        done = await here.operator(f"POST /v1/users/telegram:{WHO}/forget", {"extent": "everything"})
         assert [f"telegram:{WHO}"] == done["senders"]
         await until_done(here)
         assert [] == await bytes_left(here, CANARY, str(WHO))

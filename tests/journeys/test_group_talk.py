@@ -108,7 +108,7 @@ async def test_the_last_thirty_of_those_who_may_speak_and_nobody_elses_private_w
             here.say(BEA, f"number {number}.")
         here.say(CARL, "Carl was here")
         await here.heard(41)
-        await here.here.operator("users.role", {"who": f"telegram:{CARL}", "role": "blocked"})
+        await here.here.operator(f"POST /v1/users/telegram:{CARL}/role", {"role": "blocked"})
         asked = await here.ask(ANA, "who said what?", "Bea counted.")
         assert "plum" not in asked and "Carl" not in asked
         assert "number 39." in asked and "number 11." in asked and "number 10." not in asked

@@ -15,7 +15,7 @@ async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp
         here.model.answers(Reply("Scales are patience."))
         here.sim.say(5, "How do I practise scales?")
         await here.told(5, "private")
-        made = await here.operator("invite.make", {"role": "member", "days": "7"})
+        made = await here.operator("POST /v1/invites", {"role": "member", "days": 7})
         links = {way["account"]: way["link"] for way in made["ways"]}
         name = here.sim.world.bot().username
         assert f"https://t.me/{name}?start={made['code']}" == links["telegram:main"]
@@ -24,7 +24,7 @@ async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp
         await here.told(5, "Scales are patience.")
         assert ["How do I practise scales?"] == said(here.model.requests[0].body)
         await here.told(6, "does not hold")
-        assert ["member"] == [person["role"] for person in await here.operator("users.list")]
+        assert ["member"] == [person["role"] for person in (await here.operator("GET /v1/users"))["users"]]
         assert [] == [row for row in await here.rows("SELECT payload FROM inbox") if made["code"] in row["payload"]]
 
 
@@ -32,7 +32,7 @@ async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp
 async def test_on_the_web_its_link_leads_to_the_page(tmp_path: Path) -> None:
     """With the address that the gateway is served at."""
     async with street(WebStreet, tmp_path) as here:
-        made = await here.here.operator("invite.make", {"role": "member", "days": "7"})
+        made = await here.here.operator("POST /v1/invites", {"role": "member", "days": 7})
         links = {way["account"]: way["link"] for way in made["ways"]}
         assert isinstance(here, WebStreet)
         assert f"http://127.0.0.1:{here.port}/?invite={made['code']}" == links["web:main"]
@@ -45,7 +45,9 @@ async def test_on_discord_it_is_a_command_or_a_message(tmp_path: Path) -> None:
     """`/start` takes a code; the answer comes where it was asked."""
     async with street(DiscordStreet, tmp_path) as here:
         assert isinstance(here, DiscordStreet)
-        codes = [(await here.here.operator("invite.make", {"role": "member", "days": "1"}))["code"] for _ in range(2)]
+        codes = [
+            (await here.here.operator("POST /v1/invites", {"role": "member", "days": 1}))["code"] for _ in range(2)
+        ]
         here.side.command(1, "start", {"code": codes[0]})
         await here.reads(1, "You are in")
         await here.say(2, codes[1])
@@ -57,7 +59,9 @@ async def test_on_slack_it_is_a_message_or_said_behind_coach(tmp_path: Path) -> 
     """In the app's own direct messages."""
     async with street(SlackStreet, tmp_path) as here:
         assert isinstance(here, SlackStreet)
-        codes = [(await here.here.operator("invite.make", {"role": "member", "days": "1"}))["code"] for _ in range(2)]
+        codes = [
+            (await here.here.operator("POST /v1/invites", {"role": "member", "days": 1}))["code"] for _ in range(2)
+        ]
         here.side.command("D1", "coach", codes[0])
         await here.reads(1, "You are in")
         await here.say(2, codes[1])
@@ -78,5 +82,5 @@ async def test_the_terminal_shows_a_link_that_makes_its_visitor_the_owner_once(t
             here.sim.say(person, f"/start {code}")
         await here.told(5, "owner")
         await here.told(6, "does not hold")
-        assert ["owner"] == [person["role"] for person in await here.operator("users.list")]
+        assert ["owner"] == [person["role"] for person in (await here.operator("GET /v1/users"))["users"]]
         assert any("asks to be let in" in line and "pairing approve --request" in line for line in lines)

@@ -119,7 +119,7 @@ async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path)
         await there.reads(2, "Connected")
         await here.reads(1, "Connected")
         assert [["discord:2", "telegram:1"], ["telegram:5"]] == [
-            user["senders"] for user in await home.operator("users.list")
+            user["senders"] for user in (await home.operator("GET /v1/users"))["users"]
         ]
         kept = [await home.rows(f"SELECT * FROM {table}") for table in ("inbox", "outbox")]
         assert code not in str(kept)
@@ -136,5 +136,5 @@ async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path)
         assert expected == await here.roles()
         await linked_and_parted_by_the_owner(here, there)
         assert expected == await here.roles()
-        actions = [row["action"] for row in await home.operator("users.audit")]
+        actions = [row["action"] for row in (await home.operator("GET /v1/audit"))["changes"]]
         assert {"people_linked", "people_unlinked"} <= set(actions)

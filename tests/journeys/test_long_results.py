@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from agent.tools.base import Effect, ToolContext, tool, tools_of
-from gateway.ops.control_client import short_name
+from gateway.operators.client import short_name
 from gateway.testing.model import Call, Reply
 from tests.fakes.views import FakeTerminal
 from tests.journeys.house import house, results

@@ -137,7 +137,7 @@ ROW = re.compile(r"<tr><th scope=\"row\">(?:<span [^>]*></span>)?(.*?)</th>(.*?)
 
 async def tables(all_: Machines, number: int) -> dict[str, list[str]]:
     """The rows of the tables that the console of one of them begins with, by what stands first."""
-    base, _, secret = (await all_.ask(number, "console.link"))["link"].partition("#")
+    base, _, secret = (await all_.ask(number, "POST /v1/console"))["link"].partition("#")
     async with visiting(base, secret) as visit:
         status, page = await visit.get("")
     assert 200 == status
@@ -154,8 +154,8 @@ async def test_every_process_serves_programs_and_pages(tmp_path: Path, server: P
     async with machines(tmp_path, server, 2) as all_:
         all_.here.model.brain = lambda _body: Reply("Here.")
         await all_.until(0, lambda said: [128, 128] == [one["shards"] for one in said["members"].values()])
-        made = await all_.ask(0, "keys.create", {"name": "a test", "scopes": "chat", "who": ""})
-        roots = [(await all_.ask(number, "console.link"))["link"].partition("console")[0] for number in range(2)]
+        made = await all_.ask(0, "POST /v1/keys", {"name": "a test"})
+        roots = [(await all_.ask(number, "POST /v1/console"))["link"].partition("console")[0] for number in range(2)]
         async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {made['key']}"}) as program:
             for user in ("ana", "bo", "cy"):
                 for root in roots:

@@ -70,14 +70,14 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         here.model.answers(Fault(status=400, body={"error": {"message": "bad model"}}))
         break_a_journal(here)
         with pytest.raises(GatewayError, match="failed at this"):
-            await here.operator("usage.routes", {"days": "1"})
-        with pytest.raises(GatewayError, match="from 1 to 366"):
-            await here.operator("usage.routes", {"days": "9" * 5_000})
+            await here.operator("GET /v1/usage/routes", {"days": 1})
+        with pytest.raises(GatewayError, match="days: "):
+            await here.operator("GET /v1/usage/routes", {"days": "9" * 5_000})
         here.sim.say(1, "and now?")
         await here.told(1, "refuses this request")
         await here.settled()
         after = await figures(address)
-        (usage,) = await here.operator("usage", {"days": "1"})
+        (usage,) = (await here.operator("GET /v1/usage", {"days": 1}))["rows"]
 
     def grown(series: str) -> float:
         return after.get(series, 0.0) - before.get(series, 0.0)
@@ -98,7 +98,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert 7 == grown('tenk_model_response_seconds_count{model="openai:journey"}')
     assert 700 == grown('tenk_model_tokens_total{kind="input",model="openai:journey"}')
     assert 1 == grown('tenk_outbound_attempts_total{channel="telegram",outcome="retryable"}')
-    assert 1 == grown('tenk_faults_total{kind="control"}')
+    assert 1 == grown('tenk_faults_total{kind="api"}')
     assert (1, 0) == (during["tenk_turns_running"], after["tenk_turns_running"])
     assert waiting["tenk_outbox_waiting"] > after["tenk_outbox_waiting"] == 0
     moved = {name.partition("{")[0] for name in after if grown(name) > 0}

@@ -19,20 +19,22 @@ async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path
         here.sim.faults.script(refusal.model_copy(update={"times": None}))
         here.sim.say(2, "how much did I practise?")
         await here.told(1, "Refused for good: 1; perhaps said, perhaps not: 0. The newest: Bad Request: nonsense")
-        listed = await here.operator("outbox.list", {"states": ["dead"]})
+        listed = (await here.operator("GET /v1/outbox", {"state": "dead"}))["parts"]
         (letter,) = [line for line in listed if not line["cause"].startswith("dead:")]
         await here.settled()  # the apology for it is refused a moment later
-        (before,) = (await here.operator("trace", {"who": "2", "at": None, "count": 1}))["messages"]
-        status, measured = await here.operator("status"), await figures(address)
+        (before,) = (await here.operator("GET /v1/trace", {"who": "2", "count": 1}))["messages"]
+        status, measured = await here.operator("GET /v1/status"), await figures(address)
         here.sim.faults.clear()
-        await here.operator("outbox.retry", {"id": letter["id"]})
-        for apology in await here.operator("outbox.list", {"states": ["dead"]}):
-            await here.operator("outbox.discard", {"id": apology["id"]})
+        await here.operator(f"POST /v1/outbox/{letter['id']}/retry")
+        for apology in (await here.operator("GET /v1/outbox", {"state": "dead"}))["parts"]:
+            await here.operator(f"POST /v1/outbox/{apology['id']}/discard")
         await here.told(2, "You practised a lot.")
         await here.told(1, "Nothing undelivered is left.")
-        (after,) = (await here.operator("trace", {"who": "telegram:2", "at": "1 min ago", "count": 1}))["messages"]
-        audit = await here.operator("users.audit")
-    assert ("dead", "Bad Request: nonsense", "telegram:main") == (letter["state"], letter["error"], letter["account"])
+        (after,) = (await here.operator("GET /v1/trace", {"who": "telegram:2", "at": "1 min ago", "count": 1}))[
+            "messages"
+        ]
+        audit = (await here.operator("GET /v1/audit"))["changes"]
+    assert ("dead", "Bad Request: nonsense", "main") == (letter["state"], letter["error"], letter["account"])
     assert "Answered after" in before["verdict"][0]
     assert f"`tenk outbox retry {letter['id']}` says it again" in before["verdict"][1]
     assert "Delivered: 1 of 1 part" in after["verdict"][1]
@@ -50,8 +52,8 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
         here.model.answers(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
         here.sim.say(2, "what is a fugue?")
         await here.told(1, "The key or the account of the model openai:journey is refused")
-        failing = await here.operator("status")
-        (asked,) = (await here.operator("trace", {"who": "2", "at": None, "count": 1}))["messages"]
+        failing = await here.operator("GET /v1/status")
+        (asked,) = (await here.operator("GET /v1/trace", {"who": "2", "count": 1}))["messages"]
     assert "fails since 20" in failing["models"]["openai:journey"]
     assert "auth (HTTP 401)" in failing["needs_you"]["key openai:journey"]
     assert "model" in failing["parts"]
@@ -64,5 +66,5 @@ async def owner(here: House) -> None:
     here.sim.say(1, "hello")
     await here.told(1, "Hello.")
     await here.settled()
-    (person,) = await here.operator("users.list")
-    await here.operator("users.role", {"who": person["user"], "role": "owner"})
+    (person,) = (await here.operator("GET /v1/users"))["users"]
+    await here.operator(f"POST /v1/users/{person['user']}/role", {"role": "owner"})

@@ -23,12 +23,12 @@ async def let_in(here: House, person: int, role: str | None = None) -> None:
     """Somebody on Telegram, by the operator at the machine."""
     here.sim.say(person, "/start")
     await here.told(person, "private")
-    requests = await here.operator("pairing.list")
+    requests = (await here.operator("GET /v1/pairing"))["requests"]
     (request,) = [one["request"] for one in requests if one["sender"] == f"telegram:{person}"]
-    await here.operator("pairing.approve", {"request": request})
+    await here.operator(f"POST /v1/pairing/{request}/approve")
     await here.told(person, "You are in")
     if role is not None:
-        await here.operator("users.role", {"who": f"telegram:{person}", "role": role})
+        await here.operator(f"POST /v1/users/telegram:{person}/role", {"role": role})
 
 
 @pytest.mark.timeout(60)
@@ -96,11 +96,11 @@ async def test_operators_decide_in_their_chat_and_nobody_else_does(tmp_path: Pat
         assert not [row for row in kept if code in str(row)]
         here.sim.say(3, "/block telegram:9")
         await here.told(3, "is blocked")
-        known = await here.operator("users.list")
+        known = (await here.operator("GET /v1/users"))["users"]
         roles = {user["senders"][0]: user["role"] for user in known}
         expected = {"telegram:1": "owner", "telegram:2": "member", "telegram:3": "operator", "telegram:9": "blocked"}
         assert expected == roles
-        audit = await here.operator("users.audit")
+        audit = (await here.operator("GET /v1/audit"))["changes"]
         operator = next(user["user"] for user in known if user["senders"] == ["telegram:3"])
         assert {"invite_made", "person_blocked"} <= {row["action"] for row in audit if row["by"] == operator}
 
@@ -119,7 +119,7 @@ async def test_in_a_group_nothing_is_told_of_people(tmp_path: Path) -> None:
         here.telegram.edit(1, said, "/block telegram:2")
         here.sim.say(1, "/requests")
         await here.told(1, "Nobody waits")
-        assert {"owner", "member"} == {user["role"] for user in await here.operator("users.list")}
+        assert {"owner", "member"} == {user["role"] for user in (await here.operator("GET /v1/users"))["users"]}
 
 
 async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
@@ -173,7 +173,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         side.say(room, f"{side.mention} still there?", person=2)
         await here.here.settled()
         assert before == len(told())
-        assert 6 == str(await here.here.operator("users.audit")).count("group_changed")
+        assert 6 == str((await here.here.operator("GET /v1/audit"))["changes"]).count("group_changed")
 
 
 @pytest.mark.timeout(60)
@@ -205,7 +205,7 @@ async def test_a_visitor_of_the_page_says_who_they_are(tmp_path: Path) -> None:
         await here.reads(1, "Thank you, <code>Ana")
         await chat.reads(5, "Ana (web:")
         await here.here.settled()
-        assert ["Ana"] == [request["name"] for request in await here.here.operator("pairing.list")]
+        assert ["Ana"] == [request["name"] for request in (await here.here.operator("GET /v1/pairing"))["requests"]]
 
 
 @pytest.mark.gate
@@ -218,7 +218,7 @@ async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp
         here.model.answers(replace(slow("Let me look at your skills, one by one."), calls=calls))
         here.sim.say(2, "how do I do?")
         await here.asked()
-        await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
+        await here.operator("POST /v1/users/telegram:2/revoke", {"account": "telegram:main"})
         await here.settled()
         (turn,) = await here.rows("SELECT end_reason FROM turns")
         assert "stopped" == turn["end_reason"]
@@ -234,10 +234,12 @@ async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_n
         async with house(home, access="pairing") as here:
             await let_in(here, 1)
             await let_in(here, 2)
-            (user,) = [u["user"] for u in await here.operator("users.list") if u["senders"] == ["telegram:2"]]
+            (user,) = [
+                u["user"] for u in (await here.operator("GET /v1/users"))["users"] if u["senders"] == ["telegram:2"]
+            ]
             if undo.startswith("UPDATE"):  # let in by a role alone
-                await here.operator("users.role", {"who": "telegram:2", "role": "operator"})
-                await here.operator("users.revoke", {"who": "telegram:2", "account": "telegram:main"})
+                await here.operator("POST /v1/users/telegram:2/role", {"role": "operator"})
+                await here.operator("POST /v1/users/telegram:2/revoke", {"account": "telegram:main"})
             here.model.answers(slow("Let me look at your skills, one by one.", 30.0))
             here.sim.say(2, "how do I do?")
             await here.asked()

@@ -20,8 +20,8 @@ async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) 
         shown = await here.told(5, "private")
         code = CODE.findall(shown.text)[0]
         assert 0 == len(here.model.requests)
-        assert 1 == len(await here.operator("pairing.list"))
-        await here.operator("pairing.approve", {"code": code})
+        assert 1 == len((await here.operator("GET /v1/pairing"))["requests"])
+        await here.operator("POST /v1/pairing/approve", {"code": code})
         await here.told(5, "owner")
         await here.told(5, "Glad to meet you.")
         assert ["hello?"] == said(here.model.requests[0].body)
@@ -37,10 +37,10 @@ async def test_a_code_holds_once_and_a_wrong_one_never(tmp_path: Path) -> None:
         code = CODE.findall((await here.told(5, "private")).text)[0]
         wrong = ("A" if code[0] != "A" else "B") + code[1:]
         with pytest.raises(GatewayError, match="nobody's code"):
-            await here.operator("pairing.approve", {"code": wrong})
-        await here.operator("pairing.approve", {"code": code})
+            await here.operator("POST /v1/pairing/approve", {"code": wrong})
+        await here.operator("POST /v1/pairing/approve", {"code": code})
         with pytest.raises(GatewayError, match="used already"):
-            await here.operator("pairing.approve", {"code": code})
+            await here.operator("POST /v1/pairing/approve", {"code": code})
 
 
 async def test_a_stranger_who_insists_is_answered_once(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ async def owned_by_1(here: House) -> None:
     """Person 1 is the owner, and has talked to the bot alone."""
     here.sim.say(1, "/help")
     await here.told(1, "/help")
-    await here.operator("users.role", {"who": "telegram:1", "role": "owner"})
+    await here.operator("POST /v1/users/telegram:1/role", {"role": "owner"})
 
 
 async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> None:
@@ -34,14 +34,14 @@ async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> N
         here.sim.say(1, "first")
         await here.told(1, "It is late.")
         write(tmp_path, TWO_LISTED + ADA + "[agent]\nmax_steps = 3\n[sessions]\nmax_turns = 9\n")
-        answer = await here.operator("reload")
+        answer = await here.operator("POST /v1/reload")
         assert ["sessions.max_turns"] == answer["next_start"]
         assert {"access.accounts.telegram:main.allow", "agent.max_steps"} <= set(answer["in_force"])
         here.sim.say(2, "second")
         await here.told(2, "Let us wait.")
         system = [str(request.body["messages"][0]["content"]) for request in here.model.requests]
         assert [False, True] == ["You are Ada" in text for text in system]
-        assert {"in_force": [], "next_start": ["sessions.max_turns"]} == await here.operator("reload")
+        assert {"in_force": [], "next_start": ["sessions.max_turns"]} == await here.operator("POST /v1/reload")
 
 
 async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_path: Path) -> None:
@@ -53,17 +53,17 @@ async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_pat
             with pytest.raises(
                 GatewayError, match=r'gateway.toml:\d+: .*dirct: there is no such key; did you mean "direct"'
             ):
-                await here.operator("reload")
+                await here.operator("POST /v1/reload")
         await here.told(1, "what was in force before stays in force")
         here.sim.say(1, "/stats")
         await here.settled()
         assert 1 == sum("stays in force" in text for text in here.texts(1))
         assert any("dirct" in text for text in here.texts(1))
         write(tmp_path, TWO_LISTED)
-        assert ["access.accounts.telegram:main.allow"] == (await here.operator("reload"))["in_force"]
+        assert ["access.accounts.telegram:main.allow"] == (await here.operator("POST /v1/reload"))["in_force"]
         write(tmp_path, TWO_LISTED.replace("direct", "dirct"))
         with pytest.raises(GatewayError):
-            await here.operator("reload")
+            await here.operator("POST /v1/reload")
         await here.until(lambda: 2 == sum("stays in force" in text for text in here.texts(1)), "the next one again")
 
 
@@ -78,7 +78,7 @@ async def test_a_token_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
         bots[rotated] = bots.pop(TOKEN)
         here.sim.say(1, "/timezone Europe/Vienna")
         environ["TELEGRAM_BOT_TOKEN"] = rotated
-        assert ["channels.telegram.main.token"] == (await here.operator("reload"))["in_force"]
+        assert ["channels.telegram.main.token"] == (await here.operator("POST /v1/reload"))["in_force"]
         await here.told(1, "Europe/Vienna")
         here.sim.say(1, "/timezone Europe/Berlin")
         await here.told(1, "Europe/Berlin")
@@ -94,8 +94,8 @@ async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> No
         here.sim.say(1, "first")
         await here.asked()
         environ["TENK_MODEL"] = "openai:another"
-        assert ["model.name"] == (await here.operator("reload"))["in_force"]
-        assert "openai:another" == (await here.operator("status"))["model"]
+        assert ["model.name"] == (await here.operator("POST /v1/reload"))["in_force"]
+        assert "openai:another" == (await here.operator("GET /v1/status"))["model"]
         await here.told(1, "this takes a while.")
         await here.settled()
         here.sim.say(1, "second")
@@ -103,8 +103,8 @@ async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> No
         assert ["journey", "another"] == [request.body["model"] for request in here.model.requests]
         environ["TENK_MODEL"] = "nonsense"
         with pytest.raises(GatewayError, match=r"TENK_MODEL: model\.name: write offline"):
-            await here.operator("reload")
-        assert "openai:another" == (await here.operator("status"))["model"]
+            await here.operator("POST /v1/reload")
+        assert "openai:another" == (await here.operator("GET /v1/status"))["model"]
 
 
 async def test_an_agent_that_only_a_reload_brings_is_on_time(
@@ -118,7 +118,7 @@ async def test_an_agent_that_only_a_reload_brings_is_on_time(
         (tmp_path / "secrets.toml").chmod(0o600)
         bell = '[channels.telegram.bell]\ntenant = "bell"\n[tenants.bell.access]\ndirect = "open"\n'
         write(tmp_path, f'[agent]\nproduct = "pantry"\n{bell}[tenants.bell.agent]\nproduct = "coach"\n')
-        await here.operator("reload")
+        await here.operator("POST /v1/reload")
         at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
         here.sim.say(1, f"/remind {at} guitar", bot=BELL)
         await here.until(lambda: any("remind you" in text for text in bells_texts(here, 1)), "the reminder's promise")

@@ -99,8 +99,8 @@ async def test_an_owner_is_asked_in_spanish_and_decides_with_spanish_buttons(tmp
         here.sim.add_person(ANA, "Ana", language_code="es")
         here.sim.say(ANA, "hola")
         await here.told(ANA, "¡Hola! Este bot es privado.")
-        (asked,) = await here.operator("pairing.list")
-        await here.operator("pairing.approve", {"request": asked["request"]})
+        (asked,) = (await here.operator("GET /v1/pairing"))["requests"]
+        await here.operator(f"POST /v1/pairing/{asked['request']}/approve")
         await here.told(ANA, "este bot es tuyo")
         here.sim.say(2, "hello")
         request = await here.told(ANA, "pide entrar")

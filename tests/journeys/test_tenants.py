@@ -89,7 +89,7 @@ async def test_an_owner_sees_only_their_own(tmp_path: Path) -> None:
         await here.until(lambda: bool(bells_texts(here, 2)), "Bell's help")
         await here.settled()
         bell = (await here.rows("SELECT id FROM users WHERE tenant_id = 'bell'"))[0]["id"]
-        await here.operator("users.role", {"who": bell, "role": "owner"})
+        await here.operator(f"POST /v1/users/{bell}/role", {"role": "owner"})
         here.sim.say(2, "/users", bot=BELL)
         await here.until(lambda: len(bells_texts(here, 2)) == 2, "Bell's people")
         assert ("telegram:2" in bells_texts(here, 2)[1], "telegram:1" in bells_texts(here, 2)[1]) == (True, False)
@@ -110,7 +110,7 @@ async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
         await here.told(1, "Ours.")
         await here.until(lambda: "Theirs." in bells_texts(here, 2), "Bell's answer")
         await here.settled()
-        whole, bell = await here.operator("status"), await here.operator("status", {"tenant": "bell"})
+        whole, bell = await here.operator("GET /v1/status"), await here.operator("GET /v1/status", tenant="bell")
         caps = {"".join(filter(str.isalpha, key)) for key in whole["budgets"] if not key.startswith("user")}
         assert {"tenant", "tenantbell"} == caps
         assert ["tenant", "user"] == sorted(key.split()[0] for key in bell["budgets"])
@@ -120,7 +120,7 @@ async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
         named = str((await here.rows("SELECT display_name FROM users WHERE tenant_id = 'bell'"))[0]["display_name"])
         assert (False, True) == (named in str(whole["budgets"]), named in str(bell["budgets"]))
         with pytest.raises(GatewayError, match="there is no tenant 'bel'; did you mean \"bell\""):
-            await here.operator("status", {"tenant": "bel"})
+            await here.operator("GET /v1/status", tenant="bel")
 
 
 async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
@@ -130,19 +130,19 @@ async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
         here.sim.say(1, "one", bot=BELL)
         await here.until(lambda: "first" in bells_texts(here, 1), "the first answer")
         (tmp_path / "gateway.toml").write_text(CONFIG + config_of(third) + "[tenants.cole]\n")
-        assert "tenants.cole" in (await here.operator("reload"))["in_force"]
+        assert "tenants.cole" in (await here.operator("POST /v1/reload"))["in_force"]
         third.answers(Reply("second"))
         here.sim.say(1, "two", bot=BELL)
         await here.until(lambda: "second" in bells_texts(here, 1), "the second answer")
         assert [] == list(here.model.requests)
         (tmp_path / "gateway.toml").write_text(CONFIG + config_of(third).replace('tenant = "bell"', 'tenant = "bel"'))
         with pytest.raises(GatewayError, match="there is no tenant 'bel'; did you mean \"bell\""):
-            await here.operator("reload")
+            await here.operator("POST /v1/reload")
 
 
 async def ask(here: House, key: str, path: str, *, tenant: str | None = None, said: str | None = None) -> Any:
     """Status and answer of the API to a key."""
-    base = str((await here.operator("console.link"))["link"]).partition("/console")[0]
+    base = str((await here.operator("POST /v1/console"))["link"]).partition("/console")[0]
     headers = {"Authorization": f"Bearer {key}", **({"X-Tenant-Id": tenant} if tenant else {})}
     body = None if said is None else {"message": said, "user": "u1", "session": "s1"}
     async with (
@@ -155,8 +155,8 @@ async def ask(here: House, key: str, path: str, *, tenant: str | None = None, sa
 async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_path: Path) -> None:
     """Whom a program names counts only with a system's key; an unknown name is told with the nearest."""
 
-    async def key_of(scopes: str, **tenant: str) -> str:
-        made = await here.operator("keys.create", {"name": "k", "scopes": scopes, "who": "", **tenant})
+    async def key_of(scopes: str, tenant: str | None = None) -> str:
+        made = await here.operator("POST /v1/keys", {"name": "k", "scopes": scopes.split()}, tenant=tenant)
         return str(made["key"])
 
     async with two(tmp_path) as (here, bells):
@@ -172,17 +172,17 @@ async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_pat
         status, refused = await ask(here, system, "/v1/users", tenant="bel")
         assert (403, True) == (status, 'did you mean "bell"' in str(refused))
         seen = [str((await ask(here, key, "/v1/users", tenant=of))[1]) for key, of in ((bound, None), (system, "bell"))]
-        everybody = str(await here.operator("users.list"))
-        ours = str(await here.operator("users.list", {"tenant": "default"}))
+        everybody = str((await here.operator("GET /v1/users"))["users"])
+        ours = str((await here.operator("GET /v1/users", tenant="default"))["users"])
         theirs = {row["id"] for row in await here.rows("SELECT id FROM users WHERE tenant_id = 'bell'")}
         mine = {row["id"] for row in await here.rows("SELECT id FROM users WHERE tenant_id = 'default'")}
         assert (2, 1) == (len(theirs), len(mine))
         assert all(id_ in shown and id_ not in ours and id_ in everybody for shown in seen for id_ in theirs)
         assert all(id_ not in shown and id_ in ours and id_ in everybody for shown in seen for id_ in mine)
-        keys = [len(await here.operator("keys.list", of)) for of in ({"tenant": "bell"}, {"tenant": "default"}, {})]
+        keys = [len((await here.operator("GET /v1/keys", tenant=of))["keys"]) for of in ("bell", "default", None)]
         assert [1, 1, 2] == keys
         with pytest.raises(GatewayError, match="there is no tenant 'bel'"):
-            await here.operator("users.list", {"tenant": "bel"})
+            await here.operator("GET /v1/users", tenant="bel")
 
 
 def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ async def test_a_reload_of_one_tenant_does_not_silence_another(tmp_path: Path) -
         await here.until(lambda: "Bell answers." in bells_texts(here, 1), "Bell's answer")
         file = tmp_path / "gateway.toml"
         file.write_text(file.read_text() + "[tenants.cole]\n")
-        await here.operator("reload")
+        await here.operator("POST /v1/reload")
         here.sim.say(1, "again", bot=BELL)
         await here.until(lambda: "Still." in bells_texts(here, 1), "Bell's second answer")
 
@@ -225,7 +225,7 @@ async def test_a_tenants_invitation_names_no_bot_of_anothers(tmp_path: Path) -> 
         here.sim.say(2, "/help", bot=BELL)
         await here.until(lambda: bool(bells_texts(here, 2)), "Bell's help")
         bell = (await here.rows("SELECT id FROM users WHERE tenant_id = 'bell'"))[0]["id"]
-        await here.operator("users.role", {"who": bell, "role": "owner"})
+        await here.operator(f"POST /v1/users/{bell}/role", {"role": "owner"})
         here.sim.say(2, "/invite", bot=BELL)
         await here.until(lambda: len(bells_texts(here, 2)) == 2, "the invitation")
         said = bells_texts(here, 2)[1]
@@ -250,20 +250,20 @@ async def test_a_tenant_that_is_taken_out_is_let_go_and_comes_back(tmp_path: Pat
     """Its key opens nothing, nothing of it is answered by the installation's agent, and what ran comes to its end."""
     async with two(tmp_path) as (here, bells):
         bells.answers(slow("Bell's last word.", 0.5), Reply("Bell is back."))
-        made = await here.operator("keys.create", {"name": "k", "scopes": "chat read", "who": "", "tenant": "bell"})
+        made = await here.operator("POST /v1/keys", {"name": "k", "scopes": ["chat", "read"]}, tenant="bell")
         here.sim.say(1, "hello", bot=BELL)
         await here.until(lambda: len(bells.requests) == 1, "Bell's model to be asked")
         file, secrets = tmp_path / "gateway.toml", tmp_path / "secrets.toml"
         whole, known = file.read_text(), secrets.read_text()
         file.write_text(CONFIG)
         secrets.write_text("")
-        await here.operator("reload")
+        await here.operator("POST /v1/reload")
         status, refused = await ask(here, str(made["key"]), "/v1/chat", said="hello?")
         assert (403, "no_tenant") == (status, refused["error"]["code"])
         await here.until(lambda: any("last word" in text for text in bells_texts(here, 1)), "the end of what ran")
         assert [] == list(here.model.requests)
         file.write_text(whole)
         secrets.write_text(known)
-        await here.operator("reload")
+        await here.operator("POST /v1/reload")
         status, answer = await ask(here, str(made["key"]), "/v1/chat", said="hello?")
         assert (200, "Bell is back.") == (status, answer["answer"])

@@ -35,7 +35,7 @@ async def test_a_response_cut_at_the_cap_is_paid_for(tmp_path: Path) -> None:
         await here.told(1, "The whole.")
         await here.settled()
         assert [(100, 70, False), (101, 7, False)] == await used(here)
-        (told,) = await here.operator("usage", {"days": "1"})
+        (told,) = (await here.operator("GET /v1/usage", {"days": 1}))["rows"]
         assert (2, 1, 0, 201, 77) == tuple(
             told[key] for key in ("calls", "discarded", "estimated", "input_tokens", "output_tokens")
         )

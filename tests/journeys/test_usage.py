@@ -25,10 +25,10 @@ async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: 
         await here.told(1, "Hoy: 12.345 tokens leídos, 678 escritos, 0,03 US$")
         here.sim.say(2, "/usage")
         await here.told(2, "Today: nothing")
-        (row,) = await here.operator("usage", {"days": "1"})
-        light = (await here.operator("usage.routes", {"days": "1"}))["light"]
+        (row,) = (await here.operator("GET /v1/usage", {"days": 1}))["rows"]
+        light = (await here.operator("GET /v1/usage/routes", {"days": 1}))["light"]
     assert (1, 1, 31_470, 12_345) == (light["turns"], light["calls"], light["cost_microusd"], light["input_tokens"])
-    assert (31_470, 0) == (row["cost_microusd"], row["unpriced"])
+    assert (31_470, 0) == (row["cost_microusd"], row["unpriced_calls"])
 
 
 async def test_a_model_that_nobody_priced_costs_what_nobody_knows(tmp_path: Path) -> None:
@@ -40,5 +40,5 @@ async def test_a_model_that_nobody_priced_costs_what_nobody_knows(tmp_path: Path
         here.sim.say(1, "/usage")
         told = await here.told(1, "Today:")
         assert 3 == told.text.count("at a price I do not know") and "$" not in told.text
-        (row,) = await here.operator("usage", {"days": "1"})
-    assert (None, row["calls"]) == (row["cost_microusd"], row["unpriced"])
+        (row,) = (await here.operator("GET /v1/usage", {"days": 1}))["rows"]
+    assert (None, row["calls"]) == (row["cost_microusd"], row["unpriced_calls"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from channels.simulators.shared.faults import Fault
-from gateway.ops.control_client import call
+from gateway.operators.client import call
 from tests.torture.world import NotSettled, World
 
 Provoke = Callable[[World, int], Awaitable[None]]
@@ -257,7 +257,7 @@ async def approve_newest(world: World) -> None:
         GatewayError: it was refused, or the gateway has gone.
     """
     path = world.gateway.home / "control.sock"
-    waiting = await call(path, "pairing.list", {}, 5.0)
+    waiting = (await call(path, "GET /v1/pairing", timeout_s=5.0))["requests"]
     if not isinstance(waiting, list) or not waiting or not isinstance(waiting[-1], dict):
         raise AssertionError(f"nobody waits: {waiting}")
-    await call(path, "pairing.approve", {"request": waiting[-1]["request"]}, 5.0)
+    await call(path, f"POST /v1/pairing/{waiting[-1]['request']}/approve", timeout_s=5.0)

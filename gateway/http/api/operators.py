@@ -126,6 +126,13 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
         ),
         reads("/v1/usage", "What models were used for.", do.usage, models.UsageReport, query=models.UsageQuery),
         reads(
+            "/v1/usage/summary",
+            "The sums of each day, and the newest rows.",
+            do.usage_summary,
+            models.UsageSummary,
+            query=models.UsageQuery,
+        ),
+        reads(
             "/v1/usage/routes",
             "What turns that ask little used.",
             do.usage_routes,
@@ -147,7 +154,7 @@ def _process(do: Operators) -> tuple[ApiRoute, ...]:
             models.CooldownEnd,
             body=models.ModelName,
         ),
-        acts("/v1/console", "Make a link to the console; for this machine alone.", do.open_console, models.ConsoleLink),
+        acts("/v1/console", "Make a link to the console.", do.open_console, models.ConsoleLink),
     )
 
 

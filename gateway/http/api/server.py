@@ -102,25 +102,16 @@ class ApiServer:
     async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         """Answer one request, whatever becomes of it, in the one shape."""
         origin = request.headers.get("Origin")
-        try:
-            if request.method == "OPTIONS" and origin is not None:
-                response: web.StreamResponse = self._preflight(origin, request)
-            else:
-                response = await self._answer(limiter, request)
-        except ApiRefusal as refusal:
-            response = refusal.to_response()
-        except web.HTTPException as refused:
-            response = from_server(refused).to_response()
-        except ClientGone as gone:
-            response = gone.response or web.Response()  # nobody reads it
-        except (NotPersisted, StoreUnavailable):
-            response = _not_now().to_response()
-        except Exception as error:  # noqa: BLE001  one request: recorded here, told to who asked
-            series(FAULTS, "api").inc()
-            log.error("api_request_failed", path=request.path[:200], exc_info=error)
-            response = ApiRefusal(500, "broken", "the gateway failed at this", "Its log has more.").to_response()
+        response = await in_one_shape(request, self._answer_origin(limiter, request, origin))
         self._allow(response, origin)
         return response
+
+    async def _answer_origin(
+        self, limiter: ConnectionLimiter, request: web.Request, origin: str | None
+    ) -> web.StreamResponse:
+        if request.method == "OPTIONS" and origin is not None:
+            return self._preflight(origin, request)
+        return await self._answer(limiter, request)
 
     # ------------------------------------------------------------ who asks
 
@@ -137,13 +128,13 @@ class ApiServer:
         deps = self._api_of(key.tenant)
         route, path = deps.table.find(method, request.rel_url.raw_path)
         _check_scope(key, route.scope)
-        body_model = await _read_body(request, route.body)
+        given = await read_body(request, route.body)
         call = ApiRequest(
             key=key,
             actor=key.actor,
             path=path,
-            query=_read_query(request, route.query),
-            body=body_model,
+            query=read_query(request, route.query),
+            body=given,
             idempotency_key=_idempotency_of(request) if route.once else None,
             locale=_locale_of(request),
             headers=request.headers,
@@ -206,6 +197,24 @@ class ApiServer:
         return response
 
 
+async def in_one_shape(request: web.Request, answer: Awaitable[web.StreamResponse]) -> web.StreamResponse:
+    """Return an answer, or its error as a response in the one shape."""
+    try:
+        return await answer
+    except ApiRefusal as refusal:
+        return refusal.to_response()
+    except web.HTTPException as refused:
+        return from_server(refused).to_response()
+    except ClientGone as gone:
+        return gone.response or web.Response()  # nobody reads it
+    except (NotPersisted, StoreUnavailable):
+        return _not_now().to_response()
+    except Exception as error:  # noqa: BLE001  one request: recorded here, told to who asked
+        series(FAULTS, "api").inc()
+        log.error("api_request_failed", path=request.path[:200], exc_info=error)
+        return ApiRefusal(500, "broken", "the gateway failed at this", "Its log has more.").to_response()
+
+
 def _check_scope(key: ApiKey, scope: Scope) -> None:
     if scope not in key.scopes:
         raise ApiRefusal(
@@ -216,7 +225,12 @@ def _check_scope(key: ApiKey, scope: Scope) -> None:
 # ---------------------------------------------------------------- what was sent
 
 
-async def _read_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
+async def read_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
+    """Read a JSON body by its model.
+
+    Raises:
+        ApiRefusal: it is no such JSON.
+    """
     if model is None:
         return None
     if request.content_type != "application/json":
@@ -229,10 +243,15 @@ async def _read_body(request: web.Request, model: type[BaseModel] | None) -> Bas
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise _invalid(error, model) from None
+        raise invalid(error, model) from None
 
 
-def _read_query(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
+def read_query(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
+    """Read a query by its model.
+
+    Raises:
+        ApiRefusal: it does not fit.
+    """
     names = list(request.query.keys())
     if model is None:
         if names:
@@ -243,10 +262,11 @@ def _read_query(request: web.Request, model: type[BaseModel] | None) -> BaseMode
     try:
         return model.model_validate(dict(request.query))
     except ValidationError as error:
-        raise _invalid(error, model) from None
+        raise invalid(error, model) from None
 
 
-def _invalid(error: ValidationError, model: type[BaseModel]) -> ApiRefusal:
+def invalid(error: ValidationError, model: type[BaseModel]) -> ApiRefusal:
+    """Return the refusal of what does not fit a model, with its first flaw."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return ApiRefusal(400, "bad_json", words_of_problem(first)[:300], "Send JSON (RFC 8259), in UTF-8.")

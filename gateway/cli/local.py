@@ -1,9 +1,9 @@
-"""What an operator's call does by the whole configuration, and over the store where no gateway runs. Heavy."""
+"""The operators' service in this process, over the store of a home on which no gateway runs. Heavy."""
 
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -21,14 +21,14 @@ from gateway.cli.prepare import prepare
 from gateway.cli.stored_status import part_of
 from gateway.config.settings import Settings
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
+from gateway.http.api.machine import act_alone
 from gateway.inbound.reception import take_up
+from gateway.operators import client
 from gateway.operators.models import RotatedKeys
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
-from gateway.ops import control_client
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
-from gateway.ops.named_calls import call_named
 from gateway.ops.personal_data import Eraser
 from gateway.product import load_product
 from gateway.safety.private_files import replace_file
@@ -69,36 +69,31 @@ class StoredProcess(DetachedProcess):
         return await KeyRotation(self._store, self._settings.home, self._settings.gateway.secret_keys).rotate()
 
 
-async def carry_out(settings: Settings, store: Store, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-    """What the call of this name answers.
+def answer(config_path: Path | None, request: str, given: Mapping[str, Any], tenant: str | None) -> Any:
+    """Return the JSON that a request to `/v1` is answered with: by the gateway that the settings name, or here.
 
     Raises:
-        GatewayError: it was refused; the message says why.
+        GatewayError: it was refused, or there is nothing to look at; the message says why.
     """
-    key = load_key(settings.home)
-    operators = Operators(store, key, now, StoredProcess(settings, store.of(None), key))
-    answer = await call_named(operators, name, arguments)
-    if name == "users.forget":
-        await _erase_all(settings, store)
-    return answer
+    return asyncio.run(_answer(prepare(config_path), request, given, tenant))
 
 
-def operate(config_path: Path | None, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-    """What an operator's call of this name answers, by the whole configuration: the gateway's answer, or the store's.
-
-    Raises:
-        GatewayError: it was refused, or neither the gateway nor the store can be reached; the message says why.
-    """
-    return asyncio.run(_operate(prepare(config_path), name, arguments))
-
-
-async def _operate(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+async def _answer(settings: Settings, request: str, given: Mapping[str, Any], tenant: str | None) -> Any:
     try:
-        return await control_client.call(settings.control_path, name, arguments)
-    except control_client.NobodyAnswers:
-        await _refuse_older_server(settings.database_url)
-        async with lone_store(settings) as whole:
-            return await carry_out(settings, part_of(settings, whole, arguments), name, arguments)
+        return await client.call(settings.control_path, request, given, tenant=tenant)
+    except client.NobodyAnswers:
+        pass
+    if request.startswith("GET "):
+        async with reading(settings.database_url) as whole:
+            operators = Operators(part_of(settings, whole, tenant), b"", now, DetachedProcess())
+            return await act_alone(operators, request, given)
+    await _refuse_older_server(settings.database_url)
+    async with lone_store(settings) as whole:
+        key = load_key(settings.home)
+        process = StoredProcess(settings, whole, key)
+        done = await act_alone(Operators(part_of(settings, whole, tenant), key, now, process), request, given)
+        await _erase_all(settings, whole)
+        return done
 
 
 async def _refuse_older_server(url: str) -> None:
@@ -113,24 +108,6 @@ async def _refuse_older_server(url: str) -> None:
             f"the database is at revision {seen.revision}, this version wants {HEAD}: back it up with pg_dump "
             "(.github/running/postgresql.md), then run `tenk db upgrade` or start the gateway"
         )
-
-
-def look_up(config_path: Path | None, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-    """What a question that changes nothing is answered, by the whole configuration: by the gateway, or by the store.
-
-    Raises:
-        GatewayError: it makes no sense, or there is nothing to look at; the message says why.
-    """
-    return asyncio.run(_look_up(prepare(config_path), name, arguments))
-
-
-async def _look_up(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
-    try:
-        return await control_client.call(settings.control_path, name, arguments)
-    except control_client.NobodyAnswers:
-        async with reading(settings.database_url) as whole:
-            store = part_of(settings, whole, arguments)
-            return await call_named(Operators(store, b"", now, DetachedProcess()), name, arguments)
 
 
 @asynccontextmanager
@@ -166,7 +143,9 @@ async def finish_erasures(settings: Settings) -> None:
 
 
 async def _erase_all(settings: Settings, store: Store) -> None:
-    """Carry out what was asked to be forgotten, where no gateway does."""
+    """Carry out what was asked to be forgotten."""
+    if not await store.read(pending):
+        return
     product = load_product(settings.agent.product)
     own = [] if product.tables is None else product.tables.metadata.sorted_tables
     if product.tables is not None:
@@ -195,10 +174,10 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def export_person(config_path: Path | None, whom: dict[str, Any], destination: Path) -> tuple[dict[str, Any], str]:
-    """Write a person's data to a new file; who it is, and how many rows of what are in it.
-
-    `whom` are the arguments of `users.export`.
+def export_person(
+    config_path: Path | None, who: str, destination: Path, tenant: str | None
+) -> tuple[dict[str, Any], str]:
+    """Write a person's data to a new file; return who it is, and how many rows of which tables are in it.
 
     Raises:
         GatewayError: nobody is known by that, or the file is there or cannot be written.
@@ -206,7 +185,8 @@ def export_person(config_path: Path | None, whom: dict[str, Any], destination: P
     if destination.exists():
         raise GatewayError(f"{destination} is there already; name a file that is not")
     settings = prepare(config_path)
-    person: Any = asyncio.run(_operate(settings, "users.export", whom))
+    request = f"POST {client.path_of('users', who, 'export')}"
+    person: dict[str, Any] = asyncio.run(_answer(settings, request, {}, tenant))
     whole = asyncio.run(data_of(settings, person["tenant"], person["user"]))
     try:
         replace_file(destination, json.dumps(whole, ensure_ascii=False, indent=1).encode())

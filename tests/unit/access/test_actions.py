@@ -1,0 +1,154 @@
+"""Every action of the operators' service: it leaves the audit row it declares, and nobody below its rank does it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from channels.messages import Address, Rendered
+from gateway.access import linking, pairing
+from gateway.access.codes import code_of
+from gateway.access.config import Role
+from gateway.access.invites import Terms
+from gateway.access.linking import Side
+from gateway.access.pairing import TellCode
+from gateway.operators.actions import ACTIONS, NotAllowed, OperationRefused
+from gateway.operators.models import (
+    AccountName,
+    AuditQuery,
+    BlockWish,
+    CodeEntry,
+    ConversationsQuery,
+    Erasing,
+    ExportQuery,
+    InboxQuery,
+    KeyTerms,
+    ModelName,
+    OutboxQuery,
+    RoleChange,
+    TimelineQuery,
+    TraceQuery,
+    UsageQuery,
+)
+from gateway.operators.process import DetachedProcess
+from gateway.operators.service import Operators
+from gateway.store import outbox, people, reports
+from gateway.store.engine import Connection
+from gateway.store.erasure import Extent
+from gateway.store.outbox import Action, OutboxPart
+from gateway.store.people import Newcomer
+from tests.fakes.people import KEY, NOON, message
+from tests.fakes.spine import QuickStore, quick_store
+
+MEMBER = "telegram:1"
+
+
+class World:
+    """An owner, a member who is linked to another user, a stranger who waits, an invitation, a key, a failed part."""
+
+    def __init__(self, store: QuickStore) -> None:
+        self.store = store
+        self.operators = Operators(store, KEY, lambda: NOON, DetachedProcess())
+        self.ids: dict[str, str] = {}
+
+    async def fill(self) -> "World":
+        def job(connection: Connection) -> None:
+            for sender, role in (("telegram:0", "owner"), (MEMBER, "member"), ("discord:2", "member")):
+                newcomer = Newcomer("default", sender, "telegram:main", sender, role, "cli")
+                self.ids[sender] = people.enrol(connection, newcomer, NOON).user_id
+            asked = pairing.request(connection, message("99"), NOON)
+            assert isinstance(asked, TellCode)
+            self.ids["request"] = asked.request.id
+            mine, other = (Side(self.ids[sender], sender, Address("telegram", "main", sender)) for sender in SIDES)
+            link = linking.offer(connection, "default", mine, NOON)
+            linking.give(connection, KEY, "default", code_of(KEY, link.id), other, NOON)
+            linking.agree(connection, None, other.user_id, NOON)
+            linking.connect(connection, None, mine.user_id, NOON)
+            part = OutboxPart("inbox:1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("hello"), "hello")
+            outbox.put(connection, "default", [part], NOON)
+            connection.exec_driver_sql("UPDATE outbox SET state = 'dead'")
+
+        await self.store.commit(job)
+        self.ids["invite"] = (await self.operators.invite_by("cli", Terms())).invite
+        self.ids["key"] = (await self.operators.create_key("cli", KeyTerms(name="k"))).id
+        return self
+
+
+SIDES = (MEMBER, "discord:2")
+
+ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
+    "list_requests": lambda w, by: w.operators.list_requests(by),
+    "list_users": lambda w, by: w.operators.list_users(by),
+    "find_users": lambda w, by: w.operators.find_users(by, "a"),
+    "read_audit": lambda w, by: w.operators.read_audit(by, AuditQuery()),
+    "approve": lambda w, by: w.operators.approve(by, CodeEntry(code=code_of(KEY, w.ids["request"]))),
+    "approve_request": lambda w, by: w.operators.approve_request(by, w.ids["request"]),
+    "deny": lambda w, by: w.operators.deny(by, w.ids["request"]),
+    "block": lambda w, by: w.operators.block(by, BlockWish(who="telegram:77")),
+    "block_request": lambda w, by: w.operators.block_request(by, w.ids["request"]),
+    "set_role": lambda w, by: w.operators.set_role(by, MEMBER, RoleChange(role=Role.OPERATOR)),
+    "revoke": lambda w, by: w.operators.revoke(by, MEMBER, AccountName(account="telegram:main")),
+    "unlink": lambda w, by: w.operators.unlink(by, MEMBER),
+    "forget": lambda w, by: w.operators.forget(by, MEMBER, Erasing(extent=Extent.TALK)),
+    "note_export": lambda w, by: w.operators.note_export(by, MEMBER),
+    "list_invites": lambda w, by: w.operators.list_invites(by),
+    "invite_by": lambda w, by: w.operators.invite_by(by, Terms()),
+    "revoke_invite": lambda w, by: w.operators.revoke_invite(by, w.ids["invite"]),
+    "list_keys": lambda w, by: w.operators.list_keys(by),
+    "create_key": lambda w, by: w.operators.create_key(by, KeyTerms(name="another")),
+    "revoke_key": lambda w, by: w.operators.revoke_key(by, w.ids["key"]),
+    "rotate_keys": lambda w, by: w.operators.rotate_keys(by),
+    "list_inbox": lambda w, by: w.operators.list_inbox(by, InboxQuery()),
+    "list_outbox": lambda w, by: w.operators.list_outbox(by, OutboxQuery()),
+    "show_part": lambda w, by: w.operators.show_part(by, 1),
+    "show_part_text": lambda w, by: w.operators.show_part_text(by, 1),
+    "retry_part": lambda w, by: w.operators.retry_part(by, 1),
+    "discard_part": lambda w, by: w.operators.discard_part(by, 1),
+    "trace": lambda w, by: w.operators.trace(by, TraceQuery(who=MEMBER)),
+    "list_conversations": lambda w, by: w.operators.list_conversations(by, ConversationsQuery()),
+    "show_conversation": lambda w, by: w.operators.show_conversation(by, "00000000", TimelineQuery()),
+    "export_conversation": lambda w, by: w.operators.export_conversation(by, "00000000", ExportQuery()),
+    "usage": lambda w, by: w.operators.usage(by, UsageQuery()),
+    "usage_summary": lambda w, by: w.operators.usage_summary(by, UsageQuery()),
+    "usage_routes": lambda w, by: w.operators.usage_routes(by, UsageQuery()),
+    "status": lambda w, by: w.operators.status(by),
+    "reload": lambda w, by: w.operators.reload(by),
+    "end_cooldown": lambda w, by: w.operators.end_cooldown(by, ModelName(model="openai:small")),
+    "open_console": lambda w, by: w.operators.open_console(by),
+}
+"""Each action, done somehow."""
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    """Over a store in a file."""
+    store = await quick_store(tmp_path / "tenk.db")
+    yield await World(store).fill()
+    await store.aclose()
+
+
+def test_every_action_is_tried_here() -> None:
+    assert set(ACTIONS) == set(ANYHOW)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, declared in ACTIONS.items() if declared.audit))
+async def test_an_action_leaves_the_audit_row_that_it_declares(world: World, name: str) -> None:
+    """With who did it."""
+    before = len(await world.store.read(reports.audit_log))
+    await ANYHOW[name](world, "cli")
+    rows = await world.store.read(reports.audit_log)
+    assert ACTIONS[name].audit in [row.action for row in rows[: len(rows) - before] if row.actor == "cli"]
+
+
+@pytest.mark.parametrize("name", sorted(ACTIONS))
+async def test_an_action_is_refused_below_its_rank_and_changes_nothing(world: World, name: str) -> None:
+    """To a member, to an unknown user, and, if it is the machine's alone, to an owner and to a key."""
+    before = await world.store.read(reports.audit_log)
+    below = [world.ids[MEMBER], "nobody"]
+    if ACTIONS[name].least.name == "MACHINE":
+        below += [world.ids["telegram:0"], f"key:{world.ids['key']}"]
+    for by in below:
+        with pytest.raises(OperationRefused) as refused:
+            await ANYHOW[name](world, by)
+        assert isinstance(refused.value, NotAllowed)
+    assert before == await world.store.read(reports.audit_log)
