@@ -43,7 +43,7 @@ def command_table(
         model_command(connecting),
         *people_commands(services),
         *link_commands(services.linking, services.operators),
-        group_command(services.people),
+        group_command(services.people, services.operators),
         NAME,
     )
     return CommandTable(with_own(product.commands(store), every), product.name, product.catalogue)

@@ -5,38 +5,37 @@ Who of a group may command the bot is still decided by the account's rules and b
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from channels.base import CommandOption
-from gateway.access import ranks
 from gateway.access.buttons import long_id
 from gateway.access.config import Role
 from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
+from gateway.operators.actions import NotAllowed
+from gateway.operators.models import GroupChange
 from gateway.operators.process import AccessChange
 from gateway.operators.service import Operators
 from gateway.store import groups
 from gateway.store.engine import Connection
 from gateway.store.groups import MOST_CONTEXT, Group
-from gateway.store.people import AuditRow, record
 
 ALLOW = "group_allow"
 """The word of the button under "not allowed yet"."""
 
-WORDS: Mapping[str, Mapping[str, bool]] = {
-    "on": {"allowed": True},
-    "off": {"allowed": False},
-    "mention": {"every_message": False},
-    "all": {"every_message": True},
+WORDS: Mapping[str, GroupChange] = {
+    "on": GroupChange(allowed=True),
+    "off": GroupChange(allowed=False),
+    "mention": GroupChange(every_message=False),
+    "all": GroupChange(every_message=True),
 }
 
 
-def group_command(people: AccessSnapshot) -> Command:
+def group_command(people: AccessSnapshot, operators: Operators) -> Command:
     """Return `/group`, for operators and owners, in groups."""
     what = CommandOption("what", "menu.group.what", choices=(*WORDS, "context"))
-    handle = _GroupSettings(people).group
+    handle = _GroupSettings(people, operators).group
     return Command("group", "menu.group", handle, least_role=Role.OPERATOR, options=(what,), shared=True)
 
 
@@ -48,7 +47,7 @@ def group_decisions(people: AccessSnapshot, operators: Operators) -> Mapping[str
 class _GroupSettings:
     """How a group is set, and setting it."""
 
-    def __init__(self, people: AccessSnapshot, operators: Operators | None = None) -> None:
+    def __init__(self, people: AccessSnapshot, operators: Operators) -> None:
         self._people = people
         self._operators = operators
 
@@ -57,14 +56,14 @@ class _GroupSettings:
         if asked.direct:
             return Reply(asked.say("groups.only_there"))
         word, _, number = asked.arguments.strip().lower().partition(" ")
-        wanted: Mapping[str, object] | None = WORDS.get(word)
+        wanted = WORDS.get(word)
         if word == "context" and number.strip().isdecimal():
-            wanted = {"context": min(int(number.strip()[:4]), MOST_CONTEXT)}
+            wanted = GroupChange(context=min(int(number.strip()[:4]), MOST_CONTEXT))
         if word and wanted is None:
             return Reply(asked.say("groups.how", most=MOST_CONTEXT))
-        return Write(self._set_here, asked, wanted or {})
+        return Write(self._set_here, asked, wanted or GroupChange())
 
-    def _set_here(self, connection: Connection, asked: Invocation, wanted: Mapping[str, object]) -> Reply:
+    def _set_here(self, connection: Connection, asked: Invocation, wanted: GroupChange) -> Reply:
         group = self._set(connection, asked, groups.find(connection, asked.principal.tenant, asked.address), wanted)
         return self._reply(asked, group)
 
@@ -76,25 +75,19 @@ class _GroupSettings:
     def _allow(self, connection: Connection, asked: Invocation, group_id: str) -> Reply:
         """Let the group in, and take up what the operator said there before."""
         group = self._set(connection, asked, groups.GROUPS.get(connection, id=group_id), WORDS["on"])
-        if group is None or self._operators is None:
-            return self._reply(asked, group)
+        if group is None:
+            return self._reply(asked, None)
         taken = self._operators.take_up_group(connection, group_id, asked.principal.user_id, asked.clock())
         return self._reply(asked, group, taken)
 
-    def _set(
-        self, connection: Connection, asked: Invocation, group: Group | None, wanted: Mapping[str, object]
-    ) -> Group | None:
+    def _set(self, connection: Connection, asked: Invocation, group: Group | None, wanted: GroupChange) -> Group | None:
         """Change the settings of a group and return it as it is now; None if the person may not decide about it."""
-        by = asked.principal.user_id
-        if group is None or not ranks.may_decide(connection, by):
+        if group is None:
             return None
-        changed = replace(group, **wanted)  # type: ignore[arg-type]  # fields of Group, by WORDS and /group
-        if changed != group:
-            groups.GROUPS.save(connection, changed)
-            said = ", ".join(f"{name} {value}" for name, value in wanted.items())
-            where = f"{group.channel}:{group.account}:{group.chat}"
-            record(connection, asked.row.tenant, AuditRow(asked.clock(), by, "group_changed", where, said))
-        return changed
+        try:
+            return self._operators.change_group(asked.principal.user_id, connection, group, wanted)
+        except NotAllowed:
+            return None
 
     def _reply(self, asked: Invocation, group: Group | None, taken_up: AccessChange | None = None) -> Reply:
         if group is None:
@@ -103,7 +96,7 @@ class _GroupSettings:
 
     def _announce(self, group: Group, taken_up: AccessChange | None) -> None:
         self._people.put_group(group)
-        if taken_up is not None and self._operators is not None:
+        if taken_up is not None:
             self._operators.process.announce(taken_up)
 
     def _text(self, asked: Invocation, group: Group) -> str:

@@ -75,7 +75,7 @@ class Deed:
         Raises:
             NotAllowed: it is too low.
         """
-        if self.by != ranks.BY_CLI and (refused := await self.store.read(self._refusal)) is not None:
+        if self.by != ranks.BY_CLI and (refused := await self.store.read(self.refusal)) is not None:
             raise refused
 
     async def commit(self, job: Callable[[Connection], T | OperationRefused]) -> T:
@@ -86,7 +86,7 @@ class Deed:
         Raises:
             OperationRefused: the rank is too low, or the job refused.
         """
-        done = await self.store.commit(lambda connection: self._refusal(connection) or job(connection))
+        done = await self.store.commit(lambda connection: self.refusal(connection) or job(connection))
         if isinstance(done, OperationRefused):
             log.warning("operation_refused", action=self.action.name, approver=self.by, why=str(done))
             raise done
@@ -102,7 +102,8 @@ class Deed:
         """Return the deed over a tenant's part of the store."""
         return replace(self, store=self.store.of(tenant))
 
-    def _refusal(self, connection: Connection) -> NotAllowed | None:
+    def refusal(self, connection: Connection) -> NotAllowed | None:
+        """Return the refusal of an actor whose rank is too low."""
         allowed = ranks.of(connection, self.by) >= self.action.least
         return None if allowed else NotAllowed("access.why_not_allowed")
 
@@ -128,6 +129,31 @@ def action(
             if audit is None:
                 await deed.check()
             return await method(self, deed, *args, **kwargs)
+
+        return act
+
+    return declare
+
+
+def action_in_commit(
+    least: Rank, audit: str
+) -> Callable[[Callable[Concatenate[S, Deed, Connection, P], R]], Callable[Concatenate[S, str, Connection, P], R]]:
+    """Declare a method as an action within its caller's commit, that of a command with its reply.
+
+    It is called with the actor and the connection, and raises `NotAllowed` if the actor's rank is below `least`.
+    """
+
+    def declare(
+        method: Callable[Concatenate[S, Deed, Connection, P], R],
+    ) -> Callable[Concatenate[S, str, Connection, P], R]:
+        declared = ACTIONS[method.__name__] = Declaration(method.__name__, least, audit)
+
+        @wraps(method)
+        def act(self: S, by: str, connection: Connection, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            deed = Deed(declared, by[:128], self.clock(), self.store)
+            if (refused := deed.refusal(connection)) is not None:
+                raise refused
+            return method(self, deed, connection, *args, **kwargs)
 
         return act
 

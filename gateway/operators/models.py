@@ -17,6 +17,7 @@ from pydantic import (
 
 from gateway.access.config import Role
 from gateway.store.erasure import Extent
+from gateway.store.groups import MOST_CONTEXT
 from gateway.store.reports import InboxLine
 
 Moment = Annotated[
@@ -129,6 +130,14 @@ class Erasing(Model):
     """How much of a person is forgotten."""
 
     extent: Extent = Field(description="talk: what they said and what was made of it; everything: who they are, too.")
+
+
+class GroupChange(Model):
+    """New settings of a group; None leaves one as it is."""
+
+    allowed: bool | None = None
+    every_message: bool | None = Field(default=None, description="Every message is meant for the bot, not mentions.")
+    context: int | None = Field(default=None, ge=0, le=MOST_CONTEXT, description="Earlier messages that are kept.")
 
 
 class KnownPerson(Model):

@@ -7,6 +7,7 @@ a log line or an error.
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
@@ -17,7 +18,7 @@ from gateway.access.linking import LinkWhy
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.ranks import Rank
 from gateway.errors import GatewayError
-from gateway.operators.actions import Deed, OperationRefused, action, find_by_number
+from gateway.operators.actions import Deed, OperationRefused, action, action_in_commit, find_by_number
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import (
     AccountName,
@@ -30,6 +31,7 @@ from gateway.operators.models import (
     Erasing,
     ForgottenPerson,
     FoundUsers,
+    GroupChange,
     KnownPerson,
     PairingRequests,
     RoleChange,
@@ -41,6 +43,7 @@ from gateway.operators.shown_people import lookalikes, search_words, to_requests
 from gateway.store import erasure, groups, inbox, people
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, newest_row
+from gateway.store.groups import Group
 from gateway.store.people import Person
 from gateway.store.reports import AuditFilter, audit_log
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
@@ -292,6 +295,21 @@ class PeopleActions(OperatorsBase):
         person = await self.store.read(partial(_find, who=who))
         await deed.of_tenant(person.tenant).commit(lambda c: deed.record(c, person.tenant, person.user_id))
         return _to_known(person)
+
+    @action_in_commit(Rank.OPERATOR, audit="group_changed")
+    def change_group(self, deed: Deed, connection: Connection, group: Group, wanted: GroupChange) -> Group:
+        """Change what a group's settings are, and return it as it is now.
+
+        Raises:
+            NotAllowed: the actor is no operator.
+        """
+        given = wanted.model_dump(exclude_none=True)
+        changed = replace(group, **given)
+        if changed != group:
+            groups.GROUPS.save(connection, changed)
+            where = f"{group.channel}:{group.account}:{group.chat}"
+            deed.record(connection, group.tenant, where, ", ".join(f"{name} {value}" for name, value in given.items()))
+        return changed
 
     def take_up_group(self, connection: Connection, group_id: str, by: str, now: datetime) -> AccessChange:
         """Take up what an operator said in a group before it was allowed, and close the question whether it may be.

@@ -21,6 +21,7 @@ from gateway.operators.models import (
     ConversationsQuery,
     Erasing,
     ExportQuery,
+    GroupChange,
     InboxQuery,
     KeyTerms,
     ModelName,
@@ -32,7 +33,7 @@ from gateway.operators.models import (
 )
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
-from gateway.store import outbox, people, reports
+from gateway.store import groups, outbox, people, reports
 from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 from gateway.store.outbox import Action, OutboxPart
@@ -56,6 +57,7 @@ class World:
             for sender, role in (("telegram:0", "owner"), (MEMBER, "member"), ("discord:2", "member")):
                 newcomer = Newcomer("default", sender, "telegram:main", sender, role, "cli")
                 self.ids[sender] = people.enrol(connection, newcomer, NOON).user_id
+            groups.find(connection, "default", Address("telegram", "main", "-100"))
             asked = pairing.request(connection, message("99"), NOON)
             assert isinstance(asked, TellCode)
             self.ids["request"] = asked.request.id
@@ -73,10 +75,20 @@ class World:
         self.ids["key"] = (await self.operators.create_key("cli", KeyTerms(name="k"))).id
         return self
 
+    async def change_group(self, by: str) -> None:
+        """Allow the group, within the commit of a command."""
+
+        def job(connection: Connection) -> None:
+            (group,) = groups.GROUPS.find(connection)
+            self.operators.change_group(by, connection, group, GroupChange(allowed=True))
+
+        await self.store.commit(job)
+
 
 SIDES = (MEMBER, "discord:2")
 
 ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
+    "change_group": lambda w, by: w.change_group(by),
     "list_requests": lambda w, by: w.operators.list_requests(by),
     "list_users": lambda w, by: w.operators.list_users(by),
     "find_users": lambda w, by: w.operators.find_users(by, "a"),
