@@ -9,7 +9,7 @@ WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 4 ] && echo $$((
 unexport PYTHONDONTWRITEBYTECODE  # some containers set it; each of many processes would compile all of us again
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test gate quick coverage format run check bench eval torture browser lock texts clean
+.PHONY: help install demo test gate quick coverage format run check bench eval torture browser pictures lock texts clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -79,6 +79,9 @@ torture: install  ## hundreds of kills, power loss, seeded bugs
 
 browser: install  ## the pages in a real Chromium, where one is installed
 	$(BIN)/python -m pytest -m browser -rs tests/journeys $(ARGS)
+
+pictures: install  ## the pictures of the README, taken anew in Chromium
+	PICTURES=renew $(BIN)/python -m pytest -m browser -rs tests/journeys/test_readme_pictures.py
 
 texts: install  ## make the .mo of each .po, the files with what people read
 	@for po in $$(find gateway agent channels tests -name "*.po"); do \

@@ -233,7 +233,7 @@ class _Talk:
     def _ask_public_url(self, answers: Answers) -> None:
         click.echo(
             "Public address\n  Links that the bot sends (its console, invitations) open on other machines only by an "
-            "address of yours,\n  such as https://bot.example.com; .github/running/proxy.md has how."
+            "address of yours,\n  such as https://bot.example.com; docs/install.md has how."
         )
         while url := _ask("  https://..."):
             if self._takes(answers, answers.values | {("http", "public_url"): url}, asks_model=False):

@@ -106,7 +106,7 @@ async def _refuse_older_server(url: str) -> None:
     if seen is not None and seen.is_behind:
         raise SchemaDiffers(
             f"the database is at revision {seen.revision}, this version wants {HEAD}: back it up with pg_dump "
-            "(.github/running/postgresql.md), then run `tenk db upgrade` or start the gateway"
+            "(docs/several-machines.md), then run `tenk db upgrade` or start the gateway"
         )
 
 

@@ -40,7 +40,7 @@ async def check_models(model: ModelConfig) -> list[Finding]:
 async def check_public_url(url: str, asker: Asker) -> Finding:
     """Whether a gateway answers where links lead; that it is this one nobody can tell from outside."""
     part, key = "http.public_url", ("http", "public_url")
-    to_do = "start the gateway, and let the proxy pass this name on to http.listen; .github/running/proxy.md has how"
+    to_do = "start the gateway, and let the proxy pass this name on to http.listen; docs/install.md has how"
     try:
         answer = await asker.ask("GET", f"{url}/healthz")
     except NoAnswer as problem:

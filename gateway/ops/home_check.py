@@ -177,7 +177,7 @@ async def check_database(url: str, home: Path) -> Finding:
         words = f"{seen.where} is whole, at revision {seen.revision}; this version wants {HEAD}"
         file = file_of(url)
         if file is None:
-            to_do = "back it up with pg_dump (.github/running/postgresql.md), then run `tenk db upgrade`"
+            to_do = "back it up with pg_dump (docs/several-machines.md), then run `tenk db upgrade`"
             return Finding("database", words, to_do)
         to_do = "run `tenk doctor --fix` or `tenk db upgrade`, or start the gateway: each makes a backup first"
         return Finding("database", words, to_do, mend=_migration(url, file, home))

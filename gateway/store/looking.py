@@ -66,7 +66,7 @@ def unavailable(error: Exception) -> StoreUnavailable:
 
 MENDS = {
     "28": f"mend the user or the password in DATABASE_URL; {ESCAPES}",
-    "3D": "make it (.github/running/postgresql.md), or mend its name in DATABASE_URL",
+    "3D": "make it (docs/several-machines.md), or mend its name in DATABASE_URL",
     "42501": "the gateway's role has to own the database and what is in it (ALTER DATABASE ... OWNER TO ...)",
     "42704": "take what the server does not know out of DATABASE_URL",
     "53300": "let it have more connections (max_connections), or end others",

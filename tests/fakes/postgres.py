@@ -201,7 +201,7 @@ class PostgresServer:
                 self._given_back.append(url)
 
     async def create_owned(self) -> str:
-        """Make a fresh database of a role that is no superuser, as `.github/running/postgresql.md` has it; its URL."""
+        """Make a fresh database of a role that is no superuser, as `docs/several-machines.md` has it; its URL."""
         url, role = await self.create(), f"r{secrets.token_hex(6)}"
         name = url.rpartition("/")[2]
         connection = await asyncpg.connect(self.url("postgres"))

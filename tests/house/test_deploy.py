@@ -132,7 +132,7 @@ def test_the_proxy_asks_the_gateway_and_stops_what_the_gateway_leaves_to_it() ->
     assert int(megabytes) * 1_000_000 > MAX_FILE_BYTES
     (kept_s,) = re.findall(r"keepalive (\d+)s", text)
     assert int(kept_s) < Settings().http.head_timeout_s
-    assert "config/deploy/Caddyfile" in (ROOT / ".github/running/proxy.md").read_text()
+    assert "config/deploy/Caddyfile" in (ROOT / "docs/install.md").read_text()
 
 
 def test_no_host_is_named_but_our_own() -> None:

@@ -1,4 +1,4 @@
-"""What the pages for operators tell people to type is there: commands with their options, keys, files, variables."""
+"""What README and docs tell people to type is there: commands with their options, keys, files, variables."""
 
 import re
 import tomllib
@@ -11,18 +11,29 @@ from click.testing import CliRunner
 from gateway.cli.root import root
 from gateway.config.settings import Settings, load
 from gateway.config.sources import annotation_at
-from tests.house.test_readme import code_of
 from tests.house.tree import ROOT
+from tests.tools.configuration_page import PAGE, page
 
-PAGES = sorted((ROOT / ".github" / "running").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / ".github" / "CONTRIBUTING.md"]
 TOKEN = "123456789:" + "AbC-_" * 7
 COMMAND = re.compile(r"(?<![\w/.@-])(?:[\w./]*/bin/)?tenk ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)([^\n`|;']*)")
+VARIABLE = re.compile(r"\b((?:TENK|TELEGRAM|DISCORD|SLACK|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b")
+FILES = {"gateway.toml", "secrets.toml", "secrets.key", "pairing.key", "tenk.db", "tenk.service", "compose.yaml"}
+NO_TABLES = {"gateway", "channels", "agent", "tenk", "limits", "config", "context", "pyproject"}
+"""What dotted names begin with that are modules, entry points or files."""
+DEPLOYMENT = {"TENK_CONFIG"}
+"""Read by `config/deploy/compose.yaml`."""
 
-pytestmark = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+each_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+
+
+def code_of(text: str) -> str:
+    """Return fenced blocks and inline code."""
+    return "\n".join(re.findall(r"```.*?\n(.*?)```", text, re.DOTALL) + re.findall(r"`([^`\n]+)`", text))
 
 
 def command_of(words: list[str]) -> click.Command:
-    """The command that these words name, a group's own where they name one."""
+    """Return the command that these words name, a group if they name one."""
     context = click.Context(root)
     command = root.get_command(context, words[0])
     assert command is not None, words
@@ -33,40 +44,68 @@ def command_of(words: list[str]) -> click.Command:
     return command
 
 
-def test_every_command_and_option_exists(page: Path) -> None:
-    """`tenk X Y --option` is one."""
-    for words, rest in COMMAND.findall(code_of(page.read_text(encoding="utf-8"))):
+@each_page
+def test_every_command_and_option_exists(path: Path) -> None:
+    for words, rest in COMMAND.findall(code_of(path.read_text(encoding="utf-8"))):
         command = command_of(words.split())
-        known = {name for parameter in command.params for name in parameter.opts}
+        known = {"--help", *(name for parameter in command.params for name in parameter.opts)}
         assert set() == set(re.findall(r"--[a-z-]+", rest)) - known, (words, rest)
         assert 0 == CliRunner().invoke(command, ["--help"]).exit_code
 
 
-def test_every_table_of_keys_can_be_used(page: Path, tmp_path: Path) -> None:
-    """Blocks of TOML are configurations, with tokens where accounts need them."""
-    for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+@each_page
+def test_every_make_target_exists(path: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set() == set(re.findall(r"\bmake ([a-z]+)", code_of(path.read_text(encoding="utf-8")))) - targets
+
+
+@each_page
+def test_every_variable_is_read(path: Path) -> None:
+    source = "".join(each.read_text() for each in (ROOT / "gateway").rglob("*.py"))
+    variables = set(VARIABLE.findall(path.read_text(encoding="utf-8"))) - DEPLOYMENT
+    assert set() == {name for name in variables if f'"{name}"' not in source}
+
+
+@each_page
+def test_every_block_of_toml_is_a_configuration(path: Path, tmp_path: Path) -> None:
+    """With tokens for the accounts that it names."""
+    for block in re.findall(r"```toml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
         (tmp_path / "gateway.toml").write_text(block)
-        accounts = tomllib.loads(block).get("channels", {}).get("telegram", {})
-        tables = (f'[channels.telegram.{name}]\ntoken = "{bot}{TOKEN}"\n' for bot, name in enumerate(accounts, 1))
-        secrets = "".join(tables)
+        channels = tomllib.loads(block).get("channels", {})
+        secrets = "".join(
+            f'[channels.{channel}.{name}]\n{"bot_token" if channel == "slack" else "token"} = "{number}{TOKEN}"\n'
+            for channel, accounts in channels.items()
+            for number, name in enumerate(accounts, 1)
+        )
         (tmp_path / "secrets.toml").touch(0o600)
-        (tmp_path / "secrets.toml").write_text(secrets)
-        load(tmp_path / "gateway.toml", {})
+        (tmp_path / "secrets.toml").write_text(secrets + '[model]\napi_key = "sk-test"\n')
+        load(tmp_path / "gateway.toml", {"ANTHROPIC_API_KEY": "sk-test", "OPENAI_API_KEY": "sk-test"})
 
 
-def test_every_key_named_exists(page: Path) -> None:
+@each_page
+def test_every_key_exists(path: Path) -> None:
     """`table.key` in a sentence, and behind `config set`."""
-    text = page.read_text(encoding="utf-8")
-    named = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text) + re.findall(r"config set ([a-z_.]+)", text)
-    files = {"gateway.toml", "secrets.toml", "secrets.key", "pairing.key", "tenk.db", "tenk.service", "compose.yaml"}
-    for key in set(named) - files:
+    text = path.read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text) + re.findall(r"config (?:un)?set ([a-z_.]+)", text)
+    for key in {name for name in named if name.partition(".")[0] not in NO_TABLES} - FILES:
         assert annotation_at(Settings, key.split(".")) is not None, key
 
 
-def test_every_link_leads_somewhere_and_every_default_is_one(page: Path) -> None:
-    """Relative links name files; `retention.X_days`, N is what is in force where nothing is set."""
-    text = page.read_text(encoding="utf-8")
+@each_page
+def test_every_link_leads_somewhere_and_every_default_is_one(path: Path) -> None:
+    """Relative links name files; `retention.X_days`, N is what is in force if nothing is set."""
+    text = path.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
-    assert [] == [link for link in links if not (page.parent / link).exists()]
+    assert [] == [link for link in links if not (path.parent / link).exists()]
     for key, days in re.findall(r"`retention\.(\w+)`, (\d+)", text):
         assert int(days) == getattr(Settings().retention, key)
+
+
+def test_the_configuration_reference_is_that_of_the_settings() -> None:
+    assert page() == PAGE.read_text(encoding="utf-8"), "run `python -m tests.tools.configuration_page`"
+
+
+def test_readme_and_contributing_are_short() -> None:
+    lines = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in (PAGES[0], PAGES[-1])}
+    assert lines["README.md"] <= 180
+    assert lines["CONTRIBUTING.md"] <= 120

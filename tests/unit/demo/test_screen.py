@@ -2,14 +2,8 @@
 
 from io import StringIO
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from gateway.demo.chat import Entry, Kind
-from gateway.demo.main import DemoScreen, one_line
-from tests.tools.demo_picture import StyledSpan, lines_of
-
-BOLD = {"type": "bold", "offset": 3, "length": 4}
+from gateway.demo.main import DemoScreen
 
 STORY = (
     Entry(Kind.SCENE, "1. A scene that is not drawn"),
@@ -44,20 +38,3 @@ def test_a_long_answer_is_printed_without_its_middle() -> None:
     assert "line 0\n" in out.getvalue()
     assert "[42 lines more]" in out.getvalue()
     assert "line 59\n" in out.getvalue()
-
-
-def test_looks_are_counted_in_utf16_units() -> None:
-    """An emoji before a bold word is two units (Bot API, MessageEntity)."""
-    assert [[StyledSpan("🎸 "), StyledSpan("four", "bold"), StyledSpan(" h")]] == lines_of("🎸 four h", [BOLD], 80)
-
-
-@given(st.text(alphabet="ab 🎸\n", max_size=80), st.integers(1, 20))
-def test_wrapping_loses_no_word(text: str, width: int) -> None:
-    """All words are there, in order."""
-    lines = lines_of(text, (), width)
-    assert text.split() == " ".join("".join(span.text for span in line) for line in lines).split()
-
-
-def test_one_line_keeps_the_end() -> None:
-    """What is new in a growing answer stands at its end; words are not cut."""
-    assert "... three four" == one_line("one two\nthree four", 16)

@@ -1,0 +1,142 @@
+"""Every command and code block of the documentation runs as it stands there."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from channels.simulators.telegram.person_side import TelegramPersonSide
+
+from gateway.product import AgentProduct
+from tests.fakes.ports import free_port
+
+pytestmark = [pytest.mark.gate, pytest.mark.timeout(180)]
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+TOKEN = "123456789:" + "AbC-_" * 7
+CONFIG = '[channels.api]\nenabled = true\n[tenants.acme]\nlanguage = "es"\n'
+OLGA, ANA, BOB = 1, 42, 43
+CODE = re.compile(r"\b[A-HJ-NP-Z2-9]{4}-?[A-HJ-NP-Z2-9]{4}\b")
+KEY = re.compile(r"\btenk-[A-Za-z0-9]+-[A-Za-z0-9_-]{16,}")
+PAGES_WITH_COMMANDS = sorted(path.stem for path in DOCS.glob("*.md") if "\n```sh\n" in path.read_text(encoding="utf-8"))
+ANA_WAITS = {"operating"}
+"""Pages on which she is let in by the commands of the page."""
+
+
+def blocks(path: Path, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+class Terminal:
+    """A shell beside a running gateway, in a directory of its own."""
+
+    def __init__(self, directory: Path, telegram: TelegramPersonSide) -> None:
+        self.directory = directory
+        self.telegram = telegram
+        self.port = free_port()
+        self.shown = {"127.0.0.1:8080": f"127.0.0.1:{self.port}"}
+        """What a page shows, and what it is here."""
+        kept = {name: os.environ[name] for name in ("LANG", "HOME") if name in os.environ}
+        self.environment = kept | telegram.environment() | {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "TENK_HOME": str(directory / "var"), "TENK_HTTP": f"127.0.0.1:{self.port}",
+        }  # fmt: skip
+
+    async def type(self, line: str, directory: Path | None = None) -> str:
+        """Run one line, and return what it prints; it has to end well."""
+        for shown, here in self.shown.items():
+            line = line.replace(shown, here)
+        process = await asyncio.create_subprocess_exec(
+            "sh", "-c", line, cwd=directory or self.directory, env=self.environment,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
+        )  # fmt: skip
+        said, complaint = await process.communicate()
+        assert 0 == process.returncode, f"{line}\n{said.decode()}\n{complaint.decode()}"
+        if key := KEY.search(said.decode()):
+            self.shown["KEY"] = key[0]
+        return said.decode()
+
+    async def let_in(self, person: int, name: str) -> None:
+        self.shown["CODE"] = await self.ask_for_code(person, name)
+        await self.type("tenk pairing approve CODE")
+
+    async def ask_for_code(self, person: int, name: str) -> str:
+        """Let a stranger write; return the code that the bot answers with."""
+        chat = self.telegram.direct(person)
+        self.telegram.name_person(person, name)
+        self.telegram.say(chat, f"hello, I am {name}")
+        found: list[str] = []
+
+        def is_told() -> bool:
+            found[:] = [
+                code[0]
+                for seen in self.telegram.bot_messages(0)
+                if seen.chat == chat and (code := CODE.search(seen.text))
+            ]
+            return bool(found)
+
+        await self.telegram.until(is_told, 30.0)
+        return found[-1]
+
+
+@asynccontextmanager
+async def a_terminal(directory: Path) -> AsyncIterator[Terminal]:
+    """A gateway with an owner, and a shell beside it."""
+    (directory / "config").mkdir()
+    (directory / "config" / "gateway.toml").write_text(CONFIG)
+    async with TelegramPersonSide(token=TOKEN) as telegram:
+        terminal = Terminal(directory, telegram)
+        with (directory / "log").open("wb") as log:
+            gateway = await asyncio.create_subprocess_exec(
+                "tenk", "run", cwd=directory, env=terminal.environment, stdout=log, stderr=log
+            )
+        try:
+            await telegram.until(telegram.is_connected, 30.0)
+            await terminal.let_in(OLGA, "olga")
+            yield terminal
+        finally:
+            gateway.send_signal(signal.SIGTERM)
+            await gateway.wait()
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_COMMANDS)
+async def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
+    async with a_terminal(tmp_path) as here:
+        await here.ask_for_code(BOB, "bob")
+        here.shown["CODE"] = await here.ask_for_code(ANA, "ana")
+        if page not in ANA_WAITS:
+            await here.type("tenk pairing approve CODE")
+        for block in blocks(DOCS / f"{page}.md", "sh"):
+            for line in block.splitlines():
+                await here.type(line, ROOT if page == "install" else None)
+
+
+PYTHON = [
+    (path, block)
+    for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+    for block in blocks(path, "python")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "code"), PYTHON, ids=[f"{path.stem}-{n}" for n, (path, _) in enumerate(PYTHON)])
+async def test_the_python_of_a_page_runs(path: Path, code: str) -> None:
+    names: dict[str, object] = {}
+    exec(compile(code, str(path), "exec"), names)
+    for name, value in names.items():
+        if name.startswith("test_") and callable(value):
+            await value()
+
+
+def test_the_agent_of_the_readme_is_one() -> None:
+    names: dict[str, object] = {}
+    (code,) = blocks(ROOT / "README.md", "python")
+    exec(code, names)
+    clerk = names["CLERK"]
+    assert isinstance(clerk, AgentProduct)
+    assert ["get_time"] == [tool.name for tool in clerk.tools(None)]  # type: ignore[arg-type]  # it reads no store
