@@ -30,7 +30,7 @@ from channels.slack.manifest import reachable
 from channels.slack.names import NameDirectory
 from channels.slack.payloads import to_message, without_buttons
 from channels.slack.raw import ts_of
-from channels.slack.receiving import Receiver
+from channels.slack.receiving import Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.reply_route import RESPONSE_URL
 from channels.slack.sent_lookup import find_sent, message_at
@@ -116,14 +116,15 @@ class SlackChannel:
         self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
         receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock, self._sleep)
         gaps = SlackGaps(self._wire, receiver, self._sleep, self._config.backfill_s)
+        app = bolt_app(self._wire.client, receiver, gaps)
         if self._config.mode == "socket":
-            self._sockets = SocketMode(self._config, self._wire, receiver, gaps, sleep=self._sleep)
+            self._sockets = SocketMode(self._config, self._wire, app, receiver, gaps, sleep=self._sleep)
             try:
                 await self._sockets.run()
             finally:
                 self._sockets = None
         elif self._webhook is not None:
-            await self._webhook.run(receiver, gaps, sleep=self._sleep)
+            await self._webhook.run(app, receiver, gaps, sleep=self._sleep)
 
     def count_connections(self) -> Connections | None:
         """The sockets of Socket Mode, where this process reads."""

@@ -4,7 +4,7 @@ A live event of a chat waits, for a while, until the chat's messages of the gap 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -53,7 +53,6 @@ class SlackGaps:
 
     def __init__(self, wire: SlackWire, receiver: Receiver, sleep: Sleep, wait_s: float) -> None:
         """A live event waits at most `wait_s`."""
-        self._receiver = receiver
         self._resume_point = receiver.resume_point
         self._wait_s = wait_s
         self._begun = asyncio.Event()
@@ -82,19 +81,14 @@ class SlackGaps:
         await self._backfill.read_on()
         self._resume_point.release(since)
 
-    async def receive(self, body: object) -> None:
-        """Commit a delivery, behind the older messages of its chat."""
-        await self._wait_for_turn(body)
-        await self._receiver.receive(body)
-
-    async def _wait_for_turn(self, body: object) -> None:
+    async def wait_for_turn(self, body: Mapping[str, object]) -> None:
         """Return when the chat's older messages are handed in, or the wait is over; a command waits only briefly.
 
         The deliveries of a chat keep the order in which they came.
         """
         chat = chat_of(body)
         turn = self._turns.setdefault(chat, asyncio.Lock())
-        is_event = isinstance(body, dict) and body.get("type") == "event_callback"
+        is_event = body.get("type") == "event_callback"
         with suppress(TimeoutError):
             async with asyncio.timeout(self._wait_s if is_event else min(self._wait_s, COMMAND_WAITS_S)), turn:
                 await self._begun.wait()

@@ -1,13 +1,21 @@
 """Takes what Slack delivers, by socket or by HTTP: translated, committed, and only then acknowledged.
 
-slack_bolt acknowledges and then handles, which would lose messages.
+It is one middleware of a bolt app, before all others: bolt acknowledges what comes back from it, and nothing when it
+raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 import structlog
+from pydantic import JsonValue
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.middleware.async_middleware import AsyncMiddleware
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import ChannelState, Sink
 from channels.chat.offering import offer_until_stored
@@ -19,6 +27,7 @@ from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory, people_in, profile_in
 from channels.slack.translate import TranslationContext, to_rejected, translate_event
 from channels.slack.translate_interaction import translate_actions, translate_command
+from channels.slack.wire import quiet_logger
 
 _log = structlog.get_logger()
 
@@ -92,6 +101,14 @@ class Receiver:
         return event if locale is None else replace(event, locale=locale)
 
 
+class Turns(Protocol):
+    """Lets a delivery wait for what was said before it (`channels.slack.backfill.SlackGaps`)."""
+
+    async def wait_for_turn(self, body: Mapping[str, object]) -> None:
+        """Return when the delivery may be handed in."""
+        ...
+
+
 def chat_of(body: object) -> str:
     """Return the chat in which a delivery keeps its order; "" if it names none."""
     if not isinstance(body, dict):
@@ -99,3 +116,50 @@ def chat_of(body: object) -> str:
     event = body.get("event")
     where = event.get("channel") if isinstance(event, dict) else body.get("channel_id", body.get("channel"))
     return str(where.get("id") if isinstance(where, dict) else where)
+
+
+class PersistBeforeAck(AsyncMiddleware):
+    """The one middleware: what it returns is acknowledged, what it raises is not."""
+
+    def __init__(self, receiver: Receiver, turns: Turns) -> None:
+        self._receiver = receiver
+        self._turns = turns
+
+    async def async_process(
+        self,
+        *,
+        req: AsyncBoltRequest,
+        resp: BoltResponse,
+        next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002  bolt passes it by this name
+    ) -> BoltResponse:
+        """Take the delivery; nothing comes after."""
+        body = req.body
+        if body.get("type") == "url_verification":
+            return BoltResponse(status=200, body={"challenge": str(body.get("challenge", ""))})
+        if body.get("ssl_check") != "1":
+            await self._turns.wait_for_turn(body)
+            await self._receiver.receive(body)
+        return BoltResponse(status=200, body="")
+
+
+def bolt_app(client: AsyncWebClient, receiver: Receiver, turns: Turns) -> AsyncApp:
+    """A bolt app that persists before it acknowledges; requests come to it verified."""
+    app = AsyncApp(
+        name="tenk",  # else bolt walks the stack for one
+        client=client,
+        before_authorize=PersistBeforeAck(receiver, turns),
+        request_verification_enabled=False,  # `webhook` does, over the raw bytes
+        logger=quiet_logger(),
+    )
+
+    async def not_taken(error: Exception) -> BoltResponse:
+        _log.error("event_broken", account=receiver.bot.account, exc_info=error)
+        return BoltResponse(status=500)
+
+    app.error(not_taken)
+    return app
+
+
+async def dispatch(app: AsyncApp, body: dict[str, JsonValue]) -> BoltResponse:
+    """What bolt answers to a body that was read already: it goes by `PersistBeforeAck` and nowhere else."""
+    return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))

@@ -11,6 +11,7 @@ import orjson
 import structlog
 from aiohttp import ClientError, ClientWebSocketResponse, WSMsgType
 from pydantic import JsonValue
+from slack_bolt.app.async_app import AsyncApp
 
 from channels.base import ChannelState
 from channels.chat.refusals import ApiRefusal
@@ -21,8 +22,8 @@ from channels.foreign import decode_json
 from channels.slack.backfill import SlackGaps
 from channels.slack.config import MOST_SOCKETS, SlackAccount
 from channels.slack.error_mapping import config_refused, is_operators_matter, socket_mode_off
-from channels.slack.receiving import Receiver
-from channels.slack.wire import SlackWire
+from channels.slack.receiving import Receiver, dispatch
+from channels.slack.wire import STUMBLES, SlackWire
 
 BACKOFF = Backoff((0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0))  # between sockets that could not be opened
 STEADY_S = 5.0  # a socket that stood for so long was one
@@ -62,6 +63,7 @@ class SocketMode:
         self,
         config: SlackAccount,
         wire: SlackWire,
+        app: AsyncApp,
         receiver: Receiver,
         gaps: SlackGaps,
         *,
@@ -69,6 +71,7 @@ class SocketMode:
     ) -> None:
         self._config = config
         self._wire = wire
+        self._app = app
         self._receiver = receiver
         self._report = receiver.sink.report
         self._sleep = sleep
@@ -218,16 +221,26 @@ class SocketMode:
             answers.create_task(self._answer(link, envelope, frame.get("payload")))
 
     async def _answer(self, link: _Link, envelope: str, payload: JsonValue) -> None:
-        """Commit what an envelope holds, and acknowledge it."""
+        """Hand an envelope on, and acknowledge it if it was taken."""
         try:
-            await self._gaps.receive(payload)
-            self._doubtful = False
-            await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
+            if await self._take(payload):
+                self._doubtful = False
+                await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
         except (ClientError, OSError):
             _log.info("ack_not_sent", account=self._config.name, envelope_id=envelope)  # it comes again
         finally:
             link.in_flight -= 1
             link.slots.release()
+
+    async def _take(self, payload: JsonValue) -> bool:
+        """Whether an envelope's payload is committed."""
+        if isinstance(payload, dict):
+            try:
+                return (await dispatch(self._app, payload)).status == 200
+            except STUMBLES:
+                _log.warning("payload_unreadable", account=self._config.name)
+        await self._receiver.receive(payload)
+        return True
 
     async def _retire(self, link: _Link) -> None:
         """Let an old socket acknowledge what came by it, then close it."""

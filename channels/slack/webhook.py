@@ -10,21 +10,24 @@ It only tells of a gap: three retries in six minutes, and what was not taken by 
 import asyncio
 import time
 from collections.abc import Callable
-from urllib.parse import parse_qsl
 
+import orjson
 import structlog
 from aiohttp import web
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
 
 from channels.base import ChannelState
 from channels.clocks import Sleep
-from channels.foreign import JsonObject, decode_json
 from channels.slack.backfill import SlackGaps
 from channels.slack.cursor import Trail
 from channels.slack.receiving import Receiver
 from channels.slack.signatures import flaw_in
+from channels.slack.wire import STUMBLES
 
 JSON = "application/json"
-FORM = "application/x-www-form-urlencoded"  # of commands and buttons
+TAKEN_TYPES = frozenset({JSON, "application/x-www-form-urlencoded"})
 RETRIED_FOR_S = 420.0  # after so long Slack has given an event up (docs.slack.dev/apis/events-api, read 2026-11)
 GAP_PAUSE_S = 5.0  # between the sign of a gap and the look into the histories: signs come in crowds
 BETWEEN_GAPS_S = 60.0
@@ -43,7 +46,7 @@ class Webhook:
         self._account = account
         self._secret = secret
         self._now_s = now_s
-        self._gaps: SlackGaps | None = None
+        self._app: AsyncApp | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._kept = 0
         self._gap = asyncio.Event()
@@ -51,12 +54,12 @@ class Webhook:
         self._refused = 0  # since the log last said so
         self._told_at_s = float("-inf")
 
-    async def run(self, receiver: Receiver, gaps: SlackGaps, *, sleep: Sleep) -> None:
+    async def run(self, app: AsyncApp, receiver: Receiver, gaps: SlackGaps, *, sleep: Sleep) -> None:
         """Take what Slack posts, until cancelled."""
         self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(receiver.names.run())
-            self._gaps, self._tasks = gaps, tasks
+            self._app, self._tasks = app, tasks
             try:
                 receiver.sink.report(ChannelState.READY)
                 await gaps.fill(tasks)
@@ -68,7 +71,7 @@ class Webhook:
                     await gaps.fill(tasks, since)
                     await sleep(BETWEEN_GAPS_S)
             finally:
-                self._gaps = self._tasks = None
+                self._app = self._tasks = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One request."""
@@ -79,7 +82,7 @@ class Webhook:
         if flaw is not None:
             self._tell_refused(flaw)
             return web.Response(status=401, text="not signed by Slack\n")
-        if self._gaps is None or self._trail is None:
+        if self._app is None or self._trail is None:
             return _later()
         self._trail.mark()
         answer = await self._answer(body, request.content_type)
@@ -95,46 +98,46 @@ class Webhook:
             self._refused, self._told_at_s = 0, now_s
 
     async def _answer(self, body: bytes, content_type: str) -> web.StreamResponse:
-        said = _read_body(body, content_type)
-        if said is None:
+        asked = _as_request(body, content_type)
+        if asked is None:
             return web.Response(status=400, text="unreadable\n")
-        if said.get("type") == "url_verification":
-            return web.json_response({"challenge": str(said.get("challenge", ""))})
-        if said.get("ssl_check") == "1":
-            return web.Response(text="")
-        if self._tasks is None or self._gaps is None:
+        if self._tasks is None:
             return _later()
-        taking = self._tasks.create_task(self._gaps.receive(said))
+        is_event = content_type == JSON
+        taking = self._tasks.create_task(self._take(asked))
         await asyncio.wait([taking], timeout=ANSWERED_S)
-        if not taking.done() and content_type == JSON and self._kept < KEPT_AT_MOST:
+        if not taking.done() and is_event and self._kept < KEPT_AT_MOST:
             self._kept += 1
             taking.add_done_callback(self._note_end)
             return _later()
-        taking.cancel()  # the person who used a command is told that it failed, and may use it again
+        taking.cancel()  # whoever used a command is told that it failed, and may use it again
         await asyncio.wait([taking])
-        if taking.cancelled():
+        answer = None if taking.cancelled() else taking.result()
+        if answer is None:
             return _later()
-        taking.result()
-        return web.Response(text="")
+        kind = answer.headers.get("content-type", ["text/plain"])[0].partition(";")[0]
+        return web.Response(status=answer.status, text=answer.body or "", content_type=kind)
 
-    def _note_end(self, _taking: "asyncio.Task[None]") -> None:
+    def _note_end(self, _taking: "asyncio.Task[BoltResponse | None]") -> None:
         self._kept -= 1
+
+    async def _take(self, asked: AsyncBoltRequest) -> BoltResponse | None:
+        """Return the answer once it is committed; None if nothing is taken any more."""
+        return None if self._app is None else await self._app.async_dispatch(asked)
 
 
 def _later() -> web.Response:
     return web.Response(status=503, headers={"Retry-After": "1"}, text="not now\n")
 
 
-def _read_body(body: bytes, content_type: str) -> JsonObject | None:
-    """Return what a request says; None if it is no object of JSON and no form (A09, A16)."""
-    if content_type == JSON:
-        said = decode_json(body)
-    elif content_type == FORM:
-        try:
-            fields = dict(parse_qsl(body.decode(), keep_blank_values=True))
-        except ValueError:
-            return None
-        said = decode_json(fields["payload"]) if "payload" in fields else {**fields}
-    else:
+def _as_request(body: bytes, content_type: str) -> AsyncBoltRequest | None:
+    """The body as bolt takes it; None when it is no object of JSON and no form (A09, A16)."""
+    if content_type not in TAKEN_TYPES:
         return None
-    return said if isinstance(said, dict) else None
+    try:
+        if content_type == JSON and not isinstance(orjson.loads(body), dict):
+            return None
+        asked = AsyncBoltRequest(body=body.decode(), headers={"content-type": content_type}, mode="http")
+    except STUMBLES:
+        return None
+    return asked

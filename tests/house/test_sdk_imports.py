@@ -11,6 +11,9 @@ SDKS = {"aiogram", "discord", "slack_bolt", "slack_sdk"}
 IMPORTERS = {
     "channels/discord/library.py",
     "channels/discord/wire.py",
+    "channels/slack/receiving.py",
+    "channels/slack/sockets.py",
+    "channels/slack/webhook.py",
     "channels/slack/wire.py",
     "channels/telegram/wire.py",
 }
