@@ -19,7 +19,7 @@ TOKEN = "123456789:" + "AbC-_" * 7
 COMMAND = re.compile(r"(?<![\w/.@-])(?:[\w./]*/bin/)?tenk ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)([^\n`|;']*)")
 VARIABLE = re.compile(r"\b((?:TENK|TELEGRAM|DISCORD|SLACK|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b")
 FILES = {"gateway.toml", "secrets.toml", "secrets.key", "pairing.key", "tenk.db", "tenk.service", "compose.yaml"}
-NO_TABLES = {"gateway", "channels", "agent", "tenk", "limits", "config", "context", "pyproject"}
+NO_TABLES = {"gateway", "channels", "agent", "tenk", "limits", "config", "context", "pyproject", "clerk"}
 """What dotted names begin with that are modules, entry points or files."""
 DEPLOYMENT = {"TENK_CONFIG"}
 """Read by `config/deploy/compose.yaml`."""

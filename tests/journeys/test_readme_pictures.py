@@ -41,7 +41,7 @@ async def test_the_three_chats(page: Page, gateway: GatewayProcess, album: Path)
     await page.go(f"{gateway.url}playground")
     lists = "[...document.querySelectorAll('.messages')]"
     await page.until(f"{lists}.filter((list) => list.textContent.includes('You are in')).length === 3")
-    for number, words in enumerate(("/log 45m guitar scales", "/log 30m piano", "/plan")):
+    for number, words in enumerate(("/log 45m guitar scales", "/log 30m piano", "plan my week")):
         form = f"document.querySelectorAll('.platform form')[{number}]"
         await page.value(f"{form}.querySelector('.text').value = {words!r}")
         await page.value(f"{form}.requestSubmit()")
