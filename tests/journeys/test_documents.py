@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 
 from gateway.product import AgentProduct
 from tests.fakes.ports import free_port
@@ -36,7 +36,7 @@ def blocks(path: Path, kind: str) -> list[str]:
 class Terminal:
     """A shell beside a running gateway, in a directory of its own."""
 
-    def __init__(self, directory: Path, telegram: TelegramPersonSide) -> None:
+    def __init__(self, directory: Path, telegram: TelegramSimulator) -> None:
         self.directory = directory
         self.telegram = telegram
         self.port = free_port()
@@ -74,12 +74,9 @@ class Terminal:
         found: list[str] = []
 
         def is_told() -> bool:
-            found[:] = [
-                code[0]
-                for seen in self.telegram.bot_messages(0)
-                if seen.chat == chat and (code := CODE.search(seen.text))
-            ]
-            return bool(found)
+            told = [code[0] for seen in self.telegram.answers(chat) if (code := CODE.search(seen.text))]
+            found[:] = told
+            return bool(told)
 
         await self.telegram.until(is_told, 30.0)
         return found[-1]
@@ -90,7 +87,7 @@ async def a_terminal(directory: Path) -> AsyncIterator[Terminal]:
     """A gateway with an owner, and a shell beside it."""
     (directory / "config").mkdir()
     (directory / "config" / "gateway.toml").write_text(CONFIG)
-    async with TelegramPersonSide(token=TOKEN) as telegram:
+    async with TelegramSimulator.with_bot(TOKEN) as telegram:
         terminal = Terminal(directory, telegram)
         with (directory / "log").open("wb") as log:
             gateway = await asyncio.create_subprocess_exec(

@@ -47,6 +47,6 @@ async def test_the_three_chats(page: Page, gateway: GatewayProcess, album: Path)
         await page.value(f"{form}.requestSubmit()")
     await page.until(f"{lists}[0].textContent.includes('Logged 45 min')")
     await page.until(f"{lists}[1].textContent.includes('Logged 30 min')")
-    await page.until(f"{lists}[2].textContent.includes('Goal')")
+    await page.until(f"{lists}[2].textContent.includes('begin small')")
     await page.picture(album / "chats.png")
     assert [] == page.complaints
