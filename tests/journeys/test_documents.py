@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from channels.simulators.telegram.server import TelegramSimulator
 
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.product import AgentProduct
 from tests.fakes.ports import free_port
 
