@@ -13,7 +13,7 @@ from gateway.console.console import Console
 from gateway.errors import GatewayError, unknown_tenant
 from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
-from gateway.operators.models import BotLink
+from gateway.operators.models import BotLink, ConsoleLink
 from gateway.operators.service import Operators
 from gateway.ops.operators import ProcessParts, operators_of
 from gateway.shared import Shared
@@ -50,9 +50,10 @@ class PublicLinks:
                 found.append(BotLink(account=f"{channel.name}:{channel.account}", link=self._absolute(link)))
         return found
 
-    async def console_link(self, by: str) -> tuple[str, str]:
-        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
-        return await self.console.link(self.server.public_url, by)
+    async def console_link(self, by: str) -> ConsoleLink:
+        """Return a link that opens the console once for this actor."""
+        link, ref = await self.console.link(self.server.public_url, by)
+        return ConsoleLink(link=link, ref=ref)
 
     def _absolute(self, link: str) -> str:
         return self.server.public_url.rstrip("/") + link if link.startswith("/") else link
@@ -64,7 +65,7 @@ class NoLinks:
     async def bot_links(self, _code: str, _tenant: str) -> Sequence[BotLink]:
         return ()
 
-    async def console_link(self, _by: str) -> tuple[str, str]:
+    async def console_link(self, _by: str) -> ConsoleLink:
         raise GatewayError("the console is open already")
 
 

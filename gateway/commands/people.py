@@ -137,9 +137,9 @@ class _PeopleReplies:
 
     async def console(self, asked: Invocation) -> Reply:
         """Give the person a link that opens the console once; its secret is kept nowhere."""
-        link, ref = await self._operators.console_link(asked.principal.user_id)
-        kept = f"{link.partition('#')[0]}#{CONSOLE_BULLETS}"
-        return Reply(asked.say("people.console", link=kept), secret_ref=ref)
+        made = await self._operators.console_link(asked.principal.user_id)
+        kept = f"{made.link.partition('#')[0]}#{CONSOLE_BULLETS}"
+        return Reply(asked.say("people.console", link=kept), secret_ref=made.ref)
 
     async def requests(self, asked: Invocation) -> Reply:
         """List who waits to be let in, the likeliest first."""

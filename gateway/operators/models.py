@@ -633,3 +633,4 @@ class ConsoleLink(Model):
     """A link that opens the console once."""
 
     link: str
+    ref: str = Field(exclude=True)  # of the secret in it, for a message that must not hold it

@@ -8,7 +8,7 @@ from typing import Protocol
 from channels.messages import Address, InboundEvent
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError
-from gateway.operators.models import BotLink, Reloaded, RotatedKeys, Status
+from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -83,8 +83,8 @@ class OperatedProcess(Protocol):
         """Return the links that bring a code to the tenant's bots."""
         ...
 
-    async def console_link(self, by: str) -> tuple[str, str]:
-        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
+    async def console_link(self, by: str) -> ConsoleLink:
+        """Return a link that opens the console once for this actor."""
         ...
 
 
@@ -129,5 +129,5 @@ class DetachedProcess:
     async def bot_links(self, _code: str, _tenant: str) -> Sequence[BotLink]:
         return ()
 
-    async def console_link(self, _by: str) -> tuple[str, str]:
+    async def console_link(self, _by: str) -> ConsoleLink:
         raise GatewayError("no gateway runs here, and the console is a page of its own")

@@ -39,11 +39,7 @@ class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, Conver
         """End the cooldown of a model that answers again."""
         return CooldownEnd(ended=self.process.end_cooldown(wanted.model))
 
-    async def console_link(self, by: str) -> tuple[str, str]:
-        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
-        return await self.process.console_link(by)
-
     @action(Rank.OPERATOR)
-    async def open_console(self, deed: Deed) -> ConsoleLink:
+    async def console_link(self, deed: Deed) -> ConsoleLink:
         """Return a link that opens the console once for the actor."""
-        return ConsoleLink(link=(await self.process.console_link(deed.by))[0])
+        return await self.process.console_link(deed.by)

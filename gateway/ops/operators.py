@@ -25,7 +25,7 @@ from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import take_up
-from gateway.operators.models import BotLink, Reloaded, RotatedKeys, Status
+from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status
 from gateway.operators.process import AccessChange
 from gateway.operators.service import Operators
 from gateway.ops.key_rotation import KeyRotation
@@ -49,8 +49,8 @@ class Links(Protocol):
         """Return the links that bring a code to the tenant's bots."""
         ...
 
-    async def console_link(self, by: str) -> tuple[str, str]:
-        """Return an address that opens the console once for this actor, and the ref of the secret in it."""
+    async def console_link(self, by: str) -> ConsoleLink:
+        """Return a link that opens the console once for this actor."""
         ...
 
 
@@ -129,7 +129,7 @@ class RunningProcess:
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
         return await self.parts.links.bot_links(code, tenant)
 
-    async def console_link(self, by: str) -> tuple[str, str]:
+    async def console_link(self, by: str) -> ConsoleLink:
         return await self.parts.links.console_link(by)
 
 

@@ -15,8 +15,6 @@ from gateway.http.api.operators import operator_routes
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
 from gateway.http.api.server import (
-    DOCS,
-    DOCUMENT,
     TENANT_HEADER,
     ApiServer,
     in_one_shape,
@@ -57,16 +55,19 @@ class MachineApi:
 
     async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         """Answer one request."""
-        if "Authorization" in request.headers or request.path in (DOCUMENT, DOCS):
+        if "Authorization" in request.headers:
             return await self._api.serve(limiter, request)
-        return await in_one_shape(request, self._answer(request))
+        return await in_one_shape(request, self._answer(limiter, request))
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def _answer(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
         try:
             operators = self._services.of(request.headers.get(TENANT_HEADER))
         except GatewayError as unknown:
             raise ApiRefusal(404, "no_tenant", str(unknown), "Name another one, or none.") from None
-        route, path = RouteTable(operator_routes(operators)).find(request.method, request.rel_url.raw_path)
+        try:
+            route, path = RouteTable(operator_routes(operators)).find(request.method, request.rel_url.raw_path)
+        except web.HTTPNotFound:
+            return await self._api.serve(limiter, request)  # a route that needs a key, or none
         query, body = read_query(request, route.query), await read_body(request, route.body)
         try:
             async with asyncio.timeout(self._deadline_s):

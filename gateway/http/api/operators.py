@@ -154,7 +154,7 @@ def _process(do: Operators) -> tuple[ApiRoute, ...]:
             models.CooldownEnd,
             body=models.ModelName,
         ),
-        acts("/v1/console", "Make a link to the console.", do.open_console, models.ConsoleLink),
+        acts("/v1/console", "Make a link to the console.", do.console_link, models.ConsoleLink),
     )
 
 

@@ -126,7 +126,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "status": lambda w, by: w.operators.status(by),
     "reload": lambda w, by: w.operators.reload(by),
     "end_cooldown": lambda w, by: w.operators.end_cooldown(by, ModelName(model="openai:small")),
-    "open_console": lambda w, by: w.operators.open_console(by),
+    "console_link": lambda w, by: w.operators.console_link(by),
 }
 """Each action, done somehow."""
 
