@@ -82,7 +82,6 @@ def limits_of_telegram() -> Iterator[dict[str, object]]:
 
 
 async def test_telegram_may_say_what_it_likes() -> None:
-    """Every limit ends; the message after all of it arrives."""
     async with telegram.telegram() as rig:
         rig.simulator.say(1, "hello")
         for number, fault in enumerate(limits_of_telegram()):
@@ -106,7 +105,6 @@ def limits_of_discord() -> Iterator[dict[str, object]]:
 
 
 async def test_discord_may_say_what_it_likes() -> None:
-    """As on Telegram; and a sent message stays one, whatever the headers of its rate limit say."""
     async with discord.discord() as rig:
         for number, fault in enumerate(limits_of_discord()):
             rig.simulator.faults.script(DiscordFault.model_validate(fault))
@@ -128,7 +126,6 @@ async def test_discord_may_say_what_it_likes() -> None:
 
 
 async def test_slack_may_say_what_it_likes() -> None:
-    """As on Telegram, where the wait is a header."""
     async with slack.slack() as rig:
         rig.simulator.say("D1", "hello")
         for header in HEADERS:
@@ -157,7 +154,6 @@ async def bombed(request: web.Request) -> web.StreamResponse:
 
 
 async def test_an_answer_that_unpacks_beyond_measure_is_given_up() -> None:
-    """Of 300 MB that a platform packs into an answer 16 MB are looked at; the call is in doubt, the process goes on."""
     made = [
         lambda base: TelegramWire(TelegramAccount(name="main", token=telegram.TOKEN, api_base=base)),
         lambda base: SlackWire(SlackAccount(bot_token="xoxb-made-up", app_token="xapp-made-up", api_base=base)),
@@ -180,7 +176,6 @@ async def test_an_answer_that_unpacks_beyond_measure_is_given_up() -> None:
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405])
 async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> None:
-    """Whoever refuses without passing the call on has not done it; the operator is told where to look."""
     page: dict[str, object] = {"kind": "html", "status": status, "times": None}
     sends: list[tuple[Fault, Send, OutboundPart]] = []
     async with telegram.telegram() as one, discord.discord() as two, slack.slack() as three:
@@ -200,7 +195,6 @@ async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> No
 
 
 async def test_an_answer_that_stops_half_way_costs_its_connection() -> None:
-    """A call that is given up within its answer closes the connection at once: no other call reads what comes late."""
     said, gone = asyncio.Event(), asyncio.Event()
 
     async def stop_half_way(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

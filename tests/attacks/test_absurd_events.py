@@ -32,7 +32,6 @@ def said(sink: RecordingSink) -> list[str]:
 
 
 async def test_telegram_updates_that_cannot_be_hold_up_nobody() -> None:
-    """Dates and ids beyond all measure; one without an id that could be confirmed is not asked for in a tight loop."""
     async with telegram.telegram() as rig, rig.running():
         await rig.simulator.until(lambda: rig.simulator.world.bot().updates.polls > 0)
         for update in TELEGRAM:
@@ -46,7 +45,6 @@ async def test_telegram_updates_that_cannot_be_hold_up_nobody() -> None:
 
 
 async def test_a_telegram_file_of_a_size_that_cannot_be_is_a_file() -> None:
-    """What only adorns a message does not cost it."""
     body = {
         "message_id": 1, "date": 1_790_000_000, "chat": {"id": 1, "type": "private"}, "from": {"id": 1},
         "document": {"file_id": "f", "file_size": 10**30},
@@ -60,7 +58,6 @@ async def test_a_telegram_file_of_a_size_that_cannot_be_is_a_file() -> None:
 
 @pytest.mark.parametrize("committed", ["", "garbage", "-5", "9" * 40, "1e9", "{}"])
 async def test_a_resume_point_that_is_none_is_a_first_start(committed: str) -> None:
-    """What an earlier life left behind does not keep a channel from running, on any platform."""
     async with telegram.telegram() as one, slack.slack() as two:
         one.sink.committed = two.sink.committed = committed
         async with one.running(), two.running():
@@ -89,7 +86,6 @@ DISCORD = [
 
 
 async def test_discord_events_that_cannot_be_hold_up_nobody() -> None:
-    """Ids, dates and depths; also a made-up message of the year 2154 leaves the resume point where it was."""
     async with discord.discord() as rig, rig.running():
         for event, data in DISCORD:
             if event != "READY":
@@ -102,7 +98,6 @@ async def test_discord_events_that_cannot_be_hold_up_nobody() -> None:
 
 @pytest.mark.parametrize("content", [" " * 40_000_000, base64.b64encode(os.urandom(18_000_000)).decode()], ids=len)
 async def test_a_discord_frame_beyond_measure_costs_its_session_and_nothing_else(content: str) -> None:
-    """Of 40 KB that are 40 MB 16 are unpacked, of 24 MB 16 are read; a new session follows, and nothing is missed."""
     async with discord.discord() as rig, rig.running():
         rig.simulator.say(1, "before")
         await rig.sink.until(lambda: "before" in discord.texts(rig))
@@ -114,7 +109,6 @@ async def test_a_discord_frame_beyond_measure_costs_its_session_and_nothing_else
 
 @pytest.mark.parametrize("sequence", ["1e400", "-1", "18446744073709551616", '"7"', "NaN", "[]"])
 async def test_a_sequence_number_that_is_none_is_not_kept(sequence: str) -> None:
-    """The session goes on, and can be resumed by what was counted before."""
     async with discord.discord() as rig, rig.running():
         rig.simulator.frame(f'{{"op": 0, "t": "TYPING_START", "s": {sequence}, "d": {{}}}}'.encode())
         rig.simulator.say(1, "hello")
@@ -124,7 +118,6 @@ async def test_a_sequence_number_that_is_none_is_not_kept(sequence: str) -> None
 
 @pytest.mark.parametrize("interval", [0, -1, 10**12, 1e300, None, "soon", [], True])
 async def test_heartbeats_neither_flood_nor_cease(interval: object) -> None:
-    """Whatever HELLO asks for; a second HELLO begins nothing anew."""
     async with discord.discord() as rig:
         rig.simulator.gateway.heartbeat_ms = interval
         async with rig.running():
@@ -153,7 +146,6 @@ SLACK = [
 
 @pytest.mark.parametrize("by", [slack.slack, slack.slack_by_http])
 async def test_slack_events_that_cannot_be_hold_up_nobody(by) -> None:
-    """By socket and by HTTP: each is taken or refused, what can be read is heard; a made-up future hides no present."""
     async with by() as rig, rig.running():
         future = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "ts": "99999999999.000001"}
         rig.simulator.event(future | {"text": "from far ahead"})
@@ -168,7 +160,6 @@ async def test_slack_events_that_cannot_be_hold_up_nobody(by) -> None:
 
 
 async def test_slack_frames_that_are_none_leave_the_socket_open() -> None:
-    """Dates of a disconnect, envelopes without a payload, and depths."""
     frames = (
         '{"type": "hello", "debug_info": {"approximate_connection_time": 1e400}}', '{"envelope_id": 5}', DEEP, "NaN",
         '{"envelope_id": "a", "payload": [1]}', '{"envelope_id": "b", "type": "events_api", "payload": {"type": 5}}',

@@ -48,21 +48,18 @@ NEAR_123 = [
 
 
 def test_a23_an_unknown_direct_message_can_only_lead_to_pairing() -> None:
-    """A23: there is no principal, so there is nobody a model call could be made for."""
     decision = decide(KNOWN, AccessConfig(), message("7"))
     assert Pair() == decision
     assert not hasattr(decision, "principal")
 
 
 def test_a24_an_unknown_person_in_a_group_gets_silence() -> None:
-    """A24: in a group that is allowed and in one that is not."""
     config = AccessConfig.model_validate({"accounts": {"telegram:main": {"allow_groups": ["telegram:-1"]}}})
     for chat in ("-1", "-2"):
         assert isinstance(decide(KNOWN, config, message("7", kind=ChatKind.GROUP, chat=chat)), Silence)
 
 
 def test_a25_an_empty_allowlist_denies_everybody() -> None:
-    """A25: the owner too; whoever locks themselves out has the machine."""
     config = AccessConfig.model_validate({"direct": "allowlist", "accounts": {"telegram:main": {"allow": []}}})
     for sender in ("123", "7"):
         assert Silence("not on the allowlist") == decide(KNOWN, config, message(sender))
@@ -70,46 +67,39 @@ def test_a25_an_empty_allowlist_denies_everybody() -> None:
 
 @pytest.mark.parametrize("name", ["Ana", "@ana", "telegram:123", "owner", "admin", "123"])
 def test_a27_a_name_opens_nothing(name: str) -> None:
-    """A27: whatever a stranger calls themselves."""
     assert Pair() == decide(KNOWN, AccessConfig(), message("7", name=name))
     assert Silence("not on the allowlist") == decide(KNOWN, LISTED, message("7", name=name))
 
 
 @pytest.mark.parametrize("sender", NEAR_123)
 def test_a28_an_id_that_is_nearly_the_owners_is_a_strangers(sender: str) -> None:
-    """A28: compared letter by letter, in the snapshot and on the list."""
     assert Pair() == decide(KNOWN, AccessConfig(), message(sender))
     assert Silence("not on the allowlist") == decide(KNOWN, LISTED, message(sender))
 
 
 @given(st.text(min_size=1, max_size=8).filter(lambda sender: sender != "123"))
 def test_a28_no_other_id_is_the_owners(sender: str) -> None:
-    """A28: whatever it is made of."""
     assert not isinstance(decide(KNOWN, AccessConfig(), message(sender)), Admit)
 
 
 @pytest.mark.parametrize("sender", NEAR_123)
 def test_a28_the_database_tells_them_apart_as_well(sender: str) -> None:
-    """A28: an identity is one exact text on both sides."""
     with database() as connection:
         people.enrol(connection, Newcomer("default", "telegram:123", "telegram:main", "Ana", "owner", "cli"), NOON)
         assert None is people.find_sender(connection, "default", f"telegram:{sender}")
 
 
 def test_a29_a_bot_with_the_owners_id_is_a_bot() -> None:
-    """A29: posts of channels, anonymous admins and other bots come marked as such."""
     assert Refuse("sent by a bot") == decide(KNOWN, AccessConfig(), message("123", is_bot=True))
 
 
 @pytest.mark.parametrize("sender", ["T2:U9", "U9", "T1:U8", ":U9", "T1:T1:U9"])
 def test_a30_the_same_user_id_of_another_team_is_a_stranger(sender: str) -> None:
-    """A30: a Slack id counts with its team only."""
     assert isinstance(decide(KNOWN, AccessConfig(), message("T1:U9", channel="slack")), Admit)
     assert Pair() == decide(KNOWN, AccessConfig(), message(sender, channel="slack"))
 
 
 def test_a30_team_and_user_survive_the_database() -> None:
-    """A30: what was enrolled is found by the whole of its id, and by nothing else."""
     with database() as connection:
         made = people.enrol(connection, Newcomer("default", "slack:T1:U9", "slack:main", "Ana", "member", "cli"), NOON)
         assert frozenset({"slack:T1:U9"}) == made.identities
@@ -131,7 +121,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a50_a90_a91_hostile_names_are_names(text: str) -> None:
-    """A50, A67, A90, A91: kept as one harmless line, found again by id, and every table is still there."""
+    """Cover A67."""
     with database() as connection:
         outcome = pairing.request(connection, message("42", name=text, locale=text), NOON)
         assert isinstance(outcome, TellCode)
@@ -147,7 +137,6 @@ def test_a50_a90_a91_hostile_names_are_names(text: str) -> None:
 
 @pytest.mark.parametrize("sender", [hostile for hostile in HOSTILE if hostile.isprintable() and len(hostile) < 100])
 def test_a50_hostile_ids_are_ids(sender: str) -> None:
-    """A50: a sender's id is only ever a value."""
     with database() as connection:
         people.enrol(connection, Newcomer("default", f"telegram:{sender}", "telegram:main", "x", "member", "cli"), NOON)
         known = people.everybody(connection)

@@ -22,7 +22,6 @@ async def raw(here: ApiHouse, path: str, method: str = "GET", **more: Any) -> tu
 
 
 async def test_only_a_key_that_holds_opens_anything(tmp_path: Path) -> None:
-    """No key, another scheme, a wrong one, one cut short, one revoked: 401, which says how to get one."""
     async with api_house(tmp_path) as here:
         key = await here.key("chat read operate")
         wrong = [None, "Basic abc", "Bearer", "Bearer x", f"Bearer {key}0", f"Bearer {key[:-1]}", f"Bearer {key[:-1]}x"]
@@ -41,7 +40,6 @@ async def test_only_a_key_that_holds_opens_anything(tmp_path: Path) -> None:
 
 
 async def test_each_route_asks_for_its_scope(tmp_path: Path) -> None:
-    """With every other scope in hand a key is refused before anything is read or done."""
     scopes = ("chat", "read", "operate")
     async with api_house(tmp_path, offline=True) as here:
         _, document, _ = await raw(here, "/v1/openapi.json")
@@ -60,7 +58,6 @@ async def test_each_route_asks_for_its_scope(tmp_path: Path) -> None:
 
 
 async def test_pages_of_others_are_not_heard(tmp_path: Path) -> None:
-    """By default no page's script may ask; a listed one may, and reads the answer; nobody else's browser does."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         asked = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
@@ -86,7 +83,7 @@ async def test_pages_of_others_are_not_heard(tmp_path: Path) -> None:
 
 
 async def test_a_name_that_was_rebound_learns_nothing(tmp_path: Path) -> None:
-    """A20: under a Host that is not ours even a good key opens nothing, and the docs stay shut."""
+    """Cover A20."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         status, body = await program.ask("GET", "/v1/sessions", headers={"Host": "evil.example"})
@@ -116,7 +113,6 @@ NO_REQUESTS: list[tuple[bytes, dict[str, str], int]] = [
 
 
 async def test_what_is_no_request_is_told_so(tmp_path: Path) -> None:
-    """Too large, compressed, no JSON, fields that are none: a 4xx with a code, no row and no turn."""
     async with api_house(tmp_path, offline=True) as here:
         program = await here.program()
         for body, headers, status in NO_REQUESTS:
@@ -128,7 +124,6 @@ async def test_what_is_no_request_is_told_so(tmp_path: Path) -> None:
 
 
 async def test_a_key_is_nowhere_but_in_its_holders_hand(tmp_path: Path) -> None:
-    """Neither in the database nor in a log line nor in an answer; its digest is what is kept."""
     with capture_logs() as lines:
         async with api_house(tmp_path) as here:
             key = await here.key("chat read operate")
@@ -146,7 +141,6 @@ async def test_a_key_is_nowhere_but_in_its_holders_hand(tmp_path: Path) -> None:
 
 
 async def test_an_operators_key_is_no_owner(tmp_path: Path) -> None:
-    """It decides below an operator: no owner is made or unmade with it, and the audit log names the key."""
     async with api_house(tmp_path) as here:
         program, operator = await here.program(), await here.program("read operate")
         await program.say("hello", user="ana")
@@ -162,7 +156,6 @@ async def test_an_operators_key_is_no_owner(tmp_path: Path) -> None:
 
 
 async def test_a_failed_delivery_is_driven_again_by_an_operator(tmp_path: Path) -> None:
-    """What was refused for good is listed without its words, said again on demand, or given up."""
     async with api_house(tmp_path) as here:
         program, operator = await here.program(), await here.program("read operate")
         await program.say("hello")

@@ -145,12 +145,10 @@ async def fuzz(directory: Path, cases: int) -> None:
 
 
 async def test_no_hostile_request_breaks_the_api(tmp_path: Path) -> None:
-    """A sample of what `make gate` tries."""
     await fuzz(tmp_path, SAMPLE)
 
 
 @pytest.mark.gate
 @pytest.mark.timeout(600)
 async def test_no_request_of_5000_breaks_the_api(tmp_path: Path) -> None:
-    """All of them."""
     await fuzz(tmp_path, WHOLE)

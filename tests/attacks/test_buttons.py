@@ -16,7 +16,6 @@ VOID = "means nothing"
 async def test_a34_only_a_button_of_ours_does_anything_for_whom_it_was_made_once(
     tmp_path: Path, kind: Callable[[], Street]
 ) -> None:
-    """A34: an operator blocks no owner by a made-up button, presses nobody else's, and nobody presses twice."""
     async with street(kind, tmp_path) as here:
         await here.let_in(OWNER)
         await here.let_in(OPERATOR, "operator")

@@ -108,7 +108,7 @@ class Watching:
         return ModelResponded(0, f"Looking at {mine}", calls, (f"thinking of {mine}",), StopReason.TOOLS)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        pass
 
 
 class Town:
@@ -215,7 +215,6 @@ def failing() -> tuple[object, ...]:
 
 
 def test_s3_no_canary_in_anybody_elses_prompt() -> None:
-    """A few hundred operations: every prompt holds its own person's data at most."""
     model = play(seed=7, operations=60)
     assert [] == model.leaks[:1], model.requests
     assert model.own > 10
@@ -224,7 +223,6 @@ def test_s3_no_canary_in_anybody_elses_prompt() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_s3_no_canary_in_10_000_operations() -> None:
-    """The same ten thousand times over, in ten towns."""
     for seed in range(10):
         model = play(seed, operations=1_000)
         assert [] == model.leaks[:1], model.requests

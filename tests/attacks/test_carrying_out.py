@@ -25,7 +25,6 @@ PLATFORMS = pytest.mark.parametrize("taker", TAKERS, ids=lambda taker: taker.nam
 
 @PLATFORMS
 async def test_no_platform_fetches_it(taker: Taker):
-    """Sent and then edited by the platform's own library: no preview, no image, and each address is seen in full."""
     async with WIRES[taker.name]() as wire:
         (first,) = split("…", taker.renderer, taker.limits)
         (whole,) = split(ATTACK, taker.renderer, taker.limits)
@@ -41,7 +40,6 @@ async def test_no_platform_fetches_it(taker: Taker):
 
 
 def test_our_own_views_fetch_nothing():
-    """The page has no tag that loads, and a policy by which nothing could; the terminal shows letters."""
     html = to_html(WebRenderer().render(parse(ATTACK)))
     assert "<img" not in html
     assert 3 == html.count(f">{HIDDEN.replace('&', '&amp;')}</a>")
@@ -66,7 +64,6 @@ ELSEWHERE = (
 
 
 def test_a36_no_tool_is_told_whom_it_speaks_to():
-    """A36: it acts where its turn is. A place that a model names is unknown to every tool, and the call is refused."""
     with connected_practice() as practice:
         tools = tools_of(CoachTools(practice, writer))
     assert {"set_reminder", "plot_progress"} <= {tool.name for tool in tools}

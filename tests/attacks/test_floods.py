@@ -8,7 +8,7 @@ PUPPETS = range(1_000, 1_050)
 
 
 async def test_fifty_puppets_that_go_on_asking_keep_nobody_out(tmp_path: Path) -> None:
-    """A40: each of twenty people who write in the midst of it gets a code; the owner reads of the flood once."""
+    """Cover A40."""
     async with house(tmp_path, access="pairing") as here:
         here.sim.say(1, "/start")
         await here.told(1, "private")

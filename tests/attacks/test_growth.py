@@ -24,7 +24,6 @@ SHARES = 40
 
 @pytest.mark.parametrize("name", NAMES)
 def test_work_grows_with_the_text_alone(name: str) -> None:
-    """At n, 2n and 4n characters of its share of the shapes; every shape is some function's."""
     assert len(NAMES) >= SHARES
     assert [] == found(ENTRIES[name], SHAPES[NAMES.index(name) % SHARES :: SHARES])
 
@@ -33,21 +32,18 @@ def test_work_grows_with_the_text_alone(name: str) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
 def test_work_grows_with_the_text_alone_whatever_it_is(name: str) -> None:
-    """The other shapes."""
     others = [shape for number, shape in enumerate(SHAPES) if (number - NAMES.index(name)) % SHARES]
     assert [] == found(ENTRIES[name], others)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_depth_of_nesting_is_too_much(name: str) -> None:
-    """One of them each, of one length on every machine: those above follow its speed, and a parser's depth is fixed."""
     ENTRIES[name].call(NESTED[NAMES.index(name) % len(NESTED)][: ENTRIES[name].most_chars])
 
 
 @pytest.mark.gate
 @pytest.mark.parametrize("name", NAMES)
 def test_no_depth_of_any_nesting_is_too_much(name: str) -> None:
-    """The same with every opening."""
     for text in NESTED:
         ENTRIES[name].call(text[: ENTRIES[name].most_chars])
 
@@ -56,7 +52,6 @@ def test_no_depth_of_any_nesting_is_too_much(name: str) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", NAMES)
 def test_work_grows_with_a_long_text_alone(name: str) -> None:
-    """As above, with texts twelve times as long: what is quadratic with a small factor shows late."""
     assert [] == found(ENTRIES[name], SHAPES, LONGER)
 
 

@@ -46,7 +46,6 @@ def linked_lock(home: Path) -> None:
     ids=lambda one: getattr(one, "__name__", ""),
 )
 def test_home_prepared_by_others_is_refused_in_one_line(tmp_path: Path, prepare: Prepared, said: str) -> None:
-    """`tenk run` ends at once with status 1; every other way to prepare one is in `tests/unit/settings`."""
     home = tmp_path / "var"
     home.mkdir(mode=0o700)
     prepare(home)
@@ -58,7 +57,6 @@ def test_home_prepared_by_others_is_refused_in_one_line(tmp_path: Path, prepare:
 
 
 def test_what_is_made_is_its_users_alone_whatever_the_umask(tmp_path: Path) -> None:
-    """Also where the umask would let everybody write."""
     done = tenk(tmp_path / "var", "db", "upgrade", umask=0)
     assert 0 == done.returncode, done.stderr
     assert {0o600} == {path.stat().st_mode & 0o777 for path in (tmp_path / "var").iterdir()}

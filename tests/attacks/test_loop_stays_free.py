@@ -55,7 +55,6 @@ async def held_by(play: Callable[[Path], Awaitable[None]], home: Path) -> list[s
 
 
 async def test_hostile_messages_to_the_offline_coach_stop_nobody(tmp_path: Path) -> None:
-    """Whoever writes one gets an answer, and so does who asks behind them; nothing of ours held the loop."""
 
     async def play(home: Path) -> None:
         async with house(home, model=None) as here:
@@ -70,7 +69,6 @@ async def test_hostile_messages_to_the_offline_coach_stop_nobody(tmp_path: Path)
 
 @pytest.mark.parametrize("calls", [500, pytest.param(5000, marks=pytest.mark.gate)])
 async def test_f37_thousands_of_calls_of_a_model_stop_nobody(tmp_path: Path, calls: int) -> None:
-    """The model asks for all at once; the person is answered, and a hundred results are in the store."""
 
     async def play(home: Path) -> None:
         async with house(home) as here:
@@ -86,7 +84,6 @@ async def test_f37_thousands_of_calls_of_a_model_stop_nobody(tmp_path: Path, cal
 
 @pytest.mark.parametrize("answers", [ANSWERS[:1], pytest.param(ANSWERS, marks=pytest.mark.gate)], ids=len)
 async def test_hostile_answers_stop_nobody(tmp_path: Path, answers: Sequence[str]) -> None:
-    """Each comes whole, in as many messages as it takes, and so does the short one asked for behind them."""
 
     async def play(home: Path) -> None:
         async with house(home) as here:

@@ -23,7 +23,6 @@ async def a_turn_with(many: int, name: str = "double") -> tuple[FakeTurnPort, Sc
 
 
 async def test_f37_5000_calls_are_about_60_commits_and_100_results() -> None:
-    """Fifty run; fifty refused ones are kept and journaled together; the rest is a number that the model is told."""
     port, model = await a_turn_with(5000)
     assert 50 + 1 + 1 + 1 == port.commits  # a result each, one of all that were refused, the response, the end
     items = [item for item in model.requests[-1].items if isinstance(item, ToolItem)]
@@ -34,13 +33,11 @@ async def test_f37_5000_calls_are_about_60_commits_and_100_results() -> None:
 
 
 async def test_f37_5000_calls_of_no_tool_are_bounded_as_well() -> None:
-    """Each of fifty is told that there is no such tool."""
     port, _ = await a_turn_with(5000, "no_such_tool")
     assert 100 == len(returned(port))
     assert 50 + 1 + 1 + 1 == port.commits
 
 
 async def test_f37_what_was_left_out_is_told_after_a_crash_too() -> None:
-    """The number is part of the journaled response."""
     port, _ = await a_turn_with(5000)
     assert 4900 == next(event for event in port.events if isinstance(event, ModelResponded)).calls_left_out

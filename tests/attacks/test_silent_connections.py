@@ -47,7 +47,6 @@ async def connected(port: int) -> socket.socket:
 
 
 async def test_silent_crowd_takes_nothing_from_anybody(tmp_path: Path):
-    """`tenk status` and a page are answered while the crowd is there, and SIGTERM is still a graceful end."""
     (tmp_path / "mine.toml").write_text(CONFIG)
     port = free_port()
     url, home = f"http://127.0.0.1:{port}/", tmp_path / "var"

@@ -14,10 +14,6 @@ def on_disk(home: Path) -> bytes:
 
 
 async def test_flood_of_strangers_leaves_a_few_keys_and_no_word(tmp_path: Path):
-    """A stranger's 100 messages and a strange group's 100: told the code once, ten rows, and no word of the group's.
-
-    Of the stranger's the one message is kept that is answered once they are let in, as long as they wait for that.
-    """
     async with house(tmp_path, access="pairing") as here:
         here.sim.add_chat(GROUP, "supergroup")
         for number in range(100):
@@ -35,7 +31,6 @@ async def test_flood_of_strangers_leaves_a_few_keys_and_no_word(tmp_path: Path):
 
 
 async def test_who_blocks_and_unblocks_the_bot_for_ever_leaves_a_few_rows_and_is_heard_all_the_same(tmp_path: Path):
-    """A stranger's 300 changes of mind make five rows; what they say then is answered."""
     async with house(tmp_path, access="pairing") as here:
         for _ in range(150):
             here.sim.block(1)
@@ -48,7 +43,6 @@ async def test_who_blocks_and_unblocks_the_bot_for_ever_leaves_a_few_rows_and_is
 
 
 async def test_groups_that_the_bot_is_put_into_and_out_of_leave_one_burst_each(tmp_path: Path):
-    """One group and 200 comings and goings: five rows, and one parked lane at most."""
     async with house(tmp_path, access="pairing") as here:
         here.sim.add_chat(GROUP, "supergroup")
         for _ in range(100):

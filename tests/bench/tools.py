@@ -49,7 +49,6 @@ class Heard(FakeChannel):
         self.answered = asyncio.Event()
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """As the port says."""
         receipt = await super().send(part)
         self.answered.set()
         return receipt

@@ -45,7 +45,6 @@ class InboxSink:
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
     ) -> None:
-        """As the port says."""
         self.arriving.set()
         await self.open.wait()
         if self.refusals > 0 and any(isinstance(event, InboundMessage) for event in events):
@@ -70,20 +69,16 @@ class InboxSink:
             chats.move_cursor(connection, "default", self._channel, self._account, cursor, now)
 
     async def cursor(self) -> str | None:
-        """As the port says."""
         return await self._store.read(partial(chats.cursor_of, channel=self._channel, account=self._account))
 
     async def chats(self) -> Sequence[KnownChat]:
-        """As the port says: nobody is let in here."""
         return ()
 
     def report_missing(self, detail: str) -> None:
-        """As the port says."""
         if detail:
             self.report(ChannelState.DEGRADED, detail)
 
     def report(self, state: ChannelState, detail: str = "") -> None:
-        """As the port says."""
         self.states.append(state)
         self._tell()
 

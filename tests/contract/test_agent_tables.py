@@ -43,14 +43,12 @@ async def columns(store: Store, table: str) -> set[str]:
 
 
 async def test_fresh_tables_are_made_as_they_are_now(store: Store) -> None:
-    """No step is taken, and none at the next start."""
     for _ in range(2):
         await brought_up(store, second_version())
     assert ({"id", "text", "stars"}, {"name"}) == (await columns(store, "notes"), await columns(store, "tags"))
 
 
 async def test_what_an_earlier_version_kept_is_taken_along(store: Store) -> None:
-    """Each step once, in the commit that counts it; new tables beside it."""
     await brought_up(store, first_version())
     await store.commit(lambda connection: connection.exec_driver_sql("INSERT INTO notes (id, text) VALUES (1, 'a')"))
     for _ in range(2):
@@ -61,14 +59,12 @@ async def test_what_an_earlier_version_kept_is_taken_along(store: Store) -> None
 
 
 async def test_tables_that_nobody_counted_are_those_of_the_first_version(store: Store) -> None:
-    """As the coach's are, which stood there before agents had tables of their own."""
     await store.commit(first_version().metadata.create_all)
     await brought_up(store, second_version())
     assert "stars" in await columns(store, "notes")
 
 
 async def test_an_older_version_of_the_agent_is_refused(store: Store) -> None:
-    """It would write what the newer one cannot read; nothing is changed."""
     await brought_up(store, second_version())
     with pytest.raises(SchemaTooNew, match="clerk"):
         await brought_up(store, first_version())

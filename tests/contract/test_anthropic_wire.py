@@ -111,7 +111,6 @@ def texts_of(message):
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("reply", REPLIES)
 async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
-    """The same server gives both the same text, calls, thoughts, stop and usage, and gets the same request of both."""
     server.answers(reply, reply)
     message = await ask_sdk(server, stream=stream)
     response, events = await ask(model, stream=stream)
@@ -205,7 +204,7 @@ RETRYABLE = {K.RATE_LIMIT, K.OVERLOADED, K.SERVER, K.NETWORK, K.TIMEOUT}
 
 @pytest.mark.parametrize(("case", "fault", "kind", "retry_after_s"), CASES)
 async def test_every_fault_has_its_kind(server, model, case, fault, kind, retry_after_s):
-    """F01–F41: what the API may send instead of a message is classified, and the key is in no error."""
+    """Cover F01–F41."""
     server.answers(fault)
     with pytest.raises(ModelFailure) as caught:
         await ask(model)
@@ -232,7 +231,6 @@ SDK_ERRORS = {
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("status", SDK_ERRORS)
 async def test_what_the_sdk_calls_an_error_is_one_here(server, model, status, stream):
-    """The SDK's class and our kind stand for the same answer, with the same status."""
     theirs, ours = SDK_ERRORS[status]
     server.answers(Fault(status, error_of("t")), Fault(status, error_of("t")))
     with pytest.raises(theirs) as raised:
@@ -243,7 +241,6 @@ async def test_what_the_sdk_calls_an_error_is_one_here(server, model, status, st
 
 
 async def test_f26_the_farewell_alone_may_be_missing_and_no_more(server, model):
-    """A message with its stop reason is whole, also without message_stop; without it it is none."""
     server.answers(Reply("whole", done=False))
     assert "whole" == (await ask(model))[0].text
     head = b'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"half"}}\n\n'
@@ -254,7 +251,6 @@ async def test_f26_the_farewell_alone_may_be_missing_and_no_more(server, model):
 
 
 async def test_f29_half_a_call_is_never_told(server, model):
-    """A cut response ends its last block too: what cannot be read is not begun early."""
     server.answers(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 1')), finish="length"))
     response, events = await ask(model)
     assert (StopReason.LENGTH, 2) == (response.stop, len(response.tool_calls))
@@ -263,7 +259,6 @@ async def test_f29_half_a_call_is_never_told(server, model):
 
 @pytest.mark.parametrize("stream", [True, False])
 async def test_thoughts_go_back_byte_for_byte(server, model, stream):
-    """A thought with its signature and a sealed one stand in the next request as they came, where they stood."""
     thinking = "Zwei mal 21 …\n\u2028 ist 42? \\u00e9"
     asked = Reply("Hm.", (Call("double", '{"n": 21}', id="c1"),), thinking=thinking, redacted="Zm9v+/==", chunk_chars=4)
     server.answers(asked)
@@ -279,7 +274,6 @@ async def test_thoughts_go_back_byte_for_byte(server, model, stream):
 
 
 async def test_thoughts_between_words_keep_their_places(server, model):
-    """A response that thinks again after it has spoken is replayed in its order."""
     content = [
         {"type": "thinking", "thinking": "a", "signature": "s1"},
         {"type": "text", "text": "one "},
@@ -296,7 +290,6 @@ async def test_thoughts_between_words_keep_their_places(server, model):
 
 @pytest.mark.parametrize(("stop", "kept"), [("max_tokens", ["a"]), ("tool_use", ["a", "b"])])
 async def test_a_thought_that_was_cut_is_not_sent_back(server, model, stop, kept):
-    """It has no signature, and the API refuses one without; a server that never signs gets all of its own back."""
     content = [
         {"type": "thinking", "thinking": "a", "signature": "s1"},
         {"type": "text", "text": "one "},
@@ -308,14 +301,12 @@ async def test_a_thought_that_was_cut_is_not_sent_back(server, model, stop, kept
 
 
 async def test_another_wires_thoughts_are_not_sent(server, model):
-    """They mean nothing here, and the API would refuse them."""
     said = AssistantItem("hi", thinking=({"wire": "openai", "name": "reasoning", "text": "x"}, "old", None))
     await ask(model, items=(UserItem("a"), said, UserItem("b")))
     assert [{"type": "text", "text": "hi"}] == server.requests[0].body["messages"][1]["content"]
 
 
 async def test_what_the_api_refuses_is_never_sent(server, model):
-    """Messages take turns and begin with the person's; no text is empty, no id or name holds what none may."""
     items = (
         AssistantItem("hello"), UserItem(" "), UserItem("two"), AssistantItem(" "), NoteItem("three"),
         AssistantItem("", (ToolCall("a b/1", "döuble", "[1]"),)), ToolItem("a b/1", "döuble", "{}"),
@@ -332,7 +323,6 @@ async def test_what_the_api_refuses_is_never_sent(server, model):
 
 
 async def test_the_marks_stand_behind_what_stays_the_same(server, model):
-    """One behind the instructions for everybody, one behind each of the last two of the person's turns, no more."""
     items = [one for n in range(5) for one in (UserItem(f"q{n}"), AssistantItem(f"a{n}"))]
     await ask(model, items=(*items, UserItem("last")))
     body = server.requests[0].body
@@ -356,7 +346,6 @@ async def test_the_marks_stand_behind_what_stays_the_same(server, model):
     ],
 )
 async def test_settings_are_sent_as_the_api_takes_them(server, config, sent):
-    """Beside thinking no temperature goes out, and its budget is on top of the answer's."""
     model = model_of(server, **config)
     await ask(model, items=(UserItem("hello"),))
     names = ("max_tokens", "temperature", "thinking")
@@ -367,6 +356,5 @@ async def test_settings_are_sent_as_the_api_takes_them(server, config, sent):
 
 
 def test_a_missing_key_is_named():
-    """Which variable it belongs in."""
     with pytest.raises(ValueError, match="ANTHROPIC_API_KEY"):
         AnthropicModel("claude", ModelConfig())

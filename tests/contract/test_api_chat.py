@@ -13,7 +13,6 @@ PRICED = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
 
 
 async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
-    """Who answered, with which tools, tokens, cost and time, stands beside the words."""
     async with api_house(tmp_path, config=PRICED) as here:
         program = await here.program()
         here.model.answers(Reply(calls=(Call("get_user_skills"),)), Reply("You play nothing *yet*."))
@@ -28,7 +27,6 @@ async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
 
 
 async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
-    """With when to come back; the OpenAI-compatible way says the same."""
     capped = "[budgets]\nuser_tokens = 9_000\n[model]\noffline_when_down = false\n"
     async with api_house(tmp_path, config=capped) as here:
         program = await here.program()
@@ -46,10 +44,6 @@ async def test_a_reached_cap_is_a_typed_429(tmp_path: Path) -> None:
 
 
 async def test_the_same_request_again_is_the_same_turn(tmp_path: Path) -> None:
-    """Five at once, and one afterwards, under one Idempotency-Key are said once; another text under it is refused.
-
-    As is a field that there is not, with those that there are.
-    """
     async with api_house(tmp_path) as here:
         program = await here.program()
         many = await asyncio.gather(*(program.say("hello", once="k-1") for _ in range(5)))  # noqa: TID251  a client's
@@ -68,7 +62,6 @@ async def test_the_same_request_again_is_the_same_turn(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_goes_away_leaves_a_turn_that_is_answered(tmp_path: Path) -> None:
-    """Its answer is fetched later, under the session."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         here.model.answers(Reply("I went on.", delay_s=0.5))
@@ -83,7 +76,6 @@ async def test_a_program_that_goes_away_leaves_a_turn_that_is_answered(tmp_path:
 
 
 async def test_who_does_not_wait_fetches(tmp_path: Path) -> None:
-    """`wait_s` 0 is answered 202 at once; the turn is where it says."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         here.model.answers(Reply("Done.", delay_s=0.3))
@@ -96,7 +88,6 @@ async def test_who_does_not_wait_fetches(tmp_path: Path) -> None:
 
 
 async def test_what_was_asked_before_a_restart_is_answered_after_it(tmp_path: Path) -> None:
-    """The request stands in the store, not in the process."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         key = program.key
@@ -110,7 +101,6 @@ async def test_what_was_asked_before_a_restart_is_answered_after_it(tmp_path: Pa
 
 
 async def test_a_stream_says_the_answer_as_it_is_written(tmp_path: Path) -> None:
-    """Its deltas, put together, are the answer; the first event names the turn, the last has all of it."""
     text = "Word by word, " * 20 + "done."
     async with api_house(tmp_path) as here:
         program = await here.program()
@@ -124,7 +114,6 @@ async def test_a_stream_says_the_answer_as_it_is_written(tmp_path: Path) -> None
 
 
 async def test_what_turns_out_void_is_replaced(tmp_path: Path) -> None:
-    """The model's words before a tool are no answer: a reader of the stream is told so."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         talk = "Let me look at your skills before I say anything about them. "
@@ -139,7 +128,6 @@ async def test_what_turns_out_void_is_replaced(tmp_path: Path) -> None:
 
 
 async def test_commands_and_data_are_one_persons(tmp_path: Path) -> None:
-    """A command is answered as in a chat; what it changed is read over the API, by its own person alone."""
     async with api_house(tmp_path) as here:
         program, other = await here.program(), await here.program()
         status, turn = await program.say("/log 45m guitar", user="ana")
@@ -156,7 +144,6 @@ async def test_commands_and_data_are_one_persons(tmp_path: Path) -> None:
 
 
 async def test_a_command_that_held_a_secret_is_answered_and_its_row_read_without_it(tmp_path: Path) -> None:
-    """/connect blanks what was said; that it was said is listed with the rest of the conversation."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         status, answer = await program.say("/connect openai sk-CANARY-3333333333")
@@ -167,7 +154,6 @@ async def test_a_command_that_held_a_secret_is_answered_and_its_row_read_without
 
 
 async def test_sessions_remember_each_by_itself(tmp_path: Path) -> None:
-    """What was said in one conversation is not in the prompt of another."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         await program.say("my secret is 4711", session="one")
@@ -180,7 +166,6 @@ async def test_sessions_remember_each_by_itself(tmp_path: Path) -> None:
 
 
 async def test_practice_is_logged_once(tmp_path: Path) -> None:
-    """An Idempotency-Key holds for entries, too; what the rules refuse says why."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         entry = {"json": {"skill": "cello", "minutes": 30}, "headers": {"Idempotency-Key": "e-1"}}
@@ -195,7 +180,6 @@ async def test_practice_is_logged_once(tmp_path: Path) -> None:
 
 
 async def test_a_plan_is_written_in_a_turn_and_read_by_its_week(tmp_path: Path) -> None:
-    """/plan over the API writes it, as everywhere; then it is data."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         await program.say("/log 45m guitar")
@@ -209,7 +193,6 @@ async def test_a_plan_is_written_in_a_turn_and_read_by_its_week(tmp_path: Path) 
 
 
 async def test_a_plan_is_made_and_comes_as_data(tmp_path: Path) -> None:
-    """As /plan makes it: once a week, unless a new one is asked for; a client that does not wait fetches it."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         await program.say("/log 45m guitar")
@@ -231,7 +214,6 @@ async def test_a_plan_is_made_and_comes_as_data(tmp_path: Path) -> None:
 
 
 async def test_a_plan_that_the_model_does_not_write_is_an_error_with_its_turn(tmp_path: Path) -> None:
-    """The same error as of a chat."""
     async with api_house(tmp_path, config="[model]\noffline_when_down = false\n") as here:
         program = await here.program()
         await program.say("/log 45m guitar")
@@ -242,7 +224,6 @@ async def test_a_plan_that_the_model_does_not_write_is_an_error_with_its_turn(tm
 
 
 async def test_too_much_is_a_typed_429(tmp_path: Path) -> None:
-    """It says in how many minutes to come back; what was refused is no turn that somebody waits for."""
     async with api_house(tmp_path, per_min=1) as here:
         program = await here.program()
         for _ in range(3):
@@ -254,7 +235,6 @@ async def test_too_much_is_a_typed_429(tmp_path: Path) -> None:
 
 
 async def test_a_model_that_fails_is_an_error_with_its_turn(tmp_path: Path) -> None:
-    """Its person's words come along; the turn is there to be fetched."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         here.model.answers(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
@@ -266,7 +246,6 @@ async def test_a_model_that_fails_is_an_error_with_its_turn(tmp_path: Path) -> N
 
 
 async def test_a_busy_model_is_a_typed_429(tmp_path: Path) -> None:
-    """Its own time to wait comes on in seconds and in whole minutes; /retry in the session asks it again."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         here.model.answers(Fault(status=429, headers={"Retry-After": "150"}, body={"error": {"message": "slow down"}}))
@@ -280,7 +259,6 @@ async def test_a_busy_model_is_a_typed_429(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("listed", [True, False])
 async def test_an_operator_may_list_who_is_heard(tmp_path: Path, *, listed: bool) -> None:
-    """With an allowlist for the account only those on it are answered, by chat and by data."""
     async with api_house(tmp_path) as here:
         key = await here.key()
     id_ = key.split("-")[1]
@@ -296,7 +274,6 @@ async def test_an_operator_may_list_who_is_heard(tmp_path: Path, *, listed: bool
 
 
 async def test_a_key_for_somebody_speaks_as_them(tmp_path: Path) -> None:
-    """What they practised elsewhere is theirs here; the key speaks for nobody else."""
     async with api_house(tmp_path) as here:
         first = await here.program()
         await first.say("/log 45m guitar", user="ana")
@@ -310,7 +287,6 @@ async def test_a_key_for_somebody_speaks_as_them(tmp_path: Path) -> None:
 
 
 async def test_who_is_blocked_is_not_heard(tmp_path: Path) -> None:
-    """An operator's key blocks a person; from then on neither chat nor data answer them."""
     async with api_house(tmp_path) as here:
         program, operator = await here.program(), await here.program("read operate")
         await program.say("hello", user="ana")
@@ -323,7 +299,6 @@ async def test_who_is_blocked_is_not_heard(tmp_path: Path) -> None:
 
 
 async def test_a_chat_key_of_an_owner_runs_no_operators_command(tmp_path: Path) -> None:
-    """A command above member asks for `operate`, a list of people for `read`, by every route; the answer says which."""
     async with api_house(tmp_path) as here:
         guest = await here.program()
         for name in ("olga", "ben"):
@@ -359,7 +334,6 @@ async def test_a_chat_key_of_an_owner_runs_no_operators_command(tmp_path: Path) 
 
 
 async def test_a_key_to_read_lists_conversations_without_their_words(tmp_path: Path) -> None:
-    """A title is for its person: it is made of what they said first."""
     async with api_house(tmp_path) as here:
         await (await here.program()).say("I am afraid of the audition", user="ana")
         listed = await (await here.program("read")).get("/v1/all-sessions")
@@ -367,7 +341,6 @@ async def test_a_key_to_read_lists_conversations_without_their_words(tmp_path: P
 
 
 async def test_a_secret_in_a_tools_result_reaches_neither_journal_nor_model(tmp_path: Path) -> None:
-    """The gateway's own key, and one that only looks like a key; the words around them stay."""
     unknown = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
     async with api_house(tmp_path) as here:
         program = await here.program()

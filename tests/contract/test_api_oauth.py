@@ -57,7 +57,6 @@ async def status_of(program: ApiProgram, query: str = "") -> Any:
 
 
 async def test_a_program_connects_its_person_by_oauth(tmp_path: Path) -> None:
-    """The model is asked with the token from then on; no answer of the API holds it."""
     async with oauth_house(tmp_path) as (here, server):
         program = await here.program()
         before = await status_of(program)
@@ -77,7 +76,6 @@ async def test_a_program_connects_its_person_by_oauth(tmp_path: Path) -> None:
 
 
 async def test_a_state_is_its_persons_and_good_once(tmp_path: Path) -> None:
-    """Another person of the key, another key and a second try get nothing; the person's own try still works."""
     async with oauth_house(tmp_path) as (here, server):
         program, other = await here.program(), await here.program()
         back = await agree(program, user="ana")
@@ -95,7 +93,6 @@ async def test_a_state_is_its_persons_and_good_once(tmp_path: Path) -> None:
 
 
 async def test_a_key_for_one_person_connects_nobody_else(tmp_path: Path) -> None:
-    """It sees what its person connected; a key without the scope opens nothing of it."""
     async with oauth_house(tmp_path) as (here, _):
         program = await here.program()
         await program.say("hello")
@@ -115,7 +112,6 @@ async def test_a_key_for_one_person_connects_nobody_else(tmp_path: Path) -> None
 
 
 async def test_what_cannot_be_connected_says_why(tmp_path: Path) -> None:
-    """An unknown provider, a code that the provider refuses; what was sent is not repeated."""
     async with oauth_house(tmp_path) as (here, _):
         program = await here.program()
         unknown, missing = await program.ask("POST", INIT, json={"provider": "nobody"})

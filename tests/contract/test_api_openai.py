@@ -16,7 +16,6 @@ def client_of(here: ApiHouse, key: str) -> openai.AsyncOpenAI:
 
 
 async def test_a_completion_is_the_agents_answer(tmp_path: Path) -> None:
-    """Words, reason and tokens stand where the client looks for them."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.answers(Reply("Begin with *scales*."))
         answer = await client.chat.completions.create(
@@ -31,7 +30,6 @@ async def test_a_completion_is_the_agents_answer(tmp_path: Path) -> None:
 
 
 async def test_a_question_is_answered_by_its_number_and_the_answer_comes_to_that(tmp_path: Path) -> None:
-    """Whoever typed the number waits for what follows, streamed or not; it does not come to the next request."""
     asks = '[permissions]\nask = ["get_user_skills"]\n'
     looks = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
     talk: list[ChatCompletionMessageParam] = []
@@ -54,7 +52,6 @@ async def test_a_question_is_answered_by_its_number_and_the_answer_comes_to_that
 
 
 async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:
-    """It ends with its reason, and with its tokens where they are asked for."""
     text = "A little every day. " * 12
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.answers(Reply(text, chunk_chars=9, chunk_delay_s=0.02))
@@ -75,7 +72,6 @@ async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:
 
 
 async def test_a_conversation_goes_on_where_it_was(tmp_path: Path) -> None:
-    """A client that sends all of it each time says only what is new; the agent's own memory has the rest, once."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.answers(Reply("Noted: 4711."), Reply("4711."), Reply("I know of none."))
         talk: list[ChatCompletionMessageParam] = [{"role": "user", "content": "my number is 4711"}]
@@ -95,7 +91,6 @@ async def test_a_conversation_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> None:
-    """Each refusal is the exception that the client has for it, with our words."""
     async with api_house(tmp_path) as here:
         hello: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello"}]
         async with client_of(here, "tenk-aaaaaaaa-" + "0" * 32) as stranger:
@@ -123,7 +118,6 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
 
 
 async def test_a_busy_model_is_the_clients_rate_limit_also_where_it_streams(tmp_path: Path) -> None:
-    """As long as nothing of the answer is written the status says it: a program looks for it there, not in a stream."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         once = client.with_options(max_retries=0)
         for stream in (False, True):
@@ -138,7 +132,6 @@ async def test_a_busy_model_is_the_clients_rate_limit_also_where_it_streams(tmp_
 
 
 async def test_the_clients_own_retry_is_said_once(tmp_path: Path) -> None:
-    """What it asks again, because its connection broke, is the turn that is there; a new request is a new one."""
     async with api_house(tmp_path) as here:
         program = await here.program()
         body = {"model": "coach", "messages": [{"role": "user", "content": "hello"}]}
@@ -152,7 +145,6 @@ async def test_the_clients_own_retry_is_said_once(tmp_path: Path) -> None:
 
 
 async def test_the_clients_own_retry_of_a_busy_model_gets_the_answer(tmp_path: Path) -> None:
-    """A 429 is no answer: the retry asks the model again; what the person said stands in the conversation once."""
     busy = Fault(status=429, headers={"Retry-After": "1"}, body={"error": {"message": "slow down"}})
     async with api_house(tmp_path, config="[model]\ntries = 1\n") as here, client_of(here, await here.key()) as client:
         here.model.answers(busy, busy, Reply("Begin with scales."))
@@ -165,7 +157,6 @@ async def test_the_clients_own_retry_of_a_busy_model_gets_the_answer(tmp_path: P
 
 
 async def test_a_conversation_that_is_too_long_is_the_clients_own_error(tmp_path: Path) -> None:
-    """OpenAI's clients look for this code with status 400, and shorten what they send."""
     full = Fault(status=400, body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}})
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.brain = lambda _body: full
@@ -192,7 +183,6 @@ SHAPE = {
 async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(
     tmp_path: Path, written: str, holds: bool, stream: bool
 ) -> None:
-    """The model is told the schema; what does not fit it is no answer."""
     wanted = {"type": "json_schema", "json_schema": {"name": "entry", "schema": SHAPE}}
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.answers(Reply(written))
@@ -224,7 +214,6 @@ async def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
 
 
 async def test_a_form_that_takes_too_long_to_check_is_refused_and_holds_up_nobody(tmp_path: Path) -> None:
-    """Each level of this schema has two ways to the next; a keyword of another form than it has is not looked at."""
     levels = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(40)}
     endless = {"$ref": "#/$defs/d0", "$defs": {**levels, "d40": {"type": "null"}}}
     odd = {"enum": 5, "required": 5, "properties": [1]}

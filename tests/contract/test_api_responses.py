@@ -11,7 +11,6 @@ from tests.fakes.api import api_house
 
 
 async def test_a_response_is_the_agents_answer_and_can_be_gone_on_from(tmp_path: Path) -> None:
-    """The client names the response before; the agent's own memory has what was said."""
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.answers(Reply("Noted: 4711."), Reply("4711."), Reply("Still 4711."))
         first = await client.responses.create(model="coach", input="my number is 4711", temperature=0.2)
@@ -51,7 +50,6 @@ async def test_a_streamed_response_is_the_same_in_pieces(tmp_path: Path) -> None
 
 
 async def test_an_answer_that_begins_anew_stands_once_under_the_first(tmp_path: Path) -> None:
-    """The connection to the model broke: a stream takes nothing back, and says nothing twice."""
     text = "Another answer, of many words. " * 8
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         cut = Reply("This one is cut. " * 10, chunk_chars=9, chunk_delay_s=0.05, cut_after_chunks=12)
@@ -65,7 +63,6 @@ async def test_an_answer_that_begins_anew_stands_once_under_the_first(tmp_path: 
 
 
 async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> None:
-    """A busy model is a rate limit, also where it streams; tools and unknown responses are refused in words."""
     busy = Fault(status=429, headers={"Retry-After": "400"}, body={"error": {"message": "slow down"}})
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         once = client.with_options(max_retries=0)

@@ -51,7 +51,6 @@ async def filled(path: Path, notes: int = 20) -> Store:
 
 
 async def test_backups_while_much_is_written_are_whole(tmp_path: Path) -> None:
-    """Each holds every note acknowledged before it began."""
     store = await filled(tmp_path / "home" / "tenk.db", 0)
     for number in range(5):
         writes = [store.queue(note(f"{number}/{one}")) for one in range(50)]
@@ -64,7 +63,6 @@ async def test_backups_while_much_is_written_are_whole(tmp_path: Path) -> None:
 
 
 async def test_backup_of_a_database_at_rest_and_of_a_killed_ones(tmp_path: Path) -> None:
-    """Also what stands in the log alone, which a killed process leaves behind."""
     await (await filled(tmp_path / "rest.db")).aclose()
     killed = tmp_path / "killed.db"
     command = [sys.executable, "-c", KILLED, f"sqlite:///{killed}"]
@@ -75,7 +73,6 @@ async def test_backup_of_a_database_at_rest_and_of_a_killed_ones(tmp_path: Path)
 
 
 async def test_nothing_is_written_over_and_nothing_half_done_is_left(tmp_path: Path) -> None:
-    """A file, a link or a directory at the destination, no database, no place to write to: one line each."""
     await (await filled(tmp_path / "tenk.db", 1)).aclose()
     (tmp_path / "file").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -96,7 +93,6 @@ async def test_nothing_is_written_over_and_nothing_half_done_is_left(tmp_path: P
 
 
 async def test_damaged_database_makes_no_backup(tmp_path: Path) -> None:
-    """What is copied is looked over before it gets its name."""
     path = tmp_path / "tenk.db"
     await (await filled(path, 3)).aclose()
     with closing(sqlite3.connect(path)) as connection:
@@ -110,7 +106,6 @@ async def test_damaged_database_makes_no_backup(tmp_path: Path) -> None:
 
 
 async def test_restored_database_is_the_one_that_was_backed_up(tmp_path: Path) -> None:
-    """Only where there is none, or an empty file where one was."""
     home = tmp_path / "home"
     await (await filled(home / "tenk.db")).aclose()
     back_up(home / "tenk.db", tmp_path / "copy.db")
@@ -125,7 +120,6 @@ async def test_restored_database_is_the_one_that_was_backed_up(tmp_path: Path) -
 
 
 async def test_old_file_is_made_one_that_gives_room_back(tmp_path: Path) -> None:
-    """A file from before there was retention, rewritten once."""
     path = tmp_path / "tenk.db"
     await (await filled(path, 1)).aclose()
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -145,7 +139,6 @@ ON_PAGE = "postgresql://tenk@127.0.0.1/tenk"
 
 @pytest.mark.gate
 async def test_the_page_on_backup_copies_a_postgresql_and_restores_it(postgres: PostgresServer, tmp_path: Path) -> None:
-    """Its commands, as they stand there, beside an open store: nothing is missing in the dump, or behind it."""
     url = await postgres.create_owned()
     store = await Store.open(url)
     newcomer = Newcomer("acme", "telegram:1", "telegram:main", "Ana", "owner", "cli")

@@ -167,13 +167,11 @@ def play(wire: str, scene: str, every: int) -> int:
 @pytest.mark.parametrize("scene", SCENES)
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_turn_cancelled_at_some_points_leaves_nothing_behind(wire: str, scene: str) -> None:
-    """A sample of the points of each scene."""
     assert play(wire, scene, every=9) > 0
 
 
 @pytest.mark.gate
 @pytest.mark.timeout(300)
 def test_a_turn_cancelled_at_every_point_leaves_nothing_behind() -> None:
-    """Every point of every scene over both wires: at least two hundred."""
     tried = {(wire, scene): play(wire, scene, every=1) for wire in WIRES for scene in SCENES}
     assert LEAST_POINTS <= sum(tried.values()), tried

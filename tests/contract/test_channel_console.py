@@ -57,7 +57,6 @@ def part(text: str, key: str = "key-1") -> OutboundPart:
 
 
 async def test_whoever_opens_the_socket_is_one_person(tmp_path: Path):
-    """`console:local`, in one chat; only the user that the gateway runs as can open it."""
     async with console(tmp_path / "c.sock") as (_, sink, terminal):
         assert 0o600 == stat.S_IMODE((tmp_path / "c.sock").stat().st_mode)
         await terminal.say("hello")
@@ -68,7 +67,6 @@ async def test_whoever_opens_the_socket_is_one_person(tmp_path: Path):
 
 
 async def test_second_gateway_on_the_socket_is_refused(tmp_path: Path):
-    """It says so; the first goes on."""
     path = tmp_path / "c.sock"
     async with console(path) as (_, sink, terminal):
         with pytest.raises(AlreadyRunning):
@@ -95,7 +93,7 @@ async def test_a_terminal_is_told_what_was_said_while_it_was_away(tmp_path: Path
 
 
 async def test_nonsense_is_refused_and_harms_nobody(tmp_path: Path):
-    """A91: bad frames and one too long; the terminal goes on."""
+    """Cover A91."""
     async with console(tmp_path / "c.sock") as (_, sink, terminal):
         await terminal.send({"type": "sudo"})
         await terminal.send({"type": "say", "id": "12345678", "text": "x" * (MAX_SAID_CHARS + 1)})
@@ -106,7 +104,7 @@ async def test_nonsense_is_refused_and_harms_nobody(tmp_path: Path):
 
 
 async def test_frame_without_end_closes_its_own_terminal(tmp_path: Path):
-    """A91: no more is read than a frame may have; the others go on."""
+    """Cover A91."""
     path = tmp_path / "c.sock"
     async with console(path) as (_, sink, terminal), session(path) as http, http.ws_connect(URL) as rude:
         with contextlib.suppress(ConnectionError):  # by its length alone
@@ -118,7 +116,6 @@ async def test_frame_without_end_closes_its_own_terminal(tmp_path: Path):
 
 
 async def test_half_a_frame_is_nothing(tmp_path: Path):
-    """A client that dies in the middle of a frame has said nothing."""
     path = tmp_path / "c.sock"
     upgrade = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
@@ -135,7 +132,6 @@ async def test_half_a_frame_is_nothing(tmp_path: Path):
 
 
 async def test_every_terminal_sees_every_answer_and_one_too_many_is_told(tmp_path: Path):
-    """Eight may be open; the ninth learns why it is not, and that it should not hurry back."""
     path = tmp_path / "c.sock"
     channel, sink = ConsoleChannel(nothing_unread), RecordingSink()
     async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks, session(path) as http:
@@ -152,7 +148,6 @@ async def test_every_terminal_sees_every_answer_and_one_too_many_is_told(tmp_pat
 
 
 async def test_terminal_that_does_not_keep_up_is_closed(tmp_path: Path):
-    """What waits for it is bounded, and the others go on."""
     path = tmp_path / "c.sock"
     async with console(path) as (channel, _, terminal), session(path) as http, http.ws_connect(URL) as slow:
         for _ in range(KEPT_FRAMES + 1):  # without a pause in which any could travel
@@ -166,7 +161,6 @@ async def test_terminal_that_does_not_keep_up_is_closed(tmp_path: Path):
 
 
 async def test_terminals_are_heard_on_the_private_socket_alone(tmp_path: Path):
-    """The gateway's own server, which others reach, knows no such path; the socket knows none of that server's."""
     channel = ConsoleChannel(nothing_unread)
     async with served(Loaded([channel])) as url, aiohttp.ClientSession() as http:
         assert 404 == (await http.get(f"{url.rstrip('/')}{PATH}")).status

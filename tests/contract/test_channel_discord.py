@@ -16,7 +16,6 @@ from tests.fakes.sink import RecordingSink
 
 
 async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
-    """Back-pressure: more than is queued waits in the socket, and comes in order when the store goes on."""
     async with discord() as rig, rig.running():
         rig.sink.open.clear()
         said = [f"msg:{rig.simulator.say(1, f'm{n}')}" for n in range(MOST_WAITING + 1_500)]
@@ -28,7 +27,6 @@ async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
 
 
 async def test_a_graceful_end_keeps_the_session():
-    """The socket is closed with a 4xxx code: 1000 and 1001 would end the session."""
     async with discord() as rig:
         async with rig.running():
             pass
@@ -37,7 +35,6 @@ async def test_a_graceful_end_keeps_the_session():
 
 
 async def test_a_gateway_that_says_nothing_is_given_up():
-    """No HELLO within the time for connecting: another connection."""
     async with discord(connect_timeout_s=0.1) as rig:
         rig.simulator.gateway.silent = True
         async with rig.running(wait=False):
@@ -48,7 +45,6 @@ async def test_a_gateway_that_says_nothing_is_given_up():
 
 
 async def test_a_dead_token_ends_the_channel_and_says_where_to_mend_it():
-    """401 at login: FAILED, with the page to open; a send meanwhile is retryable, not lost."""
     async with discord("wrong.token.here") as rig:
         with pytest.raises(ConfigRefused, match=r"discord\.com/developers/applications.*page Bot"):
             await rig.sink.run(rig.channel)
@@ -65,7 +61,6 @@ async def _refused(rig: Rig) -> str:
 
 
 async def test_a_token_revoked_while_running_ends_the_channel():
-    """Close code 4004."""
     async with discord() as rig:
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(_refused(rig))
@@ -76,7 +71,6 @@ async def test_a_token_revoked_while_running_ends_the_channel():
 
 
 async def test_a_missing_intent_ends_the_channel_and_says_where_to_switch_it_on():
-    """4014 names Message Content Intent and its page."""
     async with discord() as rig:
         rig.simulator.world.bot().message_content = False
         with pytest.raises(
@@ -86,7 +80,6 @@ async def test_a_missing_intent_ends_the_channel_and_says_where_to_switch_it_on(
 
 
 async def test_without_asking_for_the_intent_the_bot_runs():
-    """What is not meant for it comes without content then, and is not taken."""
     async with discord(message_content=False) as rig:
         rig.simulator.world.bot().message_content = False
         async with rig.running():
@@ -98,7 +91,6 @@ async def test_without_asking_for_the_intent_the_bot_runs():
 
 
 async def test_new_sessions_are_rationed():
-    """At most 20 IDENTIFY an hour, however often the session is lost: more would cost the token (P5)."""
     async with discord() as rig:
         async with rig.running():
             for number in range(19):
@@ -110,7 +102,7 @@ async def test_new_sessions_are_rationed():
 
 
 async def test_no_error_holds_a_secret():
-    """A92: neither the token nor an interaction's stands in what is raised, logged or shown."""
+    """Cover A92."""
     async with discord() as rig, rig.running():
         event = await invoked(rig)
         await rig.simulator.until(lambda: bool(rig.simulator.messages(1)))
@@ -125,7 +117,6 @@ async def test_no_error_holds_a_secret():
 
 
 async def test_a_second_sink_over_the_same_cursor_is_another_process():
-    """A cursor that is none starts anew, without harm."""
     async with discord() as rig:
         rig.sink = RecordingSink("not a cursor")
         async with rig.running(wait=False):

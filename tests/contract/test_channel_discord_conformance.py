@@ -136,7 +136,6 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 async def test_send(script: Script):
-    """A send ends as the table says, and people see as many messages as the table says."""
     async with discord(call_timeout_s=script.timeout_s) as rig:
         rig.simulator.faults.script(*script.faults)
         if script.prepared:
@@ -180,7 +179,6 @@ EDITS = [
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
 async def test_edit(edit: Edit):
-    """An edit ends as the table says."""
     async with discord() as rig:
         ours = int((await rig.channel.send(part("first"))).platform_id)
         if edit.gone:

@@ -9,7 +9,6 @@ from tests.fakes.discord import GUILD, MENTION, ROOM, discord, texts
 
 
 async def test_what_a_resumed_session_replays_waits_for_an_older_gap():
-    """A kill while a gap is being filled: the session that is taken up again tells of what came after the gap."""
     async with discord() as rig:
         await rig.lose_session((1, "in the gap"))
         rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
@@ -25,7 +24,6 @@ async def test_what_a_resumed_session_replays_waits_for_an_older_gap():
 
 
 async def test_during_a_backfill_messages_keep_their_order_and_commands_do_not_wait():
-    """Live messages wait for the history of before; interactions, which have 3 s, pass."""
     async with discord() as rig:
         await rig.lose_session((1, "old"))
         rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=0.3))
@@ -40,7 +38,6 @@ async def test_during_a_backfill_messages_keep_their_order_and_commands_do_not_w
 
 
 async def test_a_long_gap_is_capped_and_said():
-    """More than `backfill_messages` of one channel are not fetched; health and the log say so."""
     async with discord(backfill_messages=100) as rig:
         await rig.lose_session(*((1, f"m{n}") for n in range(250)))
         async with rig.running():
@@ -49,7 +46,6 @@ async def test_a_long_gap_is_capped_and_said():
 
 
 async def test_channels_that_are_hidden_or_broken_do_not_stop_a_backfill():
-    """403 is passed over; a channel that answers 500 for ever is given up and named; the others are read."""
     async with discord() as rig:
         rig.simulator.add_channel(5_003, GUILD)
         rig.simulator.add_channel(5_004, GUILD)
@@ -74,7 +70,6 @@ async def test_channels_that_are_hidden_or_broken_do_not_stop_a_backfill():
     ],
 )
 async def test_a_malformed_dispatch_is_quarantined_and_the_next_one_heard(event: str, data: bytes):
-    """The library's own client ends at these; here they are kept and the connection stays (WIRE, Discord)."""
     async with discord() as rig, rig.running():
         rig.simulator.inject(event, data)
         rig.simulator.say(1, "after")
@@ -87,7 +82,6 @@ async def test_a_malformed_dispatch_is_quarantined_and_the_next_one_heard(event:
     "frame", [b"not json", b"[]", b'{"op":0,"d":{},"s":null}', b'{"op":99}', b'{"op":0,"t":"WHATEVER","s":2,"d":7}']
 )
 async def test_a_frame_that_is_none_does_not_end_the_connection(frame: bytes):
-    """What cannot be read is kept or passed over."""
     async with discord() as rig, rig.running():
         rig.simulator.frame(frame)
         rig.simulator.say(1, "after")
@@ -96,7 +90,6 @@ async def test_a_frame_that_is_none_does_not_end_the_connection(frame: bytes):
 
 
 async def test_a_lone_surrogate_in_a_message_is_mended():
-    """Half an emoji, as some clients send it, is no reason to lose the message."""
     raw = b'{"id":"77","channel_id":"1","content":"a\\ud83d b","type":0,"author":{"id":"1","username":"p"}}'
     async with discord() as rig, rig.running():
         rig.simulator.inject("MESSAGE_CREATE", raw)
@@ -105,7 +98,6 @@ async def test_a_lone_surrogate_in_a_message_is_mended():
 
 
 async def test_health_says_that_it_hears_while_a_gap_is_being_filled():
-    """READY as soon as a session stands, with what is still missing; after a kill amid the gap as well."""
     async with discord() as rig:
         await rig.lose_session((1, "in the gap"))
         for _ in range(2):
@@ -123,7 +115,6 @@ async def test_health_says_that_it_hears_while_a_gap_is_being_filled():
 
 
 async def test_a_conversation_of_commands_alone_is_looked_into_after_a_gap():
-    """Nothing lists a bot's direct messages: whoever used a command there is known by it."""
     async with discord() as rig:
         async with rig.running():
             rig.simulator.command(2, "stats")
@@ -136,7 +127,6 @@ async def test_a_conversation_of_commands_alone_is_looked_into_after_a_gap():
 
 
 async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_as_it_can_be():
-    """403: health says which and why, others are read; the resume point keeps where it is behind, a restart on."""
     async with discord() as rig:
         await rig.lose_session((1, "in the gap, 1"), (2, "in the gap, 2"), known=(1, 2))
         rig.simulator.world.channels[2].readable = False
@@ -157,7 +147,6 @@ async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_
 
 
 async def test_what_fails_for_a_while_is_read_later_beside_what_is_said_now():
-    """A chat that answers 500 holds up nobody for long; what was said there comes once it answers."""
     async with discord() as rig:
         await rig.lose_session((1, "in the gap"))
         rig.simulator.faults.script(Fault(kind="status", method="getMessages", chat=1, times=None))
@@ -173,7 +162,6 @@ async def test_what_fails_for_a_while_is_read_later_beside_what_is_said_now():
 
 @pytest.mark.parametrize("method", ["getGuilds", "getChannels", "getThreads"])
 async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(method: str):
-    """It is named, and asked again until it does."""
     async with discord() as rig:
         await rig.lose_session((1, "direct"), (ROOM, f"{MENTION} room"))
         rig.simulator.faults.script(Fault(kind="status", method=method, status=403, times=2))
@@ -185,7 +173,6 @@ async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(
 
 
 async def test_what_a_gap_holds_comes_in_the_order_it_was_said_however_the_pages_are_sorted():
-    """Sorted by id across pages and channels: an emulator, or another version of Discord, may list in any order."""
     async with discord() as rig:
         said = [f"m{n}" for n in range(230)]
         await rig.lose_session(*(((1, 1, ROOM)[number % 3], text) for number, text in enumerate(said)))
@@ -196,7 +183,6 @@ async def test_what_a_gap_holds_comes_in_the_order_it_was_said_however_the_pages
 
 
 async def test_a_thread_that_fell_asleep_in_the_gap_is_read():
-    """It is not among the active ones any more; those that fell asleep before are not read."""
     async with discord() as rig:
         rig.simulator.add_thread(6_001, ROOM)
         rig.simulator.add_thread(6_002, ROOM).archived = True

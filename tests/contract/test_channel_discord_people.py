@@ -24,7 +24,6 @@ from tests.fakes.discord import GUILD, HOME, MENTION, ROOM, discord, invoked, pa
 
 
 async def test_in_a_server_a_mention_or_a_reply_is_meant_for_the_bot():
-    """The rest is context; the mention itself is taken out of the text."""
     async with discord() as rig, rig.running():
         ours = int((await rig.channel.send(part("I am here", chat=ROOM))).platform_id)
         rig.simulator.say(ROOM, "among us", person=7)
@@ -38,7 +37,6 @@ async def test_in_a_server_a_mention_or_a_reply_is_meant_for_the_bot():
 
 
 async def test_channels_are_woken_as_configured():
-    """always: everything is meant for the bot, in its threads too; off: nothing is read."""
     async with discord(always_in=[str(ROOM)], off_in=["5003"]) as rig:
         rig.simulator.add_channel(5_003, GUILD)
         rig.simulator.add_thread(6_001, ROOM)
@@ -51,7 +49,6 @@ async def test_channels_are_woken_as_configured():
 
 
 async def test_a_thread_nobody_told_of_is_asked_for():
-    """After a resume no list of channels comes: the parent of a thread is asked for once."""
     async with discord() as rig:
         rig.simulator.add_thread(6_001, ROOM)
         async with rig.running():
@@ -65,7 +62,6 @@ async def test_a_thread_nobody_told_of_is_asked_for():
 
 
 async def test_joining_and_leaving_a_server():
-    """A server we came to just now is told, one that was there before is not; being thrown out is."""
     async with discord() as rig, rig.running():
         rig.simulator.add_guild(5_100, "New", joined_s_ago=0.0)
         rig.simulator.leave(5_100)
@@ -75,7 +71,7 @@ async def test_joining_and_leaving_a_server():
 
 
 async def test_a_file_is_fetched_with_a_cap():
-    """The content comes from the CDN by a fresh address; 21 MB over a cap of 20 are refused (A77)."""
+    """Cover A77."""
     async with discord() as rig, rig.running():
         rig.simulator.say(1, "look", files={"../../x": b"small", "big.png": bytes(21 << 20)})
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -97,7 +93,6 @@ async def test_a_file_is_fetched_with_a_cap():
 
 
 async def test_a_command_is_deferred_after_the_commit_and_completed_by_an_edit():
-    """While the store has not answered nothing is said; then "thinking"; the first part takes its place."""
     async with discord() as rig, rig.running():
         rig.sink.open.clear()
         used = rig.simulator.command(1, "log", {"text": "guitar 30 min"})
@@ -118,7 +113,6 @@ async def test_a_command_is_deferred_after_the_commit_and_completed_by_an_edit()
 
 
 async def test_a_command_is_answered_with_a_file():
-    """The deferred answer is completed with text and a file in one call."""
     async with discord() as rig, rig.running():
         event = await invoked(rig, "export")
         file = OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"day,minutes")
@@ -128,7 +122,6 @@ async def test_a_command_is_answered_with_a_file():
 
 
 async def test_an_answer_that_comes_at_once_waits_for_its_deferral():
-    """The command's own acknowledgement is slow; the edit does not overtake it."""
     async with discord() as rig, rig.running():
         rig.simulator.faults.script(Fault(kind="delay", method="callback", delay_s=0.2))
         event = await invoked(rig)
@@ -138,7 +131,6 @@ async def test_an_answer_that_comes_at_once_waits_for_its_deferral():
 
 @pytest.mark.parametrize("trouble", ["never acknowledged", "token over", "route over", "refused"])
 async def test_what_cannot_be_answered_its_own_way_goes_to_the_chat(trouble: str):
-    """After 14 minutes, or where Discord gave the interaction up, the answer is a message."""
     async with discord() as rig, rig.running():
         if trouble == "never acknowledged":
             rig.simulator.interactions.deadline_s = -1.0
@@ -157,7 +149,6 @@ async def test_what_cannot_be_answered_its_own_way_goes_to_the_chat(trouble: str
 
 
 async def test_after_a_restart_the_answer_still_completes_the_command_once():
-    """A new process asks Discord how far the answer is: "thinking" is completed; an answer there is not doubled."""
     async with discord() as rig:
         async with rig.running():
             event = await invoked(rig)
@@ -172,7 +163,6 @@ async def test_after_a_restart_the_answer_still_completes_the_command_once():
 
 
 async def test_where_the_bot_may_not_write_a_command_is_answered_all_the_same():
-    """Later parts take the interaction's own way when the channel refuses; edits too."""
     async with discord() as rig, rig.running():
         rig.simulator.block(ROOM)
         rig.simulator.command(ROOM, "coach", person=7)
@@ -189,7 +179,6 @@ async def test_where_the_bot_may_not_write_a_command_is_answered_all_the_same():
 
 
 async def test_buttons_are_pressed_also_after_a_restart_and_can_be_taken_away():
-    """The press is acknowledged without a sign, comes with our data, and its answer is a message."""
     async with discord() as rig:
         buttons = (Button("Yes", "yes:1", ButtonStyle.PRIMARY), Button("No", "no:1"))
         ours = int((await rig.channel.send(part("Sure?", buttons=buttons))).platform_id)
@@ -211,7 +200,6 @@ async def test_buttons_are_pressed_also_after_a_restart_and_can_be_taken_away():
 
 
 async def test_commands_are_registered_with_options_and_languages_once():
-    """Typed options, descriptions in every language; what stands already is not written again."""
     text, mode = CommandOption("text", "What", required=True), CommandOption("mode", "How", choices=("steer",))
     menus = {
         "en": [

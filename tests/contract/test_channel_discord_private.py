@@ -51,7 +51,6 @@ async def later(rig: Rig) -> None:
 
 
 async def test_a_command_in_a_server_is_answered_to_its_asker_alone():
-    """From "thinking" on: all parts, a file too, and in no history; the talk with the coach is everybody's."""
     file = OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"day,minutes")
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
@@ -69,7 +68,6 @@ async def test_a_command_in_a_server_is_answered_to_its_asker_alone():
 
 
 async def test_an_ephemeral_message_is_reached_by_its_interaction_alone():
-    """Edited and taken back by the token; the channel's own endpoints know nothing of it (10008)."""
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
         said = await rig.channel.send(part("first", chat=ROOM, route=route))
@@ -92,7 +90,6 @@ async def test_an_ephemeral_message_is_reached_by_its_interaction_alone():
 
 
 async def test_after_a_restart_the_asker_is_answered_once():
-    """A new process asks Discord how far the answer is; completing it again changes nothing, a later part follows."""
     async with discord() as rig:
         async with rig.running():
             _, route = await asked(rig, "plan")
@@ -108,7 +105,6 @@ async def test_after_a_restart_the_asker_is_answered_once():
 
 
 async def test_what_came_after_an_answer_cannot_be_looked_for():
-    """A follow-up to one person has no key and stands in no history: the second time it has to be marked."""
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
         first, second = (part(text, chat=ROOM, route=route, key=text) for text in ("one", "two"))
@@ -125,7 +121,6 @@ async def test_what_came_after_an_answer_cannot_be_looked_for():
 
 @pytest.mark.parametrize("trouble", ["token over", "token over early", "never acknowledged", "refused"])
 async def test_what_the_token_cannot_carry_goes_to_the_person_directly(trouble: str):
-    """Once for its key, found again where it is long, edited where it stands; nobody in the channel sees it."""
     async with discord() as rig, rig.running():
         if trouble == "never acknowledged":
             rig.simulator.interactions.deadline_s = -1.0
@@ -148,7 +143,6 @@ async def test_what_the_token_cannot_carry_goes_to_the_person_directly(trouble: 
 
 
 async def test_a_deferral_whose_answer_was_lost_is_asked_about():
-    """The connection is cut after Discord took it: the person still gets what they wait for, in its place."""
     async with discord() as rig, rig.running():
         rig.simulator.faults.script(Fault(kind="cut", method="callback", applied=True))
         _, route = await asked(rig)
@@ -157,7 +151,7 @@ async def test_a_deferral_whose_answer_was_lost_is_asked_about():
 
 
 async def test_a_person_who_takes_no_direct_messages_stops_nobody_else():
-    """The answer is given up, not shown to all (A35); the channel's lane goes on, for it is not blocked."""
+    """Cover A35."""
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
         rig.simulator.world.person(ASKER).takes_dms = False
@@ -169,7 +163,6 @@ async def test_a_person_who_takes_no_direct_messages_stops_nobody_else():
 
 
 async def test_over_the_token_nobody_can_say_what_was_shown():
-    """It may have been said by the token before: again, under the mark. Where Discord cannot be asked, later."""
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
         await rig.channel.send(part("short", chat=ROOM, route=route))
@@ -185,7 +178,6 @@ async def test_over_the_token_nobody_can_say_what_was_shown():
 
 
 async def test_an_ephemeral_button_is_pressed_answered_and_taken_away():
-    """The press comes in as others do; its answer is its presser's alone."""
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
         ours = await rig.channel.send(part("Sure?", chat=ROOM, route=route, buttons=(Button("Yes", "yes:1"),)))
@@ -203,7 +195,6 @@ async def test_an_ephemeral_button_is_pressed_answered_and_taken_away():
 
 
 async def test_in_direct_messages_nothing_is_hidden():
-    """What is said between two stays there, and can be found."""
     async with discord() as rig, rig.running():
         used = rig.simulator.command(1, "stats")
         await rig.simulator.until(lambda: used.acked_at_s is not None)
@@ -211,7 +202,6 @@ async def test_in_direct_messages_nothing_is_hidden():
 
 
 async def test_the_library_itself_finds_ephemeral_messages_as_they_are():
-    """discord.py, unmodified: defers, completes, follows up and edits by token; by the channel it finds nothing."""
     async with DiscordSimulator() as simulator:
         simulator.add_bot(TOKEN, bot_id=BOT_ID)
         simulator.add_channel(ROOM, 5_000)

@@ -8,7 +8,7 @@ from tests.fakes.discord import GUILD, MENTION, ROOM, discord, invoked, part, te
 
 
 async def test_nothing_said_pings_or_unfurls():
-    """A62: a message made of @everyone notifies nobody, in a send, an edit and an interaction's answer."""
+    """Cover A62."""
     loud = f"@everyone @here <@&{GUILD}> <@1> https://example.org"
     async with discord() as rig, rig.running():
         event = await invoked(rig)
@@ -20,7 +20,6 @@ async def test_nothing_said_pings_or_unfurls():
 
 
 async def test_a_message_of_everyone_said_to_us_is_text():
-    """What a person shouts is heard as it is and answered without an echo of the ping."""
     async with discord() as rig, rig.running():
         rig.simulator.say(ROOM, f"{MENTION} @everyone", person=7)
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -30,7 +29,6 @@ async def test_a_message_of_everyone_said_to_us_is_text():
 
 
 async def test_earlier_attempts_are_found():
-    """By Discord's echo of the key, by what was answered to what, and by a long text; never by a short one."""
     long = "word " * 40
     async with discord() as rig:
         async with rig.running():
@@ -53,7 +51,6 @@ async def test_earlier_attempts_are_found():
 
 
 async def test_a_limit_of_the_channel_is_kept_by_the_library():
-    """Five messages in a while: the sixth waits, and no call is refused (P4)."""
     async with discord(bucket=(5, 0.3)) as rig:
         for number in range(12):
             await rig.channel.send(part("x", key=f"k{number}"))
@@ -62,7 +59,6 @@ async def test_a_limit_of_the_channel_is_kept_by_the_library():
 
 
 async def test_a_call_given_up_in_the_global_limit_holds_up_no_other():
-    """The library would let nobody go on any more: its limit ends with the call that waits for it, never without."""
     everywhere = Fault(kind="status", status=429, retry_after_s=1.2, everywhere=True, method="createMessage")
     async with discord(call_timeout_s=1.0) as rig:
         await rig.channel.send(part("before"))

@@ -50,7 +50,6 @@ async def _heard(rig: Rig, *said: list[str]) -> None:
 
 
 async def test_each_shard_hears_its_servers_and_the_first_direct_messages():
-    """Once each, in their order, with commands; how many stand is known."""
     async with sharded() as rig, rig.running():
         await _stand(rig)
         said = [_say(rig, f"message {number}") for number in range(10)]
@@ -66,7 +65,6 @@ async def test_each_shard_hears_its_servers_and_the_first_direct_messages():
 
 @pytest.mark.parametrize("how", ["cut", "closed", "asked"])
 async def test_a_connection_that_goes_is_resumed_and_the_others_do_not_notice(how: str):
-    """A cut, a close that keeps the session, op 7: what was said meanwhile is replayed, once."""
     async with sharded() as rig, rig.running():
         await _stand(rig)
         said = [_say(rig, "before")]
@@ -85,7 +83,6 @@ async def test_a_connection_that_goes_is_resumed_and_the_others_do_not_notice(ho
 
 
 async def test_a_session_that_is_lost_is_that_shards_alone():
-    """Op 9 to one: it opens another and reads its own servers' gap; of the others nothing is read again."""
     async with sharded() as rig, rig.running():
         await _stand(rig)
         await _heard(rig, _say(rig, "before"))
@@ -100,7 +97,6 @@ async def test_a_session_that_is_lost_is_that_shards_alone():
 
 
 async def test_a_process_that_dies_is_followed_by_one_that_resumes_every_shard():
-    """Each from what was committed of it: no new session, nothing lost, nothing twice."""
     async with sharded() as rig:
         async with rig.running():
             await _stand(rig)
@@ -119,7 +115,6 @@ async def test_a_process_that_dies_is_followed_by_one_that_resumes_every_shard()
 
 @pytest.mark.parametrize("counts", [(1, SHARDS, 2), (SHARDS, 3, 1)])
 async def test_another_number_of_shards_loses_nothing(counts: tuple[int, ...]):
-    """Sessions of the old count are dropped; what was said in between is read from the history, by whoever hears it."""
     async with sharded(counts[0]) as rig:
         said: list[list[str]] = []
         for count in counts:
@@ -137,7 +132,6 @@ async def test_another_number_of_shards_loses_nothing(counts: tuple[int, ...]):
 
 @pytest.mark.parametrize(("at_once", "waits"), [(1, 3), (2, 2), (4, 0)])
 async def test_sessions_are_opened_as_discord_paces_them(at_once: int, waits: int):
-    """So many at once, then 5 s later the next."""
     async with sharded() as rig:
         rig.sessions.limit.max_concurrency = at_once
         async with rig.running(wait=False):
@@ -147,7 +141,6 @@ async def test_sessions_are_opened_as_discord_paces_them(at_once: int, waits: in
 
 
 async def test_a_session_that_was_opened_too_quickly_is_opened_again():
-    """Another program of this bot did so: op 9, and the shard tries again."""
     async with sharded() as rig:
         rig.sessions.limit.every_s, rig.sessions.limit.max_concurrency = 1_000_000.0, 1
         async with rig.running(wait=False):
@@ -159,7 +152,6 @@ async def test_a_session_that_was_opened_too_quickly_is_opened_again():
 
 
 async def test_no_session_is_opened_once_the_days_are_used_up():
-    """Discord would reset the bot's token; health says until when, and it goes on by itself."""
     async with sharded() as rig:
         limit = rig.sessions.limit
         limit.total, rig.pauses.takes_s = SHARDS - 1, 0.01  # as many as may begin at once are left alone
@@ -178,7 +170,6 @@ async def _ended(rig: Rig) -> BaseException:
 
 
 async def test_too_few_shards_are_told_with_what_to_write():
-    """4011; where Discord says how many, they are counted anew: the run ends and is started again."""
     async with sharded(2) as rig:
         rig.sessions.limit.guilds_a_shard = 1
         ended = await _ended(rig)
@@ -193,7 +184,6 @@ async def test_too_few_shards_are_told_with_what_to_write():
 
 
 async def test_a_gap_of_servers_that_another_shard_hears_of_is_not_read():
-    """Each reads the history of its own, and direct messages are the first's."""
     async with sharded() as rig:
         async with rig.running():
             await _stand(rig)

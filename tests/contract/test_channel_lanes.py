@@ -31,18 +31,15 @@ class One:
         self._pacer = Pacer(channel.limits, asyncio.get_running_loop().time)
 
     def is_configured(self, address: Address) -> bool:
-        """As the port says."""
         return True
 
     async def when_loaded(self, address: Address) -> Channel:
-        """As the port says."""
         return self._channel
 
     def now_loaded(self, address: Address) -> Channel:
         return self._channel
 
     def pacer(self, channel: Channel) -> Pacer:
-        """As the port says."""
         return self._pacer
 
 
@@ -109,7 +106,6 @@ class TestLanes:
     """Retry, 429, doubt and dead letters."""
 
     async def test_what_fails_for_now_waits_and_goes_out_once_in_its_place(self, rig: Rig):
-        """A 429 or nobody there: not before the time that was named, and what is behind it waits as well."""
         await rig.met()
         await rig.fail_next(Trouble.RETRYABLE)
         async with delivering(rig, timedelta()) as delivery:
@@ -126,7 +122,6 @@ class TestLanes:
         assert ["first", "second"] == rig.sent_texts()
 
     async def test_what_fails_for_a_day_is_a_dead_letter_and_is_told(self, rig: Rig):
-        """It is kept as dead, what is behind it goes out, and the person reads that something is missing."""
         await rig.met()
         async with delivering(rig, timedelta(hours=25)) as delivery:
             await rig.fail_next(Trouble.RETRYABLE)
@@ -143,7 +138,6 @@ class TestLanes:
         assert "later" == seen[-1]
 
     async def test_doubt_is_ended_by_saying_it_again_once_or_marked(self, rig: Rig):
-        """Where a key or a history tells, it stands once; elsewhere at most twice, and the second says so."""
         await rig.met()
         await rig.fail_next(Trouble.UNKNOWN)
         async with delivering(rig, timedelta()) as delivery:
@@ -160,7 +154,6 @@ class TestLanes:
             assert ["said?", f"said?{recovered_mark(None)}"] == rig.sent_texts()
 
     async def test_refusal_for_good_parks_or_ends_and_blocks_nobody(self, rig: Rig):
-        """Whoever cannot be reached is parked with all that waits; once they can be, it goes out in its order."""
         await rig.met()
         await rig.fail_next(Trouble.PERMANENT)
         async with delivering(rig, timedelta()) as delivery:

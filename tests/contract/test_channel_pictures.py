@@ -32,7 +32,6 @@ async def sent(rig: PlatformRig, content: bytes) -> Attachment:
 
 @SIDES
 async def test_a_picture_comes_with_its_words_and_is_kept_until_the_platform_has_it_no_more(rig: PlatformRig):
-    """Its type is that of its bytes, its bound that of the configuration; afterwards it is told as gone."""
     content = png(900, 600, padding=2_000)
     kept: dict[str, bytes] = {}
 
@@ -58,7 +57,7 @@ async def test_a_picture_comes_with_its_words_and_is_kept_until_the_platform_has
 
 @pytest.mark.parametrize("rig", [DiscordRig], indirect=True, ids=["discord"])
 async def test_a_picture_elsewhere_than_on_the_platforms_host_is_not_asked_for(rig: PlatformRig):
-    """A89: whatever address the platform tells for it; those of Telegram and Slack are tried with their files."""
+    """Cover A89."""
     attachment = await sent(rig, png())
     message = rig.simulator.chat(int(rig.chat)).messages[int(attachment.handle.split("/")[1])]
     (file,) = message.files

@@ -20,7 +20,6 @@ from tests.fakes.slack import BOT, part, slack
 
 
 async def test_what_is_said_behind_a_message_that_the_store_refuses_waits_for_it():
-    """Slack brings the refused one again after seconds; by then the next would have been answered."""
     async with slack(simulated={"redeliver_after_s": 5.0}) as rig:
         rig.sink.refusals = 1
         async with rig.running():
@@ -31,7 +30,6 @@ async def test_what_is_said_behind_a_message_that_the_store_refuses_waits_for_it
 
 @pytest.mark.parametrize("how", ["close_all", "abort_all"])
 async def test_socket_that_goes_is_replaced_and_the_gap_is_read(how: str):
-    """After 1001 or a cut connection what no event told of is found in the history."""
     async with slack(simulated={"redeliver_after_s": 5.0}) as rig, rig.running():
         rig.simulator.say("D1", "before")
         await rig.sink.until(lambda: len(rig.sink.events) == 1)
@@ -43,7 +41,6 @@ async def test_socket_that_goes_is_replaced_and_the_gap_is_read(how: str):
 
 
 async def test_gap_while_we_were_away_is_read_in_order_and_once_a_key():
-    """DM, channel and a thread we take part in are read after a restart; our own answers are not."""
     async with slack() as rig:
         async with rig.running():
             rig.simulator.say("D1", "first contact")
@@ -68,7 +65,6 @@ async def test_gap_while_we_were_away_is_read_in_order_and_once_a_key():
 
 
 async def test_first_contact_reads_no_history():
-    """What was said before the app came is not answered."""
     async with slack() as rig:
         rig.simulator.say("D1", "long ago", deliver=False)
         async with rig.running():
@@ -78,7 +74,6 @@ async def test_first_contact_reads_no_history():
 
 
 async def test_backfill_that_is_refused_holds_up_nothing():
-    """A history that cannot be read is told; new events come all the same, and a rate limit is waited out."""
     async with slack(RecordingSink('{"ts":"1700000000.000001","chats":["D1"]}')) as rig:
         rig.simulator.world.chat("D1")
         rig.simulator.faults.script(
@@ -93,7 +88,6 @@ async def test_backfill_that_is_refused_holds_up_nothing():
 
 
 async def test_a_live_message_waits_for_the_older_ones_of_its_chat_and_of_no_other():
-    """The history of D1 takes long: what is said in D2 is taken at once, and D1 keeps its order."""
     async with slack(RecordingSink('{"ts":"1700000000.000001","chats":["D2","D1"]}'), backfill_s=30.0) as rig:
         for chat in ("D1", "D2"):
             rig.simulator.say(chat, f"older in {chat}", deliver=False)
@@ -111,7 +105,6 @@ async def test_a_live_message_waits_for_the_older_ones_of_its_chat_and_of_no_oth
 
 
 async def test_every_chat_is_read_after_a_gap_however_many_there_are():
-    """230 direct messages and 30 channels: more than a page of them, and more than were ever kept in a resume point."""
     chats = [f"D{number}" for number in range(230)] + [f"C{number}" for number in range(30)]
     async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
         for chat in chats:
@@ -122,7 +115,6 @@ async def test_every_chat_is_read_after_a_gap_however_many_there_are():
 
 
 async def test_what_cannot_be_read_is_told_until_it_can_be():
-    """Also what Slack refuses outright; what was said there is read later, and the resume point waits for it."""
     old = "1700000000.000001"
     async with slack(RecordingSink(f'{{"ts":"{old}"}}')) as rig:
         for chat in ("D1", "D2"):
@@ -142,7 +134,6 @@ async def test_what_cannot_be_read_is_told_until_it_can_be():
 
 
 async def test_threads_are_known_after_a_restart_however_many_there_are():
-    """Rows of the sink's say where we take part, 500 threads here: it goes on there without a mention."""
     async with slack() as rig:
         roots = [rig.simulator.say("C1", "root", deliver=False) for _ in range(500)]
         rig.sink = RecordingSink(known=[KnownChat("C1", root) for root in roots])
@@ -154,7 +145,6 @@ async def test_threads_are_known_after_a_restart_however_many_there_are():
 
 
 async def test_a_mention_in_a_thread_that_was_begun_in_the_gap_is_read():
-    """It stands in no channel's history; and what follows it there is meant for us, too."""
     async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
         root = rig.simulator.say("C1", "among us", deliver=False)
         rig.simulator.say("C1", "before", under=root, deliver=False)
@@ -176,7 +166,6 @@ async def test_a_chat_and_its_threads_are_read_in_the_order_in_which_people_wrot
 
 
 async def test_an_event_that_overtakes_the_backfill_does_not_move_the_resume_point():
-    """D1: it is acknowledged in time; if the process then dies, the whole gap is read again."""
     old = "1700000000.000001"
     async with slack(RecordingSink(f'{{"ts":"{old}","chats":["D1"]}}'), backfill_s=0.0) as rig:
         rig.simulator.world.chat("D1")
@@ -188,7 +177,6 @@ async def test_an_event_that_overtakes_the_backfill_does_not_move_the_resume_poi
 
 
 async def test_a_new_message_waits_for_what_was_missed_in_its_chat_which_is_read_first():
-    """D1: order within a chat holds however many chats there are to read, and however slow."""
     old, chats = "1700000000.000001", [f"D{number}" for number in range(1, 21)]
     async with slack(RecordingSink(f'{{"ts":"{old}","chats":{orjson.dumps(chats).decode()}}}')) as rig:
         for chat in chats:
@@ -205,7 +193,6 @@ async def test_a_new_message_waits_for_what_was_missed_in_its_chat_which_is_read
 
 @pytest.mark.parametrize("missing", ["mpim:read", "groups:history"])
 async def test_a_missing_scope_costs_only_its_own_kind_of_chat(missing: str):
-    """Channels and direct messages are read after a gap though groups may not be."""
     async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
         app = rig.simulator.world.the_app()
         app.scopes = ",".join(scope for scope in app.scopes.split(",") if scope != missing)
@@ -216,7 +203,6 @@ async def test_a_missing_scope_costs_only_its_own_kind_of_chat(missing: str):
 
 
 async def test_message_and_app_mention_are_one():
-    """A mention in a channel comes as two events with one key."""
     async with slack() as rig, rig.running():
         ts = rig.simulator.say("C1", f"hey <@{BOT}>, how am I doing?")
         await rig.sink.until(lambda: len(rig.sink.events) == 2)
@@ -227,7 +213,6 @@ async def test_message_and_app_mention_are_one():
 
 
 async def test_thread_is_known_after_a_restart():
-    """The resume point keeps the threads we take part in."""
     async with slack() as rig:
         async with rig.running():
             root = rig.simulator.say("C1", f"<@{BOT}> help")
@@ -240,7 +225,6 @@ async def test_thread_is_known_after_a_restart():
 
 
 async def test_edits_and_deletions_of_people_are_events_of_their_own():
-    """An edit has the message's id and a key of its own; so has a deletion."""
     async with slack() as rig, rig.running():
         ts = rig.simulator.say("D1", "20 minutes")
         rig.simulator.edit("D1", ts, "30 minutes")
@@ -256,7 +240,6 @@ async def test_edits_and_deletions_of_people_are_events_of_their_own():
 
 
 async def test_what_we_say_ourselves_is_no_event():
-    """Our posts and edits come back as events and are acknowledged without a word."""
     async with slack() as rig, rig.running():
         rig.simulator.world.chat("D1")
         receipt = await rig.channel.send(part("hello"))
@@ -269,7 +252,6 @@ async def test_what_we_say_ourselves_is_no_event():
 
 
 async def test_malformed_envelopes_are_kept_aside_and_stop_nothing():
-    """Unreadable frames are passed by; unreadable events are acknowledged and quarantined with what they were."""
     async with slack() as rig, rig.running():
         rig.simulator.sockets.push_raw("{not json")
         rig.simulator.sockets.push_raw('"text"')
@@ -284,7 +266,6 @@ async def test_malformed_envelopes_are_kept_aside_and_stop_nothing():
 
 
 async def test_coming_and_going_is_told():
-    """Added to a channel, removed from it."""
     async with slack() as rig, rig.running():
         rig.simulator.invite("C1")
         rig.simulator.remove("C1")

@@ -101,7 +101,6 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 async def test_a_send(script: Script):
-    """One call, one of three kinds of error, and never a second call behind the caller's back."""
     is_late = any(fault.kind == "delay" for fault in script.faults)
     async with slack(call_timeout_s=1.0 if is_late else 30.0) as rig:
         chat = rig.simulator.world.chat(script.chat) if script.chat != "C404" else None

@@ -12,7 +12,6 @@ from tests.fakes.slack import BOT, part, slack_by_http
 
 
 async def test_event_is_answered_only_after_the_commit():
-    """While `receive` has not returned there is no answer; then it is 200."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         rig.sink.open.clear()
@@ -26,7 +25,6 @@ async def test_event_is_answered_only_after_the_commit():
 
 
 async def test_event_the_store_refuses_for_a_moment_is_taken_within_its_request():
-    """It is offered again, and what is said behind it waits for it: Slack hears of nothing."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         rig.sink.refusals = 3
@@ -38,7 +36,6 @@ async def test_event_the_store_refuses_for_a_moment_is_taken_within_its_request(
 
 
 async def test_nothing_overtakes_an_event_that_was_answered_503():
-    """In a longer outage Slack hears no, and keeps it; here it stays first, and what its chat says comes behind it."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         rig.sink.open.clear()
@@ -53,7 +50,6 @@ async def test_nothing_overtakes_an_event_that_was_answered_503():
 
 
 async def test_command_that_is_not_taken_in_time_is_given_up():
-    """Slack tells who used it that it failed, and does not bring it again: used again it would run twice."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         rig.sink.open.clear()
@@ -66,7 +62,6 @@ async def test_command_that_is_not_taken_in_time_is_given_up():
 
 
 async def test_url_verification_is_answered_with_its_challenge():
-    """Signed, as Slack sends it."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         body = orjson.dumps({"type": "url_verification", "token": "x", "challenge": "3eZbrw1aB"})
@@ -79,7 +74,6 @@ async def test_url_verification_is_answered_with_its_challenge():
 
 
 async def test_commands_and_buttons_come_by_the_same_path():
-    """Forms, JSON inside forms; each is answered with nothing to show."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         used = rig.simulator.command("C1", "/coach", "wie läuft es? & <b>", person="U7")
@@ -93,7 +87,6 @@ async def test_commands_and_buttons_come_by_the_same_path():
 
 
 async def test_message_and_app_mention_over_http_are_one():
-    """Two posts, two event ids, one key."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         rig.simulator.say("C1", f"<@{BOT}> hello")
@@ -102,7 +95,6 @@ async def test_message_and_app_mention_over_http_are_one():
 
 
 async def test_malformed_event_is_answered_200_and_kept_aside():
-    """Slack would send it three times more; it is kept for the operator."""
     async with slack_by_http() as rig, rig.running():
         await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
         posted = rig.simulator.inject({"type": "event_callback", "event_id": "Ev1", "event": {"type": "message"}})
@@ -112,7 +104,6 @@ async def test_malformed_event_is_answered_200_and_kept_aside():
 
 
 async def test_what_slack_gave_up_is_read_once_it_delivers_again():
-    """A retry, or a refusal of ours, is the sign of a gap: the histories are looked into without a restart."""
     async with slack_by_http() as rig, rig.running():
         rig.simulator.say("D2", "before")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -123,7 +114,6 @@ async def test_what_slack_gave_up_is_read_once_it_delivers_again():
 
 
 async def test_command_does_not_wait_long_for_a_history():
-    """It is taken within the second; events wait longer for what was said before them."""
     async with slack_by_http(backfill_s=30.0) as rig:
         async with rig.running():
             rig.simulator.say("D1", "before")

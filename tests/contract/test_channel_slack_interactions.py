@@ -24,7 +24,7 @@ HOME = Address("slack", "main", "D1")
 
 
 async def test_command_in_a_channel_is_answered_to_who_asked_alone():
-    """What goes by the response URL only they see: their practice is nobody else's (A52)."""
+    """Cover A52."""
     async with slack() as rig, rig.running():
         rig.simulator.command("C1", "/stats", person="U7")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -37,7 +37,6 @@ async def test_command_in_a_channel_is_answered_to_who_asked_alone():
 
 
 async def test_placeholder_is_not_wasted_on_a_response_url():
-    """It could never be edited, so nothing is posted for it."""
     async with slack() as rig, rig.running():
         rig.simulator.command("C1", "/plan")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -56,7 +55,6 @@ async def test_placeholder_is_not_wasted_on_a_response_url():
     ids=["500", "cut", "429", "403"],
 )
 async def test_response_url_fails_in_three_kinds(fault: Fault, raises: type[Exception]):
-    """As every send does."""
     async with slack() as rig, rig.running():
         rig.simulator.command("C1", "/stats")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -66,7 +64,6 @@ async def test_response_url_fails_in_three_kinds(fault: Fault, raises: type[Exce
 
 
 async def test_response_url_elsewhere_is_never_called():
-    """Only Slack's own host is posted to."""
     async with slack() as rig:
         route = ReplyRoute("U7", datetime.now(UTC) + timedelta(minutes=5), "http://127.0.0.1:1/hooks/x").as_route()
         with pytest.raises(Permanent, match="does not lead to Slack"):
@@ -74,7 +71,6 @@ async def test_response_url_elsewhere_is_never_called():
 
 
 async def test_command_in_our_direct_messages_is_answered_there():
-    """What stands in the chat stays, can be edited and is found again."""
     async with slack() as rig, rig.running():
         rig.simulator.say("D1", "hello")
         rig.simulator.command("D1", "/stats")
@@ -85,7 +81,6 @@ async def test_command_in_our_direct_messages_is_answered_there():
 
 
 async def test_buttons_are_shown_pressed_and_taken_away():
-    """A press says which button under which message, also after a restart; then the buttons go and the text stays."""
     buttons = (Button("Yes", "plan:yes", ButtonStyle.PRIMARY), Button("No", "plan:no", ButtonStyle.DANGER))
     async with slack() as rig:
         rig.simulator.world.chat("D1")
@@ -104,7 +99,6 @@ async def test_buttons_are_shown_pressed_and_taken_away():
 
 
 async def test_button_under_an_answer_only_one_person_sees_brings_a_route():
-    """There the press is answered where the button is."""
     async with slack() as rig, rig.running():
         rig.simulator.command("C1", "/plan", person="U7")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -116,7 +110,6 @@ async def test_button_under_an_answer_only_one_person_sees_brings_a_route():
 
 
 async def test_refused_bot_token_fails_at_once_and_says_where_to_mend_it():
-    """FAILED, ConfigRefused, where to click, and no token in the words."""
     async with slack(bot_token="xoxb-unknown-secret") as rig:
         with pytest.raises(ConfigRefused, match="OAuth & Permissions") as refused:
             await rig.sink.run(rig.channel)
@@ -125,7 +118,6 @@ async def test_refused_bot_token_fails_at_once_and_says_where_to_mend_it():
 
 
 async def test_refused_app_token_says_where_to_mend_it():
-    """It is another token, from another page."""
     async with slack(app_token="xapp-unknown-secret") as rig:
         with pytest.raises(ConfigRefused, match=r"App-Level Tokens.*connections:write") as refused:
             await rig.sink.run(rig.channel)
@@ -133,7 +125,6 @@ async def test_refused_app_token_says_where_to_mend_it():
 
 
 async def test_missing_scope_is_named_before_anything_is_lost():
-    """A bot token without chat:write ends the channel; the scope and the page are named."""
     async with slack() as rig:
         rig.simulator.world.the_app().scopes = "commands,im:history"
         with pytest.raises(ConfigRefused, match=r"chat:write.*Bot Token Scopes"):
@@ -141,7 +132,6 @@ async def test_missing_scope_is_named_before_anything_is_lost():
 
 
 async def test_socket_mode_that_is_off_is_named():
-    """Slack's warning is told; its link_disabled ends the channel."""
     async with slack() as rig:
         rig.simulator.world.the_app().socket_mode = False
 
@@ -169,7 +159,6 @@ async def test_socket_mode_that_is_off_is_named():
     ids=lambda fault: f"{fault.method}-{fault.kind}-{fault.error}",
 )
 async def test_start_survives(fault: Fault):
-    """Proxy pages, cut connections and limits are told, waited out, and lose nothing."""
     async with slack() as rig:
         rig.simulator.faults.script(fault)
         async with rig.running():

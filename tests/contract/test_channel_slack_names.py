@@ -24,7 +24,6 @@ async def heard(rig: Rig, count: int) -> list[InboundMessage]:
 
 
 async def test_people_are_asked_for_once():
-    """A name is kept; a name that nobody has is kept as well."""
     async with slack() as rig, rig.running():
         rig.simulator.add_person("U1", "ann")
         for n in range(3):
@@ -36,7 +35,6 @@ async def test_people_are_asked_for_once():
 
 
 async def test_mentions_and_commands_carry_names():
-    """Also ours, in the middle of a text."""
     async with slack() as rig, rig.running():
         rig.simulator.add_person("U7", "ann", display_name="Ann")
         rig.simulator.add_person("U8", "bob", display_name="Bob", deleted=True)
@@ -50,7 +48,6 @@ async def test_mentions_and_commands_carry_names():
 
 
 def test_a_stalled_lookup_holds_nobody_up_for_long():
-    """F: the message goes with the id within the second, in order, and nobody waits for Slack a second time."""
 
     async def scene(loop: VirtualTimeLoop) -> None:
         loop.sockets_s = 0.05
@@ -70,7 +67,6 @@ def test_a_stalled_lookup_holds_nobody_up_for_long():
 
 
 def test_who_needs_no_name_does_not_overtake_who_waits_for_one():
-    """Order in a chat is the order of coming, whoever is known already."""
 
     async def scene(loop: VirtualTimeLoop) -> None:
         loop.sockets_s = 0.05
@@ -97,7 +93,6 @@ def test_who_needs_no_name_does_not_overtake_who_waits_for_one():
     ids=["429", "500", "cut"],
 )
 async def test_a_refusal_is_the_last_question_for_a_while(fault: Fault, pause_s: float):
-    """Retry-After is honoured (aiohttp itself repeats a read that was cut, once); then names are asked for again."""
     now_s = 0.0
     async with slack() as rig:
         rig.simulator.add_person("U1", "ann")
@@ -119,7 +114,6 @@ async def test_a_refusal_is_the_last_question_for_a_while(fault: Fault, pause_s:
 
 
 async def test_without_the_scope_it_works_with_ids_and_says_where_to_click():
-    """Once, however many people come."""
     with capture_logs() as logs:
         async with slack() as rig, rig.running():
             rig.simulator.world.the_app().scopes = "chat:write,im:history"
@@ -135,7 +129,7 @@ async def test_without_the_scope_it_works_with_ids_and_says_where_to_click():
 
 
 async def test_a_name_is_only_the_name_of_the_same_team():
-    """A30: another team's user with the same id is not called by it."""
+    """Cover A30."""
     async with slack() as rig, rig.running():
         rig.simulator.add_person("U1", "owner")
         rig.simulator.say("D1", "hello", extra={"user_team": "T9OTHER"})
@@ -144,7 +138,6 @@ async def test_a_name_is_only_the_name_of_the_same_team():
 
 
 async def test_a_new_name_is_heard():
-    """`user_change` says it; of who is not known nothing is kept."""
     async with slack() as rig, rig.running():
         rig.simulator.add_person("U1", "ann")
         rig.simulator.say("D1", "1")
@@ -156,7 +149,6 @@ async def test_a_new_name_is_heard():
 
 
 async def test_what_was_missed_is_read_with_names():
-    """Out of the history, too."""
     async with slack_by_http() as rig:
         async with rig.running():
             rig.simulator.say("D1", "before")
@@ -169,7 +161,6 @@ async def test_what_was_missed_is_read_with_names():
 
 
 async def test_what_is_said_comes_with_the_language_of_its_senders_slack():
-    """In words, and by a command; who tells none has none, and another name does not change it."""
     async with slack() as rig, rig.running():
         rig.simulator.add_person("U1", "ana", locale="es-ES")
         rig.simulator.add_person("U2", "ben")

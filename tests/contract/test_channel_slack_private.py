@@ -33,14 +33,12 @@ def expired(route: Route) -> Route:
 
 
 async def test_the_gateway_never_loses_the_way_to_a_person():
-    """A route without an end: when its URL is over, what is left of it says who asked."""
     async with asked() as (_, route):
         assert route.expires_at > datetime.now(UTC) + timedelta(days=10_000)
         assert "U7" == ReplyRoute.of(expired(route)).person
 
 
 async def test_a_used_up_response_url_is_followed_by_direct_messages():
-    """After five uses the answer goes on where only the person reads."""
     async with asked() as (rig, route):
         for n in range(7):
             await rig.channel.send(part(f"part {n}", chat="C1", key=f"k{n}", route=route))
@@ -49,7 +47,6 @@ async def test_a_used_up_response_url_is_followed_by_direct_messages():
 
 
 async def test_an_expired_response_url_is_not_asked_again():
-    """Half an hour later the answer is a direct message, with its buttons and without the thread."""
     async with asked() as (rig, route):
         answer = part(
             "12 h", chat="C1", thread="1700000000.000001", route=expired(route), buttons=(Button("Yes", "y"),)
@@ -61,7 +58,6 @@ async def test_an_expired_response_url_is_not_asked_again():
 
 
 async def test_a_file_asked_for_alone_goes_to_direct_messages():
-    """A response URL takes none, and the channel is not to have it."""
     async with asked() as (rig, route):
         await rig.channel.send(part("All of it.", chat="C1", route=route, media=EXPORT))
         assert [] == rig.simulator.answers("C1", "U7")
@@ -70,7 +66,6 @@ async def test_a_file_asked_for_alone_goes_to_direct_messages():
 
 @pytest.mark.parametrize("error", ["cannot_dm_bot", "user_disabled", "user_not_found"])
 async def test_who_takes_no_direct_messages_is_answered_alone_in_the_channel(error: str):
-    """Where they asked, and shown to them only."""
     async with asked() as (rig, route):
         rig.simulator.faults.script(Fault(kind="error", error=error, method="conversations.open"))
         await rig.channel.send(part("12 h", chat="C1", route=expired(route)))
@@ -78,7 +73,6 @@ async def test_who_takes_no_direct_messages_is_answered_alone_in_the_channel(err
 
 
 async def test_without_the_scope_for_direct_messages_it_is_the_same():
-    """im:write is missing."""
     async with asked() as (rig, route):
         rig.simulator.world.the_app().scopes = "chat:write,commands"
         await rig.channel.send(part("12 h", chat="C1", route=expired(route)))
@@ -87,7 +81,6 @@ async def test_without_the_scope_for_direct_messages_it_is_the_same():
 
 @pytest.mark.parametrize("media", [(), EXPORT], ids=["text", "file"])
 async def test_where_no_way_is_left_nobody_is_shown_anything(media: tuple[OutboundMedia, ...]):
-    """It is given up, and the channel's lane goes on: the channel itself is not unreachable."""
     async with asked() as (rig, route):
         rig.simulator.faults.script(
             Fault(kind="error", error="cannot_dm_bot", method="conversations.open"),
@@ -110,7 +103,6 @@ async def test_where_no_way_is_left_nobody_is_shown_anything(media: tuple[Outbou
     ids=["429", "fatal", "cut"],
 )
 async def test_what_may_pass_is_waited_for(method: str, fault: dict, raises: type[Exception]):
-    """Only a refusal leads on to another way; anything else would say it twice, or at the wrong place."""
     async with asked() as (rig, route):
         rig.simulator.faults.script(Fault.model_validate(fault | {"method": method}))
         with pytest.raises(raises):
@@ -123,7 +115,6 @@ def lost(text: str, route: Route, media: tuple[OutboundMedia, ...] = ()) -> Outb
 
 
 async def test_a_direct_message_is_found_again():
-    """D2: its answer was cut off, and it is not said twice, nor marked."""
     async with asked() as (rig, route):
         answer = lost("12 h", expired(route))
         rig.simulator.faults.script(Fault(kind="cut", method="chat.postMessage", applied=True))
@@ -133,7 +124,6 @@ async def test_a_direct_message_is_found_again():
 
 
 async def test_a_file_is_found_again_or_known_to_be_missing():
-    """It goes by no other way than direct messages, so there is no doubt."""
     async with asked() as (rig, route):
         answer = lost("All of it.", route, EXPORT)
         assert None is await rig.channel.find_sent(answer)
@@ -145,7 +135,6 @@ async def test_a_file_is_found_again_or_known_to_be_missing():
 
 @pytest.mark.parametrize("later", [False, True], ids=["while it lives", "after its end"])
 async def test_what_went_by_a_response_url_cannot_be_looked_for(later: bool):
-    """That nobody can tell is said, also when the URL is over by then: it is not taken for "not said"."""
     async with asked() as (rig, route):
         await rig.channel.send(lost("12 h", route))
         with pytest.raises(Unknown):
@@ -153,7 +142,6 @@ async def test_what_went_by_a_response_url_cannot_be_looked_for(later: bool):
 
 
 async def test_a_limit_is_no_answer_to_whether_it_was_said():
-    """It is asked again later."""
     async with asked() as (rig, route):
         rig.simulator.faults.script(Fault(kind="error", error="ratelimited", method="conversations.history"))
         rig.simulator.world.chat("D7")

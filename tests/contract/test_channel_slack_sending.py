@@ -35,7 +35,6 @@ HOME = Address("slack", "main", "D1")
 
 
 async def test_channel_has_the_abilities_it_promises():
-    """They are found by their Protocols."""
     abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, FindsSent, SendsMedia, FetchesMedia)
     async with slack() as rig:
         for ability in (*abilities, ServesHttp):
@@ -44,7 +43,6 @@ async def test_channel_has_the_abilities_it_promises():
 
 
 async def test_send_stands_in_its_thread_without_previews_and_with_its_key():
-    """What is sent is what the person sees: thread, no previews, metadata to find it by."""
     async with slack() as rig:
         root = rig.simulator.say("C1", "question")
         receipt = await rig.channel.send(part("see https://example.com", chat="C1", thread=root))
@@ -54,7 +52,6 @@ async def test_send_stands_in_its_thread_without_previews_and_with_its_key():
 
 
 async def test_what_cannot_be_looked_up_now_is_asked_again():
-    """A history that does not answer is no word that nothing was said."""
     async with slack() as rig, rig.running():
         rig.simulator.world.chat("D1")
         rig.simulator.faults.script(Fault(kind="html", method="conversations.history"))
@@ -63,7 +60,6 @@ async def test_what_cannot_be_looked_up_now_is_asked_again():
 
 
 async def test_long_plain_edit_is_taken():
-    """chat.update takes 4,000 characters of text; what is longer goes in sections."""
     async with slack() as rig:
         rig.simulator.world.chat("D1")
         receipt = await rig.channel.send(part("…", markup=None))
@@ -73,7 +69,6 @@ async def test_long_plain_edit_is_taken():
 
 @pytest.mark.parametrize("reaction", list(Reaction))
 async def test_every_reaction_can_be_set_and_cleared(reaction: Reaction):
-    """Each reaction can be set, set again, replaces the one before, and can be cleared twice."""
     async with slack() as rig:
         ts = rig.simulator.say("D1", "hello")
         await rig.channel.react(HOME, ts, Reaction.QUEUED)
@@ -86,7 +81,6 @@ async def test_every_reaction_can_be_set_and_cleared(reaction: Reaction):
 
 
 async def test_typing_is_a_status_in_threads_alone():
-    """Elsewhere Slack has none; without the scope it is asked for once."""
     async with slack() as rig:
         root = rig.simulator.say("D1", "hello")
         await rig.channel.show_typing(HOME)
@@ -99,7 +93,6 @@ async def test_typing_is_a_status_in_threads_alone():
 
 
 async def test_delete_takes_our_message_away():
-    """And only ours."""
     async with slack() as rig:
         rig.simulator.world.chat("D1")
         receipt = await rig.channel.send(part("oops"))
@@ -121,7 +114,7 @@ async def test_delete_takes_our_message_away():
 )
 @pytest.mark.parametrize("dialect", ["markdown", "mrkdwn", None])
 async def test_nothing_pings(text: str, dialect: str | None):
-    """Whatever an answer says, nobody is notified by it (A62, A63)."""
+    """Cover A62, A63."""
     renderer = SlackRenderer(dialect or "markdown")
     rendered = renderer.plain(text) if dialect is None else renderer.render(parse(text))
     async with slack() as rig:
@@ -135,7 +128,6 @@ async def test_nothing_pings(text: str, dialect: str | None):
 
 @pytest.mark.parametrize("told", [21_000_000, 10])
 async def test_file_that_is_too_large_is_refused(told: int):
-    """21 MB are refused by what Slack tells, and by what comes where Slack told less."""
     async with slack() as rig, rig.running():
         content = b"x" * (21_000_000 if told == 10 else 10)
         rig.simulator.say("D1", "", files=[rig.simulator.upload("big.bin", content, size=told)])
@@ -148,14 +140,13 @@ async def test_file_that_is_too_large_is_refused(told: int):
     "url", ["http://127.0.0.1:1/files-pri/F1/x", "https://files.slack.com.evil.example/x", "file:///etc/passwd"]
 )
 async def test_token_goes_to_the_exact_file_host_alone(url: str):
-    """A file that is elsewhere is not fetched at all (A89)."""
+    """Cover A89."""
     async with slack() as rig:
         with pytest.raises(Permanent, match="file host"):
             await rig.channel.fetch(Attachment(AttachmentKind.DOCUMENT, url), 1_000)
 
 
 async def test_file_without_its_scope_is_refused_and_no_redirect_is_followed():
-    """Slack leads to a login page; its HTML is nobody's file."""
     async with slack() as rig, rig.running():
         rig.simulator.say("D1", "", files=[rig.simulator.upload("a.pdf", b"%PDF")])
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -165,7 +156,6 @@ async def test_file_without_its_scope_is_refused_and_no_redirect_is_followed():
 
 
 async def test_files_are_sent_in_one_message_and_found_again():
-    """By the external upload flow, with their words, in their thread."""
     media = (OutboundMedia(AttachmentKind.PHOTO, "plan.png", "image/png", b"\x89PNG"),)
     async with slack() as rig, rig.running():
         root = rig.simulator.say("C1", "show me")
@@ -178,7 +168,6 @@ async def test_files_are_sent_in_one_message_and_found_again():
 
 
 async def test_upload_that_fails_is_made_anew():
-    """Until the files are shown nobody sees anything."""
     media = (OutboundMedia(AttachmentKind.DOCUMENT, "a.csv", "text/csv", b"1,2"),)
     async with slack() as rig:
         rig.simulator.world.chat("D1")
@@ -191,7 +180,7 @@ async def test_upload_that_fails_is_made_anew():
 
 @pytest.mark.parametrize("trouble", ["nobody listens", "cut", "html", "late", "refused"])
 async def test_tokens_are_in_no_error(trouble: str):
-    """Neither the text, the repr, the traceback nor anything an error holds on to shows a token (A92)."""
+    """Cover A92."""
     async with slack(call_timeout_s=0.2) as rig:
         rig.simulator.world.chat("D1")
         if trouble == "nobody listens":

@@ -19,7 +19,6 @@ async def _stand(rig: Rig, count: int = SOCKETS, made: int = SOCKETS) -> None:
 
 
 async def test_events_come_by_every_socket_and_each_is_acknowledged_on_its_own():
-    """Three stand, 60 messages are spread over them, and none is acknowledged before its commit."""
     async with slack(simulated={"redeliver_after_s": 20.0}, sockets=SOCKETS) as rig, rig.running():
         await _stand(rig)
         rig.sink.open.clear()
@@ -36,7 +35,6 @@ async def test_events_come_by_every_socket_and_each_is_acknowledged_on_its_own()
 
 @pytest.mark.parametrize("sockets", [1, SOCKETS, 10])
 async def test_a_refresh_of_all_loses_nothing_and_doubles_nothing(sockets: int):
-    """Each is replaced before it closes; never more than one too many stand, and never more than Slack takes."""
     async with slack(simulated={"redeliver_after_s": 20.0}, sockets=sockets) as rig, rig.running(wait=False):
         await _stand(rig, sockets, sockets)
         rig.simulator.sockets.refresh("warning")
@@ -51,7 +49,6 @@ async def test_a_refresh_of_all_loses_nothing_and_doubles_nothing(sockets: int):
 
 
 async def test_one_that_is_cut_is_missed_by_nobody():
-    """What it held unacknowledged is brought by the others or read from the history; health stays well."""
     async with slack(simulated={"redeliver_after_s": 0.3}, sockets=SOCKETS) as rig, rig.running():
         await _stand(rig)
         rig.simulator.say("D1", "before")
@@ -65,7 +62,6 @@ async def test_one_that_is_cut_is_missed_by_nobody():
 
 
 async def test_a_process_that_dies_with_several_sockets_is_followed_by_one_that_reads_the_gap():
-    """What was acknowledged is kept, what was not comes again: each message has one key."""
     async with slack(simulated={"redeliver_after_s": 0.3}, sockets=SOCKETS) as rig:
         async with rig.running():
             await _stand(rig)
@@ -82,7 +78,6 @@ async def test_a_process_that_dies_with_several_sockets_is_followed_by_one_that_
 
 
 async def test_an_app_that_has_all_its_sockets_elsewhere_is_told_so():
-    """Slack says so before hello; it is tried again until there is room."""
     async with slack(sockets=10) as rig, rig.running(wait=False):
         await _stand(rig, 10, 10)
         other = type(rig.channel)(rig.channel._config, sleep=rig.pauses)  # noqa: SLF001  the same app in a second process
@@ -95,7 +90,6 @@ async def test_an_app_that_has_all_its_sockets_elsewhere_is_told_so():
 
 
 async def test_slack_that_opens_no_further_socket_leaves_those_that_stand():
-    """An outage of apps.connections.open while one is replaced: the others go on, and it is replaced in the end."""
     async with slack(simulated={"redeliver_after_s": 0.3}, sockets=SOCKETS) as rig, rig.running():
         await _stand(rig)
         rig.simulator.faults.script(Fault(kind="status", method="apps.connections.open", times=4))

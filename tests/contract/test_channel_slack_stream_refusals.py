@@ -41,7 +41,6 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 async def test_a_start(script: Script):
-    """What is refused was not said: a plain placeholder stands at once; what is refused for good is not asked again."""
     is_late = any(fault.kind == "delay" for fault in script.faults)
     async with slack(call_timeout_s=1.0 if is_late else 30.0) as rig:
         place, other = thread(rig), thread(rig, "C2")
@@ -58,7 +57,6 @@ async def test_a_start(script: Script):
 
 
 async def test_after_a_429_streams_come_back():
-    """When its time is over, and not before."""
     now_s = [1_000.0]
     async with slack(now_s=lambda: now_s[0]) as rig:
         place = thread(rig)
@@ -84,7 +82,6 @@ async def test_after_a_429_streams_come_back():
     ],
 )
 async def test_a_refused_change_is_made_otherwise_or_again(method: str, error: str, raises: type[Exception] | None):
-    """Whatever Slack says to a piece or to the end, the answer comes to stand there once."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -98,7 +95,6 @@ async def test_a_refused_change_is_made_otherwise_or_again(method: str, error: s
 
 
 async def test_a_piece_refused_by_429_is_appended_later():
-    """It was not done, so the count still holds."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -113,7 +109,6 @@ async def test_a_piece_refused_by_429_is_appended_later():
 
 
 async def test_a_chat_we_were_thrown_out_of_is_unreachable_for_a_stream_too():
-    """The final edit says so, as for any message."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()

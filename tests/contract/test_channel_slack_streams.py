@@ -11,7 +11,6 @@ from tests.fakes.slack_thread import CLEO, FIRST, WHOLE, fault, thread
 
 @pytest.mark.parametrize("chat", ["C1", "D3"])
 async def test_a_live_answer_in_a_thread_is_a_stream(chat: str):
-    """Begun empty, appended to, ended by the rest and with its key: no text goes twice over the wire."""
     async with slack() as rig:
         place = thread(rig, chat)
         begun = await place.begin()
@@ -27,7 +26,6 @@ async def test_a_live_answer_in_a_thread_is_a_stream(chat: str):
 
 @pytest.mark.parametrize("what", ["no thread", "no recipient", "a bot", "edits", "mrkdwn"])
 async def test_elsewhere_a_live_answer_is_edited(what: str):
-    """Outside threads, for nobody known, by configuration, in the older markup: a message as before."""
     more = {"edits": {"live": "edits"}, "mrkdwn": {"text_format": "mrkdwn"}}.get(what, {})
     async with slack(**more) as rig:
         place = thread(rig)
@@ -42,7 +40,6 @@ async def test_elsewhere_a_live_answer_is_edited(what: str):
 
 @pytest.mark.parametrize("allowed", [True, False])
 async def test_what_a_tool_does_is_the_status_of_a_stream_that_has_no_text_yet(allowed: bool):
-    """No part of it: that could not be taken back. It goes once the answer begins; without the scope there is none."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -59,7 +56,6 @@ async def test_what_a_tool_does_is_the_status_of_a_stream_that_has_no_text_yet(a
 
 
 async def test_an_answer_is_ended_with_its_buttons():
-    """They come below the text, work, and can be taken away; the text stays."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -76,7 +72,6 @@ async def test_an_answer_is_ended_with_its_buttons():
 
 @pytest.mark.parametrize("arrived", [True, False])
 async def test_a_start_without_an_answer_is_looked_for(arrived: bool):
-    """D2: a stream without a key is found by having none; where none was begun, none is found."""
     async with slack() as rig, rig.running():
         place = thread(rig)
         await rig.channel.send(place.part("An older answer.", key="older"))
@@ -93,7 +88,6 @@ async def test_a_start_without_an_answer_is_looked_for(arrived: bool):
 
 
 async def test_nothing_else_is_taken_for_a_stream():
-    """Neither what came before something with a key, nor another thread's, a file, the root, or a word of people's."""
     async with slack() as rig, rig.running():
         place, other = thread(rig), thread(rig)
         await place.begin()
@@ -106,7 +100,6 @@ async def test_nothing_else_is_taken_for_a_stream():
 
 @pytest.mark.parametrize("applied", [True, False])
 async def test_a_piece_without_an_answer_ends_the_counting(applied: bool):
-    """What may stand there is never appended again: the stream is closed, the whole is written over it."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -120,7 +113,6 @@ async def test_a_piece_without_an_answer_ends_the_counting(applied: bool):
 
 @pytest.mark.parametrize("applied", [True, False])
 async def test_an_end_without_an_answer_is_made_again(applied: bool):
-    """The repeated edit writes the whole over whatever stands, and may be repeated again."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -135,7 +127,6 @@ async def test_an_end_without_an_answer_is_made_again(applied: bool):
 
 @pytest.mark.parametrize("cut", ["stopStream", "update"])
 async def test_a_cut_between_closing_and_writing_anew_is_made_good(cut: str):
-    """Each step of the long way may be the last one of a try."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -148,7 +139,6 @@ async def test_a_cut_between_closing_and_writing_anew_is_made_good(cut: str):
 
 
 async def test_a_restart_goes_on_with_a_message():
-    """Nobody remembers what was appended: the stream is closed and edited from then on."""
     async with slack() as before:
         place = thread(before)
         begun = await place.begin()
@@ -166,7 +156,6 @@ async def test_a_restart_goes_on_with_a_message():
 
 
 async def test_plain_text_in_place_of_a_refused_rendering_is_written_anew():
-    """Delivery's way out of a malformed rendering works on a stream, too."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -177,7 +166,7 @@ async def test_plain_text_in_place_of_a_refused_rendering_is_written_anew():
 
 @pytest.mark.parametrize("when", ["live", "final"])
 async def test_a_link_never_goes_into_a_stream(when: str):
-    """A59: a stream's previews cannot be turned off; what holds a link is an edit, as it always was."""
+    """Cover A59."""
     linked = "One is done. See [this](https://evil.example/?q=secret). And so on."
     async with slack() as rig:
         place = thread(rig)
@@ -192,7 +181,7 @@ async def test_a_link_never_goes_into_a_stream(when: str):
 
 @pytest.mark.parametrize("text", ["<!channel> hello. You", "&lt;!channel&gt; hello. You", "`<\u2060!here>` hello. You"])
 async def test_what_is_appended_pings_as_little_as_what_is_sent(text: str):
-    """A63: the simulator tells a ping in a stream; what the renderer escaped is none."""
+    """Cover A63."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -201,7 +190,6 @@ async def test_what_is_appended_pings_as_little_as_what_is_sent(text: str):
 
 
 async def test_a_stream_that_will_not_close_is_tried_again():
-    """While it streams nothing else may change it: the edit comes again later."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()
@@ -214,7 +202,6 @@ async def test_a_stream_that_will_not_close_is_tried_again():
 
 
 async def test_the_older_markup_is_never_streamed():
-    """What is in it would be read as standard Markdown."""
     async with slack() as rig:
         place = thread(rig)
         begun = await place.begin()

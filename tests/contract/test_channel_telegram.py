@@ -27,7 +27,6 @@ HOME = Address("telegram", "main", "1")
 
 
 async def test_offset_is_confirmed_only_after_the_commit():
-    """While `receive` has not returned, Telegram still keeps the update; afterwards it does not."""
     async with telegram() as rig:
         rig.sink.open.clear()
         async with rig.running():
@@ -40,7 +39,6 @@ async def test_offset_is_confirmed_only_after_the_commit():
 
 
 async def test_ids_that_start_lower_after_an_idle_week_lose_nothing():
-    """Update ids are no clock: lower ones than the cursor are received and confirmed all the same."""
     async with telegram() as rig:
         async with rig.running():
             rig.simulator.say(1, "before the holidays")
@@ -54,7 +52,6 @@ async def test_ids_that_start_lower_after_an_idle_week_lose_nothing():
 
 
 async def test_second_poller_is_named_as_such():
-    """409 is told with what to do about it, and polling goes on."""
     async with telegram() as rig:
         rig.simulator.faults.script(Fault(kind="status", status=409, method="getUpdates", times=2))
         async with rig.running():
@@ -65,7 +62,6 @@ async def test_second_poller_is_named_as_such():
 
 
 async def test_webhook_is_told_and_never_removed():
-    """409 because a webhook is set says so; the webhook stays."""
     async with telegram() as rig:
         rig.simulator.world.bot().webhook = Webhook("https://example.com/hook", "", 40)
         async with rig.running():
@@ -75,7 +71,6 @@ async def test_webhook_is_told_and_never_removed():
 
 
 async def test_refused_token_fails_at_once_and_says_where_to_mend_it():
-    """At the start one 401 is enough: FAILED, ConfigRefused, and no token in the words."""
     async with telegram("999999:unknown-token") as rig:
         with pytest.raises(ConfigRefused, match="@BotFather") as refused:
             await rig.sink.run(rig.channel)
@@ -84,7 +79,6 @@ async def test_refused_token_fails_at_once_and_says_where_to_mend_it():
 
 
 async def test_token_revoked_later_ends_the_channel_after_three_refusals():
-    """One 401 may be a hiccup; three in a row are believed."""
     async with telegram() as rig:
         rig.simulator.faults.script(Fault(kind="status", status=401, method="getUpdates", times=None))
         with pytest.raises(ConfigRefused):
@@ -105,7 +99,6 @@ async def test_token_revoked_later_ends_the_channel_after_three_refusals():
     ids=lambda fault: f"{fault.method}-{fault.kind}-{fault.status}-{fault.applied}",
 )
 async def test_poll_survives(fault: Fault):
-    """Proxy pages, 5xx, 429 and cut connections are told, waited out, and lose nothing."""
     async with telegram() as rig:
         rig.simulator.faults.script(fault)
         async with rig.running():
@@ -118,14 +111,12 @@ async def test_poll_survives(fault: Fault):
 
 
 async def test_channel_has_the_abilities_it_promises():
-    """Edits, typing, reactions, deletion and menus are found by their Protocols."""
     async with telegram() as rig:
         for ability in (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasCommands):
             assert isinstance(rig.channel, ability)
 
 
 async def test_send_replies_without_previews_and_with_entities():
-    """What is sent is what the person sees: text, entities, reply, no link preview."""
     async with telegram() as rig:
         asked = rig.simulator.say(1, "question")
         receipt = await rig.channel.send(
@@ -138,7 +129,6 @@ async def test_send_replies_without_previews_and_with_entities():
 
 
 async def test_reply_to_a_deleted_question_is_sent_without_it():
-    """The answer is not lost because the question is gone."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         await rig.channel.send(part("answer", reply_to=77))
@@ -146,7 +136,6 @@ async def test_reply_to_a_deleted_question_is_sent_without_it():
 
 
 async def test_edit_of_a_message_that_is_gone_says_so():
-    """TARGET_GONE is how delivery learns to send anew."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         with pytest.raises(Permanent) as gone:
@@ -156,7 +145,6 @@ async def test_edit_of_a_message_that_is_gone_says_so():
 
 @pytest.mark.parametrize("reaction", list(Reaction))
 async def test_every_reaction_is_one_telegram_takes(reaction: Reaction):
-    """Each reaction can be set, replaces the one before, and can be cleared."""
     async with telegram() as rig:
         said = rig.simulator.say(1, "hello")
         await rig.channel.react(HOME, str(said), reaction)
@@ -167,7 +155,6 @@ async def test_every_reaction_is_one_telegram_takes(reaction: Reaction):
 
 
 async def test_typing_deletion_and_menus_arrive():
-    """The small calls do what they say."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         receipt = await rig.channel.send(part("oops"))
@@ -182,7 +169,7 @@ async def test_typing_deletion_and_menus_arrive():
 
 @pytest.mark.parametrize("trouble", ["nobody listens", "cut", "html", "late", "refused"])
 async def test_token_is_in_no_error(trouble: str):
-    """Neither the text, the repr, the traceback nor anything an error holds on to shows the token (A92)."""
+    """Cover A92."""
     async with telegram(call_timeout_s=0.2) as rig:
         rig.simulator.add_chat(1, "private")
         if trouble == "nobody listens":
@@ -204,7 +191,6 @@ async def test_token_is_in_no_error(trouble: str):
 
 
 async def test_a_server_that_answers_polls_at_once_is_not_asked_in_a_tight_loop():
-    """An empty list at once, over and over, is paced; what somebody says then is heard all the same."""
     empty = Fault(kind="raw", status=200, body='{"ok": true, "result": []}', method="getUpdates", times=20)
     async with telegram() as rig:
         rig.simulator.faults.script(empty)
@@ -216,7 +202,6 @@ async def test_a_server_that_answers_polls_at_once_is_not_asked_in_a_tight_loop(
 
 
 async def test_a_proxys_404_is_waited_out_and_told():
-    """It is no refusal of the token and no unknown outcome; health says where to look."""
     page = Fault(kind="html", status=404, method="getMe", times=2)
     async with telegram() as rig:
         rig.simulator.faults.script(page)
@@ -229,7 +214,7 @@ async def test_a_proxys_404_is_waited_out_and_told():
 
 
 async def test_a_poll_that_is_to_wait_for_ages_is_made_again_within_the_hour():
-    """F01: 31 years are no reason to be deaf for longer than an hour."""
+    """Cover F01."""
     body = '{"ok": false, "error_code": 429, "description": "slow down", "parameters": {"retry_after": 1000000000000}}'
     async with telegram() as rig:
         rig.simulator.faults.script(Fault(kind="raw", status=429, body=body, method="getUpdates"))

@@ -91,7 +91,6 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 async def test_send(script: Script):
-    """A send ends as the table says, and the person sees as many messages as the table says."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         rig.simulator.faults.script(*script.faults)

@@ -47,7 +47,6 @@ async def _plain_bot() -> AsyncIterator[tuple[TelegramSimulator, Bot]]:
 
 
 async def test_dispatcher_polls_and_answers():
-    """`start_polling` with message, edit, callback and membership handlers works and confirms what it took."""
     dispatcher = Dispatcher()
     heard: list[str] = []
 
@@ -80,7 +79,6 @@ async def test_dispatcher_polls_and_answers():
 
 
 async def test_methods_return_what_aiogram_validates():
-    """Each simulated method's answer passes aiogram's own models."""
     async with _plain_bot() as (simulator, bot):
         asked = simulator.say(1, "hi")
         assert "tenk_bot" == (await bot.get_me()).username
@@ -101,7 +99,6 @@ async def test_methods_return_what_aiogram_validates():
 
 
 async def test_refusals_are_the_exceptions_aiogram_has_for_them():
-    """Wrong calls end in the SDK's own exceptions, with Telegram's words."""
     async with _plain_bot() as (simulator, bot):
         sent = await bot.send_message(1, "same")
         with pytest.raises(TelegramBadRequest, match="message is not modified"):
@@ -125,7 +122,6 @@ async def test_refusals_are_the_exceptions_aiogram_has_for_them():
 
 
 async def test_faults_reach_aiogram_as_real_ones():
-    """429 carries retry_after; a cut connection is a network error and, applied, the message is there."""
     async with _plain_bot() as (simulator, bot):
         simulator.faults.script(
             Fault(kind="status", status=429, retry_after_s=3), Fault(kind="cut", method="sendMessage", applied=True)
@@ -139,7 +135,6 @@ async def test_faults_reach_aiogram_as_real_ones():
 
 
 async def test_second_poller_ends_the_first_ones_wait():
-    """The poll that waits is answered 409 when another comes, as on Telegram."""
     async with _plain_bot() as (simulator, bot):
 
         async def first() -> str:
@@ -163,7 +158,6 @@ async def test_second_poller_ends_the_first_ones_wait():
 
 
 async def test_offset_semantics_are_telegrams():
-    """An offset confirms all below it, a negative one keeps that many, and reading alone confirms nothing."""
     async with _plain_bot() as (simulator, bot):
         for n in range(5):
             simulator.say(1, f"m{n}")

@@ -51,7 +51,6 @@ def _keys(*labels: str) -> InlineKeyboardMarkup:
 
 
 async def test_files_go_out_as_aiogram_sends_them():
-    """Photo, document, album and a text that becomes a photo; each answer passes aiogram's models."""
     picture, table = BufferedInputFile(PNG, "a.png"), BufferedInputFile(b"a,b", "log.csv")
     async with _plain_bot() as (simulator, bot):
         photo = await bot.send_photo(1, picture, caption="week", reply_markup=_keys("ok"))
@@ -77,7 +76,6 @@ async def test_files_go_out_as_aiogram_sends_them():
 
 
 async def test_files_come_in_as_aiogram_reads_them():
-    """Photo, document and voice are parsed, and `bot.download` gives their content."""
     async with _plain_bot() as (simulator, bot):
         for kind in ("photo", "document", "voice"):
             simulator.send_file(1, File(kind, f"a {kind}".encode(), "x.bin", "a/b"), caption="look")
@@ -91,7 +89,6 @@ async def test_files_come_in_as_aiogram_reads_them():
 
 
 async def test_buttons_can_be_taken_away():
-    """The keyboard comes with the message, goes by an edit of it, and a second time nothing is modified."""
     async with _plain_bot() as (_, bot):
         sent = await bot.send_message(1, "sure?", reply_markup=_keys("yes", "no"))
         assert sent.reply_markup
@@ -104,7 +101,6 @@ async def test_buttons_can_be_taken_away():
 
 
 async def test_rich_messages_and_drafts():
-    """Blocks are taken as aiogram types them and come back as a rich message; drafts are told by `True`."""
     paragraph = InputRichBlockParagraph(text="scales")
     rich = InputRichMessage(blocks=[InputRichBlockList(items=[InputRichBlockListItem(blocks=[paragraph], value=2)])])
     async with _plain_bot() as (simulator, bot):
@@ -119,7 +115,6 @@ async def test_rich_messages_and_drafts():
 
 
 async def test_webhook_server_of_aiogram_is_served():
-    """The SDK's own handler takes what is brought, with its secret; one that fails is brought again, in order."""
     dispatcher, heard = Dispatcher(), []
 
     @dispatcher.message()
@@ -164,7 +159,6 @@ async def test_webhook_server_of_aiogram_is_served():
     ],
 )
 async def test_webhook_that_telegram_refuses(url: str, more: dict[str, str], words: str):
-    """No TLS, no proper secret: Telegram's own words, and nothing is set."""
     async with _plain_bot() as (_, bot):
         with pytest.raises(TelegramBadRequest, match=words):
             await bot.set_webhook(url, **more)

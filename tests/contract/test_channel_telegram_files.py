@@ -44,7 +44,7 @@ async def _sent(rig: Rig, file: File, caption: str = "") -> Attachment:
     ids=lambda one: getattr(one, "kind", ""),
 )
 async def test_file_is_noted_and_can_be_fetched(file: File, told: tuple[object, ...]):
-    """Kind, name as the sender gave it, type and size; the content is the same, and the name opens nothing (A70)."""
+    """Cover A70."""
     async with telegram() as rig:
         attachment = await _sent(rig, file, "look")
         assert told == (attachment.kind, attachment.name, attachment.mime, attachment.size_bytes)
@@ -52,7 +52,6 @@ async def test_file_is_noted_and_can_be_fetched(file: File, told: tuple[object, 
 
 
 async def test_album_comes_as_messages_of_one_album():
-    """Files sent as one keep that they were; what is sent alone has none."""
     async with telegram() as rig:
         for n in range(3):
             rig.simulator.send_file(1, File("photo", PNG, album="al-1"), caption="three" if n == 0 else "")
@@ -72,7 +71,7 @@ async def test_album_comes_as_messages_of_one_album():
     ],
 )
 async def test_file_over_the_bound_is_refused(size: int, told: int, limit: int, calls: list[str]):
-    """A77: by what is told, by what getFile says, and while it is read, whatever was told."""
+    """Cover A77."""
     async with telegram() as rig:
         attachment = await _sent(rig, File("document", b"x" * size, told_bytes=told))
         with pytest.raises(Permanent, match="MB"):
@@ -81,7 +80,6 @@ async def test_file_over_the_bound_is_refused(size: int, told: int, limit: int, 
 
 
 async def test_telegrams_own_bound_is_told_as_such():
-    """A 21 MB file: the reason names 20 MB, so that the person can be told."""
     async with telegram() as rig:
         attachment = await _sent(rig, File("document", b"x", told_bytes=21 * MB))
         with pytest.raises(Permanent, match="up to 20 MB"):
@@ -89,7 +87,6 @@ async def test_telegrams_own_bound_is_told_as_such():
 
 
 async def test_exactly_the_bound_is_taken():
-    """As many bytes as allowed are allowed."""
     async with telegram() as rig:
         attachment = await _sent(rig, File("document", b"x" * MB))
         assert MB == len(await rig.channel.fetch(attachment, MB))
@@ -112,7 +109,7 @@ async def test_exactly_the_bound_is_taken():
     ids=lambda one: f"{one.method}-{one.kind}-{one.status}-{one.applied}" if isinstance(one, Fault) else one.__name__,
 )
 async def test_fetch_that_fails_is_permanent_or_may_be_repeated(fault: Fault, raises: type[ChannelError]):
-    """Reading changes nothing: only what is gone is permanent. No error shows the token (A92)."""
+    """Cover A92."""
     async with telegram(file_timeout_s=1.0) as rig:
         attachment = await _sent(rig, File("document", b"x" * 500_000))
         rig.simulator.faults.script(fault)
@@ -128,7 +125,6 @@ async def test_fetch_that_fails_is_permanent_or_may_be_repeated(fault: Fault, ra
 
 
 async def test_file_nobody_has_is_gone():
-    """A handle Telegram does not know, or not any more."""
     async with telegram() as rig:
         with pytest.raises(Permanent, match="gone"):
             await rig.channel.fetch(Attachment(AttachmentKind.DOCUMENT, "no-such-file"), MB)
@@ -136,7 +132,7 @@ async def test_file_nobody_has_is_gone():
 
 @pytest.mark.parametrize("path", ["../../etc/passwd", "/var/lib/files/x", "a b", "x?y=1", "http://elsewhere/x", "", 7])
 async def test_path_that_is_none_is_not_asked_for(path: object):
-    """A71, A89: only a plain path below the file's own root is fetched with the token."""
+    """Cover A71, A89."""
     async with telegram() as rig:
         attachment = await _sent(rig, File("document", b"x"))
         files = rig.simulator.world.bot().files

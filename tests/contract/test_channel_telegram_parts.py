@@ -136,7 +136,6 @@ SCRIPTS = [
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 async def test_part(script: Script):
-    """A part ends as the table says, and people see what the table says."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         rig.simulator.faults.script(*script.faults)
@@ -159,7 +158,6 @@ async def _standing(rig: Rig, *buttons: Button) -> str:
 
 
 async def test_closed_buttons_are_gone_and_the_text_stays():
-    """Closing twice is closing once; without the message it is told."""
     async with telegram() as rig:
         standing = await _standing(rig, YES, NO)
         for _ in range(2):
@@ -171,7 +169,6 @@ async def test_closed_buttons_are_gone_and_the_text_stays():
 
 
 async def test_placeholder_becomes_a_file():
-    """The final edit of a live answer may bring one file; more than one is refused, for there is no such call."""
     async with telegram() as rig:
         standing = await _standing(rig)
         await rig.channel.edit(part("your week", media=[photo()], buttons=[YES]), standing)
@@ -181,7 +178,7 @@ async def test_placeholder_becomes_a_file():
 
 
 async def test_forged_press_is_handed_on_as_what_it_is():
-    """A press carries who pressed, where and what; whether they may is decided above (A34)."""
+    """Cover A34."""
     async with telegram() as rig:
         rig.simulator.add_chat(GROUP, "supergroup")
         rig.simulator.add_person(8, "Eve", language_code="es")
@@ -199,7 +196,6 @@ async def test_forged_press_is_handed_on_as_what_it_is():
 
 
 async def test_topic_is_answered_in_the_topic():
-    """A question in a forum topic comes with its thread; answer, file, typing and reply go there."""
     async with telegram() as rig:
         rig.simulator.add_chat(GROUP, "supergroup", forum=True)
         async with rig.running():
@@ -216,7 +212,7 @@ async def test_topic_is_answered_in_the_topic():
 
 
 async def test_chat_that_moved_says_where_to():
-    """Each way of saying something to the old id names the new one, so that it can be said there (A31)."""
+    """Cover A31."""
     async with telegram() as rig:
         rig.simulator.add_chat(-5, "group")
         sent = await rig.channel.send(part("before", chat=-5))
@@ -237,7 +233,6 @@ async def test_chat_that_moved_says_where_to():
 
 
 async def test_drafts_are_for_private_chats_of_accounts_that_want_them():
-    """By default live answers are placeholders; with `live = "draft"` drafts, but in groups."""
     person, group = Address("telegram", "main", "1"), Address("telegram", "main", str(GROUP))
     async with telegram() as placeholders, telegram(live="draft") as drafts:
         assert (False, False) == (placeholders.channel.drafts_in(person), placeholders.channel.drafts_in(group))
@@ -245,7 +240,6 @@ async def test_drafts_are_for_private_chats_of_accounts_that_want_them():
 
 
 async def test_draft_grows_and_vanishes_with_the_message():
-    """A draft shows "Thinking", then the text so far, is no message, and is gone once the answer is sent."""
     home = Address("telegram", "main", "1")
     async with telegram(live="draft") as rig:
         rig.simulator.add_chat(1, "private")
@@ -269,7 +263,6 @@ async def test_draft_grows_and_vanishes_with_the_message():
     ],
 )
 async def test_draft_that_fails_is_told(chat: int, draft_id: int, faults: tuple[Fault, ...]):
-    """Groups, no id, unknown people and floods: an error of the three kinds, and nothing shows."""
     async with telegram(live="draft") as rig:
         rig.simulator.add_chat(1, "private")
         rig.simulator.add_chat(GROUP, "supergroup")
@@ -280,7 +273,6 @@ async def test_draft_that_fails_is_told(chat: int, draft_id: int, faults: tuple[
 
 
 async def test_cancelled_upload_leaves_nothing_behind():
-    """Cancelling a file on its way travels on; whether it arrived nobody knows."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         rig.simulator.faults.script(Fault(kind="delay", method="sendDocument", applied=True, delay_s=5))
@@ -292,7 +284,7 @@ async def test_cancelled_upload_leaves_nothing_behind():
 
 
 async def test_token_is_in_no_error_of_a_file():
-    """A92: an upload that is cut tells nothing of the URL it went to."""
+    """Cover A92."""
     async with telegram() as rig:
         rig.simulator.add_chat(1, "private")
         rig.simulator.faults.script(Fault(kind="cut", method="sendDocument"))

@@ -15,7 +15,6 @@ PAGE = "# Plan\n\n1. Scales\n2. Songs\n\n| day | what |\n|---|---|\n| Mon | scal
 
 
 async def test_rich_message_is_sent_edited_and_drafted():
-    """With `rich = true` a page goes as blocks; people read all of it, and an edit replaces it."""
     async with telegram(rich=True, live="draft") as rig:
         rig.simulator.add_chat(1, "private")
         page = replace(part(""), rendered=rig.channel.renderer.render(parse(PAGE)))
@@ -35,7 +34,6 @@ async def test_rich_message_is_sent_edited_and_drafted():
 
 
 async def test_mark_behind_a_rich_text_is_shown_too():
-    """What delivery puts behind the text (a recovery mark, the dots of a live edit) becomes a paragraph."""
     async with telegram(rich=True) as rig:
         rig.simulator.add_chat(1, "private")
         rendered = rig.channel.renderer.render(parse("# Plan"))
@@ -44,7 +42,6 @@ async def test_mark_behind_a_rich_text_is_shown_too():
 
 
 async def test_rich_text_that_was_changed_inside_goes_as_text():
-    """A secret filled in after rendering is said, not the blocks that were made before it."""
     async with telegram(rich=True) as rig:
         rig.simulator.add_chat(1, "private")
         rendered = rig.channel.renderer.render(parse("# Code\n\n{code}"))
@@ -55,7 +52,6 @@ async def test_rich_text_that_was_changed_inside_goes_as_text():
 
 
 async def test_refused_rich_message_is_malformed():
-    """Delivery sends it as plain text then, once."""
     async with telegram(rich=True) as rig:
         rig.simulator.add_chat(1, "private")
         words = "Bad Request: can't parse rich message: unsupported block"

@@ -32,7 +32,6 @@ async def _posted(rig: WebhookRig, body: bytes = b'{"update_id": 1}') -> aiohttp
 
 
 async def test_webhook_is_set_at_the_start_and_reported():
-    """Telegram is told the URL, the secret, what it may bring and how much at once; then the channel is ready."""
     async with telegram_webhook(webhook_connections=7) as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         hook = _hook(rig)
@@ -44,13 +43,11 @@ async def test_webhook_is_set_at_the_start_and_reported():
 
 
 async def test_polling_mode_serves_no_path():
-    """Who polls has nothing to be called at."""
     async with telegram() as rig:
         assert [] == list(rig.channel.http_routes())
 
 
 async def test_update_is_acknowledged_only_after_the_commit():
-    """While `receive` has not returned Telegram keeps the update; afterwards it does not."""
     async with telegram_webhook() as rig:
         rig.sink.open.clear()
         async with rig.running():
@@ -63,7 +60,6 @@ async def test_update_is_acknowledged_only_after_the_commit():
 
 
 async def test_503_names_a_time():
-    """Retry-After keeps Telegram from growing its own pauses."""
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         rig.sink.refusals = 1
@@ -77,7 +73,6 @@ async def test_503_names_a_time():
 
 
 async def test_order_of_a_chat_holds_over_refusals():
-    """60 messages in three chats, every fifth offer refused: each chat's order is kept, nothing is missing."""
     async with telegram_webhook() as rig:
         said = [(1 + n % 3, f"m{n}") for n in range(60)]
         for chat, text in said:
@@ -91,7 +86,6 @@ async def test_order_of_a_chat_holds_over_refusals():
 
 
 async def test_update_that_is_none_does_not_block_its_chat():
-    """Poison is answered 200 and quarantined; what comes behind it in the chat is heard."""
     async with telegram_webhook() as rig, rig.running():
         bad = rig.simulator.inject({"message": {"message_id": "x", "chat": {"id": 1}}})
         rig.simulator.say(1, "behind it")
@@ -101,7 +95,6 @@ async def test_update_that_is_none_does_not_block_its_chat():
 
 
 async def test_nothing_is_taken_before_the_start_and_after_the_end():
-    """Who does not run answers 503: what Telegram has then is brought to the next run."""
     async with telegram_webhook() as rig:
         assert 503 == (await _posted(rig)).status
         async with rig.running():
@@ -116,7 +109,6 @@ async def test_nothing_is_taken_before_the_start_and_after_the_end():
 
 
 async def test_webhook_that_was_taken_away_is_set_again():
-    """A deletion by somebody else is seen at the next look and undone: nothing is lost meanwhile."""
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         async with aiohttp.ClientSession() as http:
@@ -128,7 +120,6 @@ async def test_webhook_that_was_taken_away_is_set_again():
 
 
 async def test_webhook_of_somebody_else_is_told_and_left_alone():
-    """Another program that took the bot is named by where updates go now."""
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         rig.simulator.world.bot().webhook = Webhook("https://elsewhere.example/hook", "", 40)
@@ -139,7 +130,6 @@ async def test_webhook_of_somebody_else_is_told_and_left_alone():
 
 
 async def test_updates_that_cannot_be_brought_are_told_with_telegrams_reason():
-    """A proxy that does not let Telegram through shows in health, not only at Telegram's."""
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         rig.loaded.channels.clear()
@@ -154,7 +144,6 @@ async def test_updates_that_cannot_be_brought_are_told_with_telegrams_reason():
 
 
 async def test_webhook_telegram_refuses_names_the_key_to_mend():
-    """A URL Telegram cannot use is told with the configuration's key, and tried again."""
     async with telegram_webhook() as rig:
         words = "Bad Request: bad webhook: Failed to resolve host: Name or service not known"
         rig.simulator.faults.script(Fault(kind="status", status=400, description=words, method="setWebhook"))
@@ -165,7 +154,6 @@ async def test_webhook_telegram_refuses_names_the_key_to_mend():
 
 @pytest.mark.parametrize("mode", ["polling", "webhook"])
 async def test_press_is_answered_once_it_is_committed(mode: str):
-    """A pressed button stops turning right after the commit; a failure of that harms nobody."""
     async with telegram_webhook() if mode == "webhook" else telegram() as rig:
         rig.simulator.add_chat(1, "private")
         sent = await rig.channel.send(part("sure?"))
@@ -187,7 +175,6 @@ async def test_press_is_answered_once_it_is_committed(mode: str):
 
 
 async def test_simulator_brings_one_update_of_a_chat_at_a_time():
-    """Head of line: while one waits for its answer nothing more of its chat comes, but of others it does."""
     async with telegram_webhook() as rig:
         rig.sink.open.clear()
         async with rig.running():
@@ -202,7 +189,6 @@ async def test_simulator_brings_one_update_of_a_chat_at_a_time():
 
 
 async def test_simulator_waits_longer_after_each_refusal():
-    """At once, then 2, 4, 8 ... seconds: eight refusals take as long as Telegram would, scaled."""
     async with telegram_webhook() as rig:
         rig.simulator.faults.script(Fault(kind="cut", method="webhook", times=7))
         begun = asyncio.get_running_loop().time()

@@ -35,7 +35,6 @@ from tests.fakes.web import FakeRecords, house, part
 
 
 async def test_nothing_is_taken_before_the_channel_runs():
-    """503, with when to ask again; the page itself can be looked at."""
     async with (
         served(Loaded([WebChannel(WebAccount(), texts=HARNESS, records=FakeRecords())])) as url,
         aiohttp.ClientSession() as session,
@@ -53,7 +52,6 @@ async def test_nothing_is_taken_before_the_channel_runs():
 
 
 async def test_page_loads_nothing_from_elsewhere():
-    """One page, its files, and a policy that allows nothing inline and no other host."""
     async with house() as rig, aiohttp.ClientSession() as session:
         async with session.get(rig.url) as answer:
             page = await answer.text()
@@ -72,7 +70,6 @@ async def test_page_loads_nothing_from_elsewhere():
 
 
 async def test_page_speaks_its_visitors_language():
-    """The page and what its scripts say; another language is another page to the browser's cache."""
     async with house(title="La casa <b>") as rig, aiohttp.ClientSession() as session:
         pages, tags = {}, set()
         for language in ("en-GB,en;q=0.9", "fr, es-MX;q=0.9,en", "de"):
@@ -92,7 +89,6 @@ async def test_page_speaks_its_visitors_language():
 
 
 async def test_a_wait_is_shown_until_it_is_over():
-    """To the page that is open and to one that comes meanwhile, which is told what is left; taken away it is gone."""
     now = [datetime(2026, 3, 4, 12, tzinfo=UTC)]
     async with house(clock=lambda: now[0]) as rig, rig.page() as page:
         address = Address("web", "main", page.chat)
@@ -113,7 +109,6 @@ async def test_a_wait_is_shown_until_it_is_over():
 
 
 async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():
-    """128 random bits and our mark, HttpOnly and SameSite=Strict; the sender's id is a hash, and stays the same."""
     async with house() as rig, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
         async with session.post(f"{rig.url}web/session") as answer:
             header, first = answer.headers["Set-Cookie"], await answer.json()
@@ -131,7 +126,6 @@ async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():
 
 
 async def test_two_pages_of_one_browser_show_the_same():
-    """What one says the other shows, and each answer reaches both."""
     async with house() as rig, rig.page() as page:
         other = FakePage(rig.url, cookies=page.http.cookie_jar)
         async with asyncio.TaskGroup() as tasks:
@@ -149,7 +143,6 @@ async def test_two_pages_of_one_browser_show_the_same():
 
 
 async def test_page_that_comes_is_told_what_is_stored_and_what_grows() -> None:
-    """An answer that grows comes before the history, which may have its end; what was finished is not kept here."""
     async with house() as rig, rig.page() as page:
         await page.say("hello")
         await page.until(lambda: not page.unsent)
@@ -167,7 +160,6 @@ async def test_page_that_comes_is_told_what_is_stored_and_what_grows() -> None:
 
 
 async def test_buttons_are_shown_pressed_and_taken_away():
-    """A press comes back with what the button holds."""
     async with house() as rig, rig.page() as page:
         buttons = (Button("Approve", "approve:7", ButtonStyle.PRIMARY), Button("Deny", "deny:7"))
         receipt = await rig.channel.send(part(page.chat, "let them in?", buttons=buttons))
@@ -184,7 +176,6 @@ async def test_buttons_are_shown_pressed_and_taken_away():
 
 
 async def test_menu_is_that_of_the_browsers_language():
-    """English where there is no other."""
     async with house() as rig:
         await rig.channel.set_commands(
             {"": [CommandSpec("help", "What I do")], "es": [CommandSpec("help", "Qué hago")]}
@@ -196,7 +187,6 @@ async def test_menu_is_that_of_the_browsers_language():
 
 
 async def test_file_is_fetched_by_its_own_person_alone():
-    """Under a name that cannot be guessed, never shown as a page of ours; its own name is only what it is saved as."""
     media = (
         OutboundMedia(AttachmentKind.DOCUMENT, '../../x"\r\n.html', "text/html", b"<script>alert(1)</script>"),
         OutboundMedia(AttachmentKind.PHOTO, "chart.png", "image/png", b"\x89PNG"),
@@ -234,7 +224,7 @@ async def test_file_is_fetched_by_its_own_person_alone():
     ids=["nothing", "text", "nonsense", "no list", "no UTF-8", "nested", "over 1 MB"],
 )
 async def test_post_takes_frames_and_nothing_else(body: bytes, kind: str, status: int):
-    """A19, A91: what is no list of frames is refused with 4xx."""
+    """Cover A19, A91."""
     async with house() as rig, rig.page() as page:
         kind_of = {"Content-Type": kind}
         async with page.http.post(f"{rig.url}web/messages", data=io.BytesIO(body), headers=kind_of) as answer:
@@ -243,7 +233,6 @@ async def test_post_takes_frames_and_nothing_else(body: bytes, kind: str, status
 
 
 async def test_events_and_post_do_all_that_a_socket_does():
-    """Where WebSockets are blocked: words by POST, answers by server-sent events; 503 for what is not kept."""
     async with house() as rig, rig.page() as page:
         await page.leave()
         async with page.http.get(f"{rig.url}web/events") as stream:
@@ -262,7 +251,6 @@ async def test_events_and_post_do_all_that_a_socket_does():
 
 
 async def test_frame_over_512_kb_ends_the_connection():
-    """What was not taken is offered anew, and refused by its length at the page."""
     async with house() as rig, rig.page() as page:
         async with page.http.ws_connect(f"{rig.url}web/ws") as socket:
             await socket.send_str("x" * (MAX_FRAME_BYTES + 1))
@@ -275,7 +263,6 @@ async def test_frame_over_512_kb_ends_the_connection():
 
 
 async def test_too_many_tabs_are_told_so():
-    """A bound on views of one chat; the first ones go on."""
     async with house() as rig, rig.page() as page:
         sockets = [await page.http.ws_connect(f"{rig.url}web/ws") for _ in range(VIEWS_OF_CHAT)]
         last = sockets[-1]
@@ -286,7 +273,6 @@ async def test_too_many_tabs_are_told_so():
 
 
 async def test_hidden_words_are_taken_off():
-    """A deleted message is gone from every open page."""
     async with house() as rig, rig.page() as page:
         said = await page.say("my password is x")
         await page.until(lambda: not page.unsent)

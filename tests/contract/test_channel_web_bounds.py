@@ -17,7 +17,6 @@ def say(number: int) -> dict[str, str]:
 
 
 async def test_burst_over_the_bound_waits_in_the_page_and_keeps_its_order():
-    """Twenty messages where five a minute are taken: the page is told when, offers them again, and all arrive once."""
     async with house(messages_per_min=5) as rig, rig.page() as page:
         for number in range(20):
             await page.say(f"m{number}")
@@ -34,7 +33,6 @@ async def test_burst_over_the_bound_waits_in_the_page_and_keeps_its_order():
 
 
 async def test_nothing_overtakes_what_was_refused():
-    """Until it may be offered again everything of this person is refused, also what a bucket would have room for."""
     async with house(messages_per_min=60) as rig, rig.page() as page:
         async with page.http.post(f"{rig.url}web/messages", json=[say(number) for number in range(62)]) as answer:
             body = await answer.json()
@@ -51,7 +49,6 @@ async def test_nothing_overtakes_what_was_refused():
 
 
 async def test_many_browsers_share_the_bound_of_their_address():
-    """A cookie costs next to nothing: thirty strangers at one address say no more than the address may."""
     async with house(address_messages_per_min=10) as rig:
         statuses = []
         for number in range(30):
@@ -63,7 +60,6 @@ async def test_many_browsers_share_the_bound_of_their_address():
 
 
 async def test_new_visitors_and_opened_pages_count_for_their_address():
-    """A new identity, a socket, a stream, a list of conversations: each counts, and says when to come again."""
     async with house(address_messages_per_min=3) as rig:
         async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as nobody:
             for _ in range(3):
@@ -85,7 +81,7 @@ async def test_new_visitors_and_opened_pages_count_for_their_address():
 
 @pytest.mark.parametrize("door", ["socket", "post"])
 async def test_what_the_store_did_not_take_has_cost_nothing(door: str):
-    """F64: offered again as often as it takes, it is never "too many"."""
+    """Cover F64."""
     async with house(messages_per_min=2) as rig, rig.page() as page:
         rig.sink.refusals = 6
         if door == "socket":
@@ -101,7 +97,6 @@ async def test_what_the_store_did_not_take_has_cost_nothing(door: str):
 
 
 async def test_one_person_over_the_bound_leaves_others_alone():
-    """The bound of a person is their own."""
     async with house(messages_per_min=1) as rig, rig.page() as loud, rig.page() as quiet:
         for number in range(5):
             await loud.say(f"loud {number}")
@@ -112,7 +107,6 @@ async def test_one_person_over_the_bound_leaves_others_alone():
 
 
 async def test_pages_that_take_long_to_be_let_in_try_again():
-    """A page that meets 429 at the door is in as soon as there is room."""
     async with house(address_messages_per_min=2) as rig, rig.page():
         late = FakePage(rig.url)
         async with late.http, asyncio.TaskGroup() as tasks:
@@ -125,7 +119,6 @@ async def test_pages_that_take_long_to_be_let_in_try_again():
 
 
 async def test_a_stranger_cannot_take_every_view():
-    """Forty browsers at one address hold what one address may; whoever comes from elsewhere still comes in."""
     async with AsyncExitStack() as held:
         rig = await held.enter_async_context(house(trusted_proxies=("127.0.0.1",), views=6, address_views=4))
         crowd = []
@@ -144,7 +137,6 @@ async def test_a_stranger_cannot_take_every_view():
 
 
 async def test_who_is_let_in_keeps_their_page():
-    """However many strangers come; where only such people have pages, a stranger is told to come later."""
     let_in: set[str] = set()
     guests = Guests(is_let_in=let_in.__contains__)
     async with house(guests, address_views=2) as rig, rig.page() as ada, rig.page() as bob:
@@ -161,7 +153,6 @@ async def test_who_is_let_in_keeps_their_page():
 
 
 async def test_a_connection_answers_one_hello():
-    """Sixty bytes ask for everything again; whoever wants that again connects anew, which counts for the address."""
     async with house(address_messages_per_min=20) as rig, rig.page() as page:
         await rig.channel.send(part(page.chat, "x" * 15_000))
         async with page.http.ws_connect(f"{rig.url}web/ws") as greedy:
@@ -183,7 +174,6 @@ async def test_a_connection_answers_one_hello():
 
 
 async def test_flood_of_frames_ends_its_connection():
-    """Confirmations of nothing, nonsense, an unknown kind: all of it is counted, and others are served."""
     async with house() as rig, rig.page() as page, rig.page() as other:
         much = "x" * 100_000
         for frame in ('{"type":"shown","n":1,"x":"' + much + '"}', much, '{"type":"' + much + '"}'):

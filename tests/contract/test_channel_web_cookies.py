@@ -42,7 +42,6 @@ async def session(rig: House, cookie: str, **headers: str) -> tuple[str, str | N
     ],
 )
 async def test_cookie_that_we_did_not_issue_is_nobodys(cookie: str):
-    """Made up, cut, with another's mark, another gateway's, of another name: it opens nothing; a fresh one comes."""
     async with house() as rig:
         chat, given = await session(rig, cookie)
         assert chat not in {chat_of("x" * 22), ADA.chat}
@@ -54,13 +53,11 @@ async def test_cookie_that_we_did_not_issue_is_nobodys(cookie: str):
 
 
 async def test_cookie_of_an_earlier_life_is_still_somebody():
-    """The mark is made with the home's key, so that a restart changes nothing."""
     async with house() as rig:
         assert (ADA.chat, None) == await session(rig, f"tenk_web={OURS.value_of(ADA)}")
 
 
 async def test_over_https_no_other_host_of_the_domain_decides_who_a_browser_is():
-    """The cookie is of this host alone; one that another host could have set is not even looked at."""
     planted = OURS.value_of(EVE)
     async with house(trusted_proxies=PROXY) as rig:
         chat, given = await session(rig, f"tenk_web={planted}", **HTTPS)
@@ -75,7 +72,6 @@ async def test_over_https_no_other_host_of_the_domain_decides_who_a_browser_is()
 
 
 async def test_the_cookie_over_https_is_secure_and_of_this_host_alone():
-    """Else browsers would not take its name: Secure, of the whole host, and of no domain."""
     async with (
         house(trusted_proxies=PROXY) as rig,
         aiohttp.ClientSession(headers=HTTPS) as browser,
@@ -87,13 +83,11 @@ async def test_the_cookie_over_https_is_secure_and_of_this_host_alone():
 
 
 async def test_a_proxy_that_nobody_trusts_decides_no_name():
-    """What it says of https makes the cookie Secure, which harms nobody but who says it."""
     async with house() as rig:
         assert COOKIE == (await session(rig, "", **HTTPS))[1]
 
 
 async def test_who_wrote_before_cookies_had_marks_stays_who_they_are():
-    """On plain http whom the gateway knows is given a new cookie of the same identity; over https nobody is."""
     guests = Guests(is_known=lambda chat: chat == ADA.chat)
     async with house(guests, trusted_proxies=PROXY) as rig:
         assert (ADA.chat, COOKIE) == await session(rig, f"tenk_web={ADA.secret}")
@@ -108,7 +102,6 @@ async def test_who_wrote_before_cookies_had_marks_stays_who_they_are():
 
 
 async def test_visitors_behind_a_trusted_proxy_are_told_apart():
-    """Each address has its own bound; what a visitor claims to stand behind changes nothing."""
     async with house(trusted_proxies=PROXY, address_messages_per_min=2) as rig, aiohttp.ClientSession() as browser:
         statuses = []
         for listed in ["203.0.113.7", "6.6.6.6, 203.0.113.7", "7.7.7.7, 203.0.113.7", "203.0.113.8"]:
@@ -120,7 +113,7 @@ async def test_visitors_behind_a_trusted_proxy_are_told_apart():
 
 
 async def test_nobody_chooses_their_address_without_a_trusted_proxy():
-    """A17: a made-up address is no new bound."""
+    """Cover A17."""
     async with house(address_messages_per_min=2) as rig, aiohttp.ClientSession() as browser:
         statuses = []
         for number in range(4):
@@ -134,7 +127,6 @@ async def test_nobody_chooses_their_address_without_a_trusted_proxy():
 
 @pytest.mark.parametrize("trusted", [(), PROXY])
 async def test_without_a_key_a_proxy_is_told_no_figures(trusted: tuple[str, ...]):
-    """What only this machine reaches is open to it; whom a proxy asks for is not on this machine."""
     proxied = {"X-Forwarded-For": "127.0.0.1"}
     async with served(Loaded(), trusted_proxies=trusted) as url, aiohttp.ClientSession() as browser:
         async with browser.get(f"{url}metrics", headers=proxied) as answer:

@@ -25,7 +25,6 @@ class Audit(FakeRecords):
         self.rows: list[tuple[str, str]] = []
 
     async def note_device(self, chat: str, browser: str) -> None:
-        """As the port says."""
         self.rows.append((chat, browser))
 
 
@@ -36,7 +35,6 @@ async def ask(rig: House, page: FakePage, **body: object) -> tuple[int, dict[str
 
 
 def test_a_link_is_good_once_and_for_ten_minutes():
-    """Opened twice, late, guessed or replaced by a newer one it is void."""
     clock = Clock()
     links = DeviceLinks(clock)
     old, code = links.offer("s", "ada"), links.offer("s", "ada")
@@ -59,7 +57,6 @@ def test_a_link_is_good_once_and_for_ten_minutes():
 
 
 async def test_another_browser_becomes_the_same_person_when_they_say_yes():
-    """It has their chat then; the first one is told, and the audit keeps it."""
     audit = Audit()
     ours: set[str] = set()
     async with house(guests=Guests(is_known=ours.__contains__), records=audit) as rig, rig.page() as ada:
@@ -83,7 +80,6 @@ async def test_another_browser_becomes_the_same_person_when_they_say_yes():
 
 
 async def test_who_is_somebody_already_is_not_made_somebody_else():
-    """A link sent to them changes nothing: not even its maker hears of it."""
     async with house(guests=Guests(is_known=lambda _chat: True), records=Audit()) as rig, rig.page() as mallory:
         _, made = await ask(rig, mallory, do="offer")
         async with rig.page() as ada:
@@ -97,7 +93,6 @@ async def test_who_is_somebody_already_is_not_made_somebody_else():
      {"do": "decide", "number": "7", "allow": True}, {"do": "offer", "chat": "a" * 32}],
 )  # fmt: skip
 async def test_what_is_asked_otherwise_is_refused(body: dict[str, object]):
-    """And so is anything from a browser that is nobody, or from another site's page."""
     async with house(guests=Guests(is_known=lambda _chat: True)) as rig, rig.page() as page:
         assert 400 == (await ask(rig, page, **body))[0]
         async with aiohttp.ClientSession() as nobody, nobody.post(f"{rig.url}web/device", json=body) as answer:
@@ -108,7 +103,6 @@ async def test_what_is_asked_otherwise_is_refused(body: dict[str, object]):
 
 
 async def test_asking_is_bounded_by_address():
-    """Nobody tries codes for long."""
     async with (
         house(guests=Guests(is_known=lambda _chat: False), address_messages_per_min=99) as rig,
         rig.page() as page,
@@ -126,20 +120,16 @@ class Devices(Audit):
         self.out: set[tuple[str, str]] = set()
 
     async def see_device(self, _chat: str, device: str, browser: str) -> None:
-        """As the port says."""
         self.known[device] = browser
 
     async def devices(self, chat: str) -> list[SeenDevice]:
-        """As the port says."""
         return [SeenDevice(id_, name, NOON) for id_, name in self.known.items() if (chat, id_) not in self.out]
 
     async def sign_out(self, chat: str, devices: Sequence[str]) -> Sequence[str]:
-        """As the port says."""
         self.out.update((chat, each) for each in ("", *devices))
         return ["", *devices]
 
     async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """As the port says."""
         return sorted(self.out)
 
 
@@ -179,7 +169,6 @@ async def stays_out(rig: House, cookie: str, chat: str) -> None:
 
 
 async def test_all_others_are_signed_out_at_once_and_cookies_without_a_number_with_them():
-    """What was given before browsers had numbers could be anybody's copy."""
     async with two_browsers(Devices()) as (rig, ada, phone):
         stolen, chat = cookie_of(phone), ada.chat
         secret = stolen.partition("=")[2].partition(".")[0]
@@ -192,7 +181,6 @@ async def test_all_others_are_signed_out_at_once_and_cookies_without_a_number_wi
 
 
 async def test_whoever_came_before_there_were_numbers_is_given_one():
-    """With the first page that they open again; a stranger's cookie stays as it is."""
     secret, records = "ada-ada-ada-ada-ada-a_", Devices()
     old = Identity(secret, fresh=False)
     cookie = f"{COOKIE}={Identities(KEY, lambda _: True).value_of(old)}"

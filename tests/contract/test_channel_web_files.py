@@ -26,13 +26,11 @@ class KeptFiles(FakeRecords):
         self.files: dict[str, bytes] = {}
 
     async def keep_file(self, handle: str, content: bytes) -> None:
-        """As the port says."""
         if self.down:
             raise NotPersisted("down")
         self.files.setdefault(handle, content)
 
     async def find_file(self, handle: str) -> bytes | None:
-        """As the port says."""
         if self.down:
             raise NotPersisted("down")
         return self.files.get(handle)
@@ -48,7 +46,6 @@ async def hand(page: FakePage, content: bytes, of: str = "message-1", number: st
 
 
 async def test_a_file_goes_with_its_message_and_is_fetched_when_it_is_read():
-    """Under a handle that the gateway makes; its name is a label, and its own person sees it again."""
     kept = KeptFiles()
     async with house(guests=LET_IN, records=kept) as rig, rig.page() as page:
         assert 200 == await hand(page, PNG)
@@ -79,7 +76,7 @@ async def test_a_file_goes_with_its_message_and_is_fetched_when_it_is_read():
     "content", [b"<svg onload=alert(1)>", b"<html><script>alert(1)</script>", b"GIF8", b"%PDF-1.7"]
 )
 async def test_what_is_no_picture_is_only_ever_saved(content: bytes):
-    """Whatever it says it is: its bytes decide, and no browser guesses (A76)."""
+    """Cover A76."""
     async with house(guests=LET_IN, records=KeptFiles()) as rig, rig.page() as page:
         await hand(page, content)
         async with page.http.get(f"{rig.url}web/file", params={"of": "message-1", "number": "0"}) as answer:
@@ -90,7 +87,6 @@ async def test_what_is_no_picture_is_only_ever_saved(content: bytes):
 
 
 async def test_files_are_refused_in_words():
-    """A stranger's, one too large, one without a length, one of nobody's message, one from another site, too many."""
     known: list[bool] = [False]
     kept = KeptFiles()
     async with house(guests=Guests(may_send_files=lambda _chat: known[0]), records=kept) as rig, rig.page() as page:

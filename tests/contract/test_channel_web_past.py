@@ -19,7 +19,6 @@ class OnePast(FakeRecords):
     """One past conversation of every chat."""
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
-        """As the port says."""
         await super().conversations(chat)
         return [PastConversation(PAST, "<b>Cats</b>", NOW, living=False, place="Slack")]
 
@@ -35,7 +34,6 @@ def two_messages(chat: str) -> tuple[InboundMessage, OutboundPart]:
 
 
 async def test_page_is_told_what_was_said_each_time_it_comes() -> None:
-    """From the store, in its order; nothing of it acts. While the store is down the page comes without."""
     async with house() as rig, rig.page() as page:
         assert [] == page.told("history")[0]["messages"]
         rig.records.keep(*two_messages(page.chat))
@@ -49,7 +47,6 @@ async def test_page_is_told_what_was_said_each_time_it_comes() -> None:
 
 
 async def test_a_page_misses_nothing_that_is_said_while_the_store_is_read() -> None:
-    """It is open before the store is asked: what is sent in between travels by itself."""
     reading, read = asyncio.Event(), asyncio.Event()
 
     class Slow(FakeRecords):
@@ -73,7 +70,6 @@ async def test_a_page_misses_nothing_that_is_said_while_the_store_is_read() -> N
 
 
 async def test_one_page_is_told_so_much_at_most() -> None:
-    """The newest messages; the very newest however long it is."""
     async with house() as rig, rig.page() as page:
         for number in range(50):
             rig.records.keep(part(page.chat, f"{number}" + "x" * 15_000, key=f"key-{number}"))
@@ -86,7 +82,6 @@ async def test_one_page_is_told_so_much_at_most() -> None:
 
 
 async def test_store_that_is_down_is_asked_again() -> None:
-    """What was asked for by hand says when."""
     async with house() as rig, rig.page() as page:
         rig.records.down = True
         for path in ("web/conversations", f"web/conversation?id={PAST}"):
@@ -95,7 +90,6 @@ async def test_store_that_is_down_is_asked_again() -> None:
 
 
 async def test_past_conversations_are_listed_and_read_by_their_own_person() -> None:
-    """Whoever asks gets their own chat's; an id that is none asks nobody."""
     records = OnePast()
     async with house(records=records) as rig, rig.page() as page:
         records.keep(*two_messages(page.chat))
@@ -118,7 +112,6 @@ async def test_past_conversations_are_listed_and_read_by_their_own_person() -> N
 
 @pytest.mark.parametrize("path", ["web/conversations", f"web/conversation?id={PAST}"])
 async def test_what_was_said_before_is_not_told_without_end(path: str) -> None:
-    """Each request counts for the address."""
     async with house(address_messages_per_min=60) as rig, rig.page() as page:
         statuses = set()
         for _ in range(120):

@@ -23,13 +23,11 @@ class TestIn:
     """From people to the inbox."""
 
     async def test_burst_keeps_its_order(self, rig: Rig):
-        """Forty messages of one person, said without a breath, become forty rows in that order."""
         said = [f"message {number}" for number in range(40)]
         await rig.people_say(said)
         assert said == await rig.sink.until_texts(40)
 
     async def test_redelivery_four_times_is_one_row(self, rig: Rig):
-        """Handed over again and again, a message stays one (P2)."""
         await rig.people_say(["once"])
         await rig.sink.until_texts(1)
         for _ in range(4):
@@ -38,7 +36,6 @@ class TestIn:
         assert ["once", "after"] == await rig.sink.until_texts(2)
 
     async def test_redelivery_after_a_restart_is_one_row(self, rig: Rig):
-        """The process that knew of it is gone; the inbox knows."""
         await rig.people_say(["once"])
         await rig.sink.until_texts(1)
         await rig.restart()
@@ -47,7 +44,7 @@ class TestIn:
         assert ["once", "after"] == await rig.sink.until_texts(2)
 
     async def test_what_was_not_persisted_is_not_acknowledged_and_comes_again(self, rig: Rig):
-        """NotPersisted twice: the platform keeps the message all the while, and it is a row in the end (F64)."""
+        """Cover F64."""
         kept: list[int] = []
         rig.sink.on_refusal = lambda: kept.append(rig.unacknowledged())
         rig.sink.refusals = 2
@@ -59,7 +56,6 @@ class TestIn:
                 await asyncio.sleep(0.01)
 
     async def test_slow_store_holds_people_up_and_loses_nothing(self, rig: Rig):
-        """Back-pressure: while a commit takes its time, the platform keeps whatever is said; then all of it comes."""
         await rig.met()
         rig.sink.open.clear()
         rig.sink.arriving.clear()
@@ -72,7 +68,6 @@ class TestIn:
         assert ["hello", *said] == await rig.sink.until_texts(31)
 
     async def test_killed_before_the_commit_loses_nothing(self, rig: Rig):
-        """A process that ends inside `receive` has acknowledged nothing: the next one is given it again."""
         await rig.met()
         rig.sink.open.clear()
         rig.sink.arriving.clear()
@@ -84,7 +79,6 @@ class TestIn:
         assert ["hello", "survivor"] == await rig.sink.until_texts(2)
 
     async def test_health_is_told(self, rig: Rig):
-        """A channel that is heard from says so."""
         await rig.people_say(["hello"])
         await rig.sink.until_texts(1)
         assert ChannelState.READY in rig.sink.states
@@ -94,21 +88,18 @@ class TestOut:
     """From a part to people."""
 
     async def test_send_gives_a_receipt_and_is_seen(self, rig: Rig):
-        """One part, one message."""
         await rig.met()
         receipt = await rig.channel.send(rig.part("hello"))
         assert receipt.platform_id
         assert ["hello"] == await rig.sent()
 
     async def test_parts_are_seen_in_their_order(self, rig: Rig):
-        """Each send ends before the next begins; so do they stand."""
         await rig.met()
         for number in range(5):
             await rig.channel.send(rig.part(f"part {number}", f"key-{number}"))
         assert [f"part {number}" for number in range(5)] == await rig.sent()
 
     async def test_answer_too_long_for_one_message_is_seen_whole(self, rig: Rig):
-        """Split by the channel's own limits: every part is taken, and together they say all of it in order."""
         await rig.met()
         words = [f"word{number}" for number in range(rig.channel.limits.max_text // 3)]
         parts = split("**Begin.** " + " ".join(words), rig.channel.renderer, rig.channel.limits)
@@ -119,7 +110,6 @@ class TestOut:
         assert words == re.findall(r"word\d+", " ".join(await rig.sent()))
 
     async def test_retryable_failure_says_when_to_come_again_and_is_said_once(self, rig: Rig):
-        """A 429 and the like: nothing was said, the time to wait is the platform's own, and then the same part goes."""
         skip_if_no_send_fails(rig)
         await rig.met()
         await rig.fail_next(Trouble.RETRYABLE)
@@ -132,7 +122,6 @@ class TestOut:
         assert ["once"] == await rig.sent()
 
     async def test_repeated_key_is_said_once_where_that_is_promised(self, rig: Rig):
-        """`idempotent_sends` is a promise: the same key gives the same message."""
         await rig.met()
         if not rig.channel.limits.idempotent_sends:
             pytest.skip("the platform does not know repeated sends")
@@ -142,7 +131,6 @@ class TestOut:
 
     @pytest.mark.parametrize("trouble", list(Trouble))
     async def test_each_kind_of_failure_is_told_apart(self, rig: Rig, trouble: Trouble):
-        """Retryable, permanent, unknown; and afterwards the channel sends as before."""
         skip_if_no_send_fails(rig)
         await rig.met()
         await rig.fail_next(trouble)
@@ -154,7 +142,6 @@ class TestOut:
         assert "found" == (await rig.sent())[-1]
 
     async def test_edit_replaces_and_bears_repetition(self, rig: Rig):
-        """Twice the same edit is one message with the new words."""
         await rig.met()
         if not isinstance(rig.channel, EditsMessages):
             pytest.skip("the channel does not edit")
@@ -164,7 +151,6 @@ class TestOut:
         assert ["the answer"] == await rig.sent()
 
     async def test_signs_do_no_harm(self, rig: Rig):
-        """Typing, reactions and closed buttons change nothing of what was said."""
         await rig.met()
         receipt = await rig.channel.send(rig.part("answer"))
         if isinstance(rig.channel, ShowsTyping):
@@ -177,7 +163,6 @@ class TestOut:
         assert ["answer"] == await rig.sent()
 
     async def test_send_after_a_restart_is_seen(self, rig: Rig):
-        """The next process reaches the same person."""
         await rig.met()
         await rig.restart()
         await rig.met(2)
@@ -189,13 +174,11 @@ class TestEnd:
     """Letting go."""
 
     async def test_aclose_bears_repetition(self, rig: Rig):
-        """Closing what is closed does nothing."""
         await rig.stop()
         await rig.channel.aclose()
         await rig.start()
 
     async def test_cancelled_run_ends_at_once(self, rig: Rig):
-        """Nothing holds up a graceful stop."""
         await rig.met()
         async with asyncio.timeout(10):
             await rig.stop()

@@ -114,7 +114,6 @@ async def front_end(directory: Path, *, offline: bool = False) -> AsyncIterator[
 
 @pytest.mark.parametrize("prompt", [*OPEN_WEBUI, LIBRECHAT_TITLE, CHAT_UI_TITLE, CHATBOX_TITLE])
 async def test_a_pages_own_prompts_write_nothing(tmp_path: Path, prompt: str) -> None:
-    """Each is a single user message that begins a conversation; it holds another one."""
     async with front_end(tmp_path) as page:
         await page.say(SAID)
         assert 46 == await page.minutes()
@@ -124,7 +123,6 @@ async def test_a_pages_own_prompts_write_nothing(tmp_path: Path, prompt: str) ->
 
 
 async def test_a_message_waits_while_an_answer_is_regenerated(tmp_path: Path) -> None:
-    """It would be answered there by tools that only read, and never be logged."""
     async with front_end(tmp_path) as page:
         await page.say(SAID)
         page.here.model.brain = lambda body: replace(eager(body), delay_s=0.5)
@@ -137,7 +135,6 @@ async def test_a_message_waits_while_an_answer_is_regenerated(tmp_path: Path) ->
 
 
 async def test_an_earlier_turn_that_failed_behind_a_tool_is_asked_again_without_writing(tmp_path: Path) -> None:
-    """What it logged stands; since then more was said, and its words would be new ones to the model."""
     async with front_end(tmp_path) as page:
         page.client = page.client.with_options(max_retries=0)
         page.here.model.answers(LOGS, Fault(status=400, body={"error": {"message": "no"}}))
@@ -159,7 +156,6 @@ async def test_the_same_words_later_are_a_new_message(tmp_path: Path) -> None:
 
 
 async def test_what_does_not_go_on_from_a_known_conversation_writes_nothing(tmp_path: Path) -> None:
-    """Neither an edited message, nor a conversation held with another model, nor several messages at once."""
     user, said = "user", {"role": "assistant", "content": "Yes."}
     async with front_end(tmp_path) as page:
         await page.say("hello")

@@ -45,7 +45,6 @@ def config_of(wire: str, server: ModelServer, **more: object) -> ModelConfig:
 
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_profile_shapes_the_whole_request(wire: str) -> None:
-    """Header, form, headers more and fewer, query, and the leading block before the instructions."""
     async with ModelServer() as server:
         model = build_model(config_of(wire, server, profiles={"oauth": PROFILE}), ModelDeps(sources=sources))
         await model.respond(REQUEST, lambda _event: None)
@@ -65,7 +64,6 @@ async def test_a_profile_shapes_the_whole_request(wire: str) -> None:
 
 @pytest.mark.parametrize("wire", WIRES)
 async def test_without_one_a_token_is_a_bearer_and_a_key_as_documented(wire: str) -> None:
-    """A token refused falls to the configuration's key; refused as well, no error holds either."""
     refusal = Fault(status=401, body={"error": {"message": "invalid canary-own-token settings-key"}})
     async with ModelServer() as server:
         server.answers(refusal, refusal, Reply("hello"), refusal, refusal)

@@ -27,7 +27,6 @@ def tenk(*arguments: str) -> Result:
 
 
 def test_a_person_is_given_their_data_and_forgotten_without_a_gateway(tmp_path: Path) -> None:
-    """The file is this user's alone, and never over another; the audit keeps that both were done, and no name."""
     tenk("pairing", "block", "telegram:42")
     given = tenk("users", "export", "telegram:42", "theirs.json")
     assert (0, True) == (given.exit_code, "1 identities" in given.output), given.output
@@ -43,7 +42,6 @@ def test_a_person_is_given_their_data_and_forgotten_without_a_gateway(tmp_path: 
 
 
 def test_a_tenant_is_given_the_data_of_its_own_people_alone(tmp_path: Path) -> None:
-    """By sender or id, one sender may be a person of each; without --tenant the data is that of the person's tenant."""
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "gateway.toml").write_text("[tenants.acme]\n")
     for tenant, sender in (("acme", "telegram:42"), ("default", "telegram:42"), ("default", "telegram:43")):
@@ -66,7 +64,6 @@ def test_a_tenant_is_given_the_data_of_its_own_people_alone(tmp_path: Path) -> N
 
 
 def test_a_key_is_made_for_a_person_of_its_own_tenant(tmp_path: Path) -> None:
-    """Without --tenant the key is the installation's own, and so is whom it speaks for."""
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "gateway.toml").write_text("[tenants.acme]\n")
     assert 0 == tenk("--tenant", "acme", "pairing", "block", "telegram:42").exit_code
@@ -75,7 +72,6 @@ def test_a_key_is_made_for_a_person_of_its_own_tenant(tmp_path: Path) -> None:
 
 
 def test_a_backup_that_is_cut_short_or_anothers_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
-    """Each in a line of its own; `db check` says what is there, and a good backup is put back."""
     tenk("db", "upgrade")
     assert "looked over" in tenk("db", "backup", "whole.db").output
     assert "is whole, at revision" in tenk("db", "check").output

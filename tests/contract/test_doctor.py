@@ -47,7 +47,6 @@ async def check(directory: Path, said: Said, answer: Answer, environ: Mapping[st
     ],
 )
 async def test_it_names_what_it_found(tmp_path: Path, said: Said, answer: Answer, words: str) -> None:
-    """Server, models, window, tools, streaming; nothing is to be done."""
     (found,) = await check(tmp_path, said, answer)
     assert words in found.words
     assert ("model", "") == (found.part, found.to_do)
@@ -67,14 +66,12 @@ async def test_it_names_what_it_found(tmp_path: Path, said: Said, answer: Answer
 async def test_what_is_wrong_comes_with_what_to_do(
     tmp_path: Path, said: Said, answer: Answer, environ: dict[str, str], words: str, to_do: str
 ) -> None:
-    """In an operator's words, with the variable that is set wrongly."""
     (found,) = await check(tmp_path, said, answer, environ)
     assert words in found.words
     assert to_do in found.to_do
 
 
 async def test_the_key_of_a_file_is_asked_with_and_named_where_it_is_refused(tmp_path: Path) -> None:
-    """The gateway answers by it: to call for OPENAI_API_KEY would be wrong. One that is no key is said."""
     keys = tmp_path / "auth.json"
     keys.write_text('{"login": {"type": "api", "key": "sk-of-a-file"}}')
     async with LocalServer({}, reply=TEN) as server:
@@ -93,7 +90,6 @@ async def test_the_key_of_a_file_is_asked_with_and_named_where_it_is_refused(tmp
 
 
 async def test_a_server_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
-    """Also one of a link behind the first; the first is looked at all the same."""
     (tmp_path / "gateway.toml").write_text(
         '[model]\nname = "offline"\n[model.fallback.other]\nname = "openai:x"\nbase_url = "http://127.0.0.1:1/v1"\n'
     )
@@ -116,7 +112,6 @@ async def test_a_server_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
 async def test_the_start_says_which_model_answers(
     tmp_path: Path, said: Said, environ: dict[str, str], name: str, words: str
 ) -> None:
-    """The only one is taken; what cannot work is said at once, and nobody is kept from starting."""
     async with LocalServer(said) as server:
         model, sentences = await look_ahead(settings_of(tmp_path, server.base_url, environ).model, KnownServers())
     assert name == model.name
@@ -125,7 +120,6 @@ async def test_the_start_says_which_model_answers(
 
 
 async def test_a_server_that_does_not_answer_stops_no_start(tmp_path: Path) -> None:
-    """It is said, and asked when somebody writes."""
     model, sentences = await look_ahead(settings_of(tmp_path, "http://127.0.0.1:1/v1").model, KnownServers())
     assert "openai:*" == model.name
     (sentence,) = sentences
@@ -133,7 +127,6 @@ async def test_a_server_that_does_not_answer_stops_no_start(tmp_path: Path) -> N
 
 
 async def test_a_server_without_a_list_is_nothing_to_speak_of(tmp_path: Path) -> None:
-    """It is asked by the usual name, or the one that is set; it is looked at once."""
     async with LocalServer({}) as server:
         servers = KnownServers()
         _, sentences = await look_ahead(settings_of(tmp_path, server.base_url).model, servers)

@@ -122,7 +122,6 @@ async def test_a_database_goes_to_the_other_and_back_with_every_row(home: str, o
 
 
 async def test_a_gateway_goes_on_from_a_loaded_database(home: str, other: str, tmp_path: Path) -> None:
-    """With the next numbers and epochs; a key that was sealed can be opened with the same `secrets.key`."""
     await dump(home, tmp_path / "dump.jsonl", tables_of)
     await load(tmp_path / "dump.jsonl", other, tables_of)
     store = await Store.open(other)
@@ -237,7 +236,6 @@ async def test_what_is_not_empty_is_not_filled_and_no_file_is_written_over(
 
 
 async def test_a_killed_load_leaves_nothing(home: str, other: str, tmp_path: Path) -> None:
-    """The process dies while it reads the middle; the same command succeeds afterwards."""
     file, pipe = tmp_path / "dump.jsonl", tmp_path / "pipe"
     await dump(home, file, tables_of)
     os.mkfifo(pipe)
@@ -277,7 +275,6 @@ async def test_after_a_final_dump_no_gateway_starts_until_it_is_reopened(home: s
 async def test_a_final_dump_waits_for_no_writer_on_postgresql(
     home: str, postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    """A gateway is told by its connections, one on another machine by its leases, anybody else by what they hold."""
     url = await postgres.create()
     await dump(home, tmp_path / "dump.jsonl", tables_of)
     await load(tmp_path / "dump.jsonl", url, tables_of)
@@ -326,7 +323,6 @@ async def test_the_commands_say_what_was_done_and_what_is_needed_beside(home: st
 
 @pytest.mark.gate
 async def test_the_page_on_postgresql_goes_there_and_back(home: str, postgres: PostgresServer, tmp_path: Path) -> None:
-    """Its commands in their order, as they stand there."""
     url = await postgres.create()
     (tmp_path / "home").rename(tmp_path / "var")
     commands = [line for word in ("tenk db dump", "tenk db load", "mv var") for line in commands_on_page(word)]

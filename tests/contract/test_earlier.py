@@ -36,7 +36,6 @@ async def admit(store: Store, event: InboundEvent) -> int:
 
 
 async def test_what_is_replied_to_reads_as_it_reads_now(store: Store) -> None:
-    """Its last edit counts, with whose it is; another chat's message of the same number does not."""
     await admit(store, said("elsewhere", "no", address=replace(CHAT, chat="C2")))
     assert await found(store) is None
     await admit(store, said("a", "45m"))
@@ -48,7 +47,6 @@ async def test_what_is_replied_to_reads_as_it_reads_now(store: Store) -> None:
 
 
 async def test_what_was_taken_back_or_blanked_is_not_found(store: Store) -> None:
-    """Nobody's words come back behind their back."""
     id_ = await admit(store, said("a", "45m"))
     await store.commit(lambda connection: inbox.redact(connection, id_))
     assert await found(store) is None

@@ -12,7 +12,6 @@ from tests.fakes.api import WAIT_S, api_house
 
 
 async def test_the_first_answer_comes_over_a_connection_that_was_opened_at_the_start(tmp_path: Path) -> None:
-    """No request was sent over it before."""
     async with api_house(tmp_path) as here:
         async with asyncio.timeout(WAIT_S):
             while not (here.model.asked and 1 == len(here.model.unasked)):  # asked: which models the server has
@@ -25,7 +24,6 @@ async def test_the_first_answer_comes_over_a_connection_that_was_opened_at_the_s
 
 @pytest.mark.parametrize("listens", [False, True])
 async def test_a_model_server_that_is_away_delays_no_start_and_is_no_error(tmp_path: Path, listens: bool) -> None:
-    """Nothing listens at its address, or what does never says a word of TLS."""
     with closing(create_server(("127.0.0.1", 0))) as socket, capture_logs() as lines:
         scheme, port = ("https" if listens else "http"), socket.getsockname()[1]
         if not listens:

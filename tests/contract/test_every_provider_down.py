@@ -67,7 +67,6 @@ async def provider(how: str) -> AsyncIterator[str]:
 @pytest.mark.parametrize("how", ["refused", "black hole", "500", "HTML", "TLS"])
 @pytest.mark.parametrize("links", [1, 2])
 def test_the_answer_is_there_within_three_seconds(how: str, links: int) -> None:
-    """The first one too, before any circuit is open: tries and connections are given as long as the chain has."""
 
     async def scene(loop: VirtualTimeLoop) -> None:
         loop.sockets_s = SOCKETS_S

@@ -18,13 +18,11 @@ EACH = [f"{fault} {wire}" for fault in FAULTS for wire in WIRES]
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("which", sampled(EACH, every=13))
 def test_a_fault_ends_in_its_time_with_one_outcome_and_the_next_message_works(tmp_path: Path, which: str) -> None:
-    """Each variant of the fault, one after the other."""
     fault, wire = which.split()
     play_faults(tmp_path, [case for case in CASES if case.fault == fault and case.wire in {None, wire}], wire)
 
 
 def test_every_fault_has_its_runs() -> None:
-    """Sixty-four numbers, at least two hundred variants; what is played elsewhere is there, under its number."""
     assert {f"F{number:02}" for number in range(1, 65)} == {*FAULTS, *ELSEWHERE}
     assert 200 <= sum(1 if case.wire else len(WIRES) for case in CASES)
     for fault, where in ELSEWHERE.items():

@@ -35,7 +35,6 @@ def asked(number: int, sender: str, chat: str) -> Ticket:
 
 
 async def test_chats_are_those_of_people_who_are_let_in_the_latest_first(store: Store) -> None:
-    """Who was approved and has said nothing since is found where they asked; who is blocked, or a stranger, is not."""
     ana, bob, approved = [await let_in(store, f"slack:T1:{name}") for name in ("ana", "bob", "new")]
     note = partial(chats.note, tenant="default", direct=True)
     for chat, user, after_s in (("D1", ana, 0), ("D2", bob, 5), ("D1", ana, 9)):

@@ -16,10 +16,6 @@ from tests.fakes.people import NOON
 
 
 async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) -> None:
-    """By who joined them by a link, with what had ended there and the notes; what is said there later is not in it.
-
-    The clock of who owns the other chat is a minute fast at first, and then slow.
-    """
     there, turn = await begun(store)
     key, fast = "agent:coach:slack:main:direct:T1%3AU1:thread:7", NOON + timedelta(minutes=1)
     await store.commit(

@@ -79,7 +79,6 @@ async def raw(url: str, source: str = "127.0.0.1") -> AsyncIterator[Raw]:
 
 
 async def test_connection_that_asks_nothing_is_closed():
-    """Without a byte, and after one."""
     async with served(Loaded(), head_timeout_s=0.1) as url, raw(url) as silent, raw(url) as begun:
         begun.say(b"G")
         assert await silent.is_over()
@@ -87,7 +86,6 @@ async def test_connection_that_asks_nothing_is_closed():
 
 
 async def test_body_and_stream_have_their_own_time():
-    """Only the head is in a hurry."""
     async with (
         served(Loaded([Slow()]), head_timeout_s=0.1) as url,
         raw(url) as sender,
@@ -103,7 +101,6 @@ async def test_body_and_stream_have_their_own_time():
 
 
 async def test_who_is_silent_makes_room_for_who_asks():
-    """Many times as many silent ones as there may be: somebody who asks is answered, and most of them are gone."""
     async with served(Loaded(), connections=8) as url, contextlib.AsyncExitStack() as held:
         silent = [await held.enter_async_context(raw(url)) for _ in range(40)]
         async with raw(url) as asking:
@@ -114,7 +111,6 @@ async def test_who_is_silent_makes_room_for_who_asks():
 
 
 async def test_who_is_being_served_is_never_cut_for_another():
-    """Where everybody has a stream open, it is the newcomer who is closed."""
     async with served(Loaded([Slow()]), connections=8) as url, contextlib.AsyncExitStack() as held:
         http = await held.enter_async_context(aiohttp.ClientSession())
         streams = [await held.enter_async_context(http.ws_connect(f"{url}stream")) for _ in range(8)]
@@ -146,7 +142,6 @@ async def limited(most: int, most_of_address: int) -> AsyncIterator[tuple[str, C
 
 
 async def test_one_address_has_its_own_bound():
-    """Its silent ones make room for its own next, and nobody else's connection is touched."""
     async with limited(100, 4) as (url, limiter), contextlib.AsyncExitStack() as held:
         other = await held.enter_async_context(raw(url, "127.0.0.2"))
         crowd = [await held.enter_async_context(raw(url)) for _ in range(12)]
@@ -162,7 +157,6 @@ async def test_one_address_has_its_own_bound():
 
 @pytest.mark.parametrize("junk", [b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET  HTTP\r\n\r\n", b"\x16\x03\x01\x02"])
 async def test_what_is_no_http_is_told_so_without_a_word_in_the_log(junk: bytes, caplog: pytest.LogCaptureFixture):
-    """Ten bytes of a stranger's are no kilobyte of our log."""
     async with served(Loaded(), head_timeout_s=0.2) as url, raw(url) as stranger:
         stranger.say(junk)
         assert await stranger.status() in {0, 400}

@@ -32,7 +32,6 @@ async def tenk(*arguments: str, said: str | None = None, **environ: str) -> Resu
 
 
 async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
-    """Tokens are tried, secrets stand apart at 0600, the platform's address is kept, and the doctor finds all well."""
     async with TelegramSimulator(throttled=False) as telegram, SlackSimulator() as slack:
         telegram.add_bot(TOKEN)
         slack.add_app()
@@ -56,7 +55,6 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
 
 @pytest.mark.gate
 async def test_at_a_terminal_each_thing_is_asked_for_until_it_is_taken(here: Path) -> None:
-    """A token that nobody takes and an address that is none are asked for again; where no chat is, no address is."""
     async with TelegramSimulator(throttled=False) as telegram:
         telegram.add_bot(TOKEN)
         typed = ["123:wrong", TOKEN, "", "", "", "bot.example.com/path", "https://bot.example.com"]
@@ -88,7 +86,6 @@ async def at_a_terminal(*typed: str, options: Sequence[str] = (), **environ: str
 
 
 async def test_a_wrong_token_is_named_and_nothing_is_written(here: Path) -> None:
-    """Which one, and where the right one is; the other token, which is good, is not written either."""
     async with TelegramSimulator(throttled=False) as telegram, SlackSimulator() as slack:
         telegram.add_bot(TOKEN)
         slack.add_app()
@@ -105,7 +102,6 @@ async def test_a_wrong_token_is_named_and_nothing_is_written(here: Path) -> None
 
 
 async def test_what_is_there_is_not_replaced_unasked(here: Path) -> None:
-    """Without a terminal to ask at, `--replace` says so; comments of the file stay."""
     (here / "config").mkdir()
     (here / "config" / "gateway.toml").write_text("# mine\n[model]\nname = 'offline'\n")
     refused = await tenk("init", "--no-check", "--model", "openai:gpt-5-nano", "--model-key", "sk-made-up")
@@ -117,7 +113,6 @@ async def test_what_is_there_is_not_replaced_unasked(here: Path) -> None:
 
 
 async def test_a_new_file_may_be_named_and_a_key_needs_its_model(here: Path) -> None:
-    """Where no bot is given, the link that `tenk run` prints is named; a file that is there is read, or refused."""
     keyless = await tenk("init", "--model-key", "sk-made-up")
     assert (2, True) == (keyless.exit_code, "say which model that is for" in keyless.output)
     done = await tenk("init", "--config", "etc/tenk/mine.toml")
@@ -128,14 +123,12 @@ async def test_a_new_file_may_be_named_and_a_key_needs_its_model(here: Path) -> 
 
 
 async def test_what_is_typed_as_a_key_is_one_and_nothing_else(here: Path) -> None:
-    """Neither a line more nor half of one gets into the file."""
     for key in ("access direct", "access.direct\nhttp.listen", "access.direct = 'open' #"):
         assert 2 == (await tenk("config", "set", key, "open")).exit_code
     assert [] == list(here.iterdir())
 
 
 async def test_a_key_is_set_by_its_name(here: Path) -> None:
-    """Lists, numbers and texts as they are written; a secret is read from the input, and never printed."""
     for key, value in (("access.direct", "open"), ("sessions.max_turns", "7"), ("gateway.log_level", "debug")):
         assert 0 == (await tenk("config", "set", key, value)).exit_code
     await tenk("config", "set", 'access.accounts."telegram:main".allow', '["telegram:42"]')

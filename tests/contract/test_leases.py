@@ -77,7 +77,6 @@ async def cluster(postgres: PostgresServer) -> AsyncIterator[Cluster]:
 
 
 async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster) -> None:
-    """The first has all until others come; then it hands back, and they take no more than their share."""
     await cluster.join(A)
     assert 256 == len((await cluster.look(A)).shards)
     await cluster.join(B, C)
@@ -91,7 +90,6 @@ async def test_members_share_fairly_and_hand_back_what_is_idle(cluster: Cluster)
 
 
 async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fenced(cluster: Cluster) -> None:
-    """Who handed back writes nothing more, either; that was no death."""
     await cluster.join(A)
     before = (await cluster.look(A, OUT)).shards
     await cluster.join(B)
@@ -116,7 +114,6 @@ async def test_what_ran_out_is_taken_with_a_higher_epoch_and_its_old_owner_fence
 
 
 async def test_behind_an_outage_everybody_has_their_own_back_and_a_dead_ones_is_taken_later(cluster: Cluster) -> None:
-    """Nobody could renew: the first who looks again takes nothing yet that ran out."""
     await cluster.join(A, B)
     before = await cluster.look(A, OUT), await cluster.look(B)
     lately = sa.select(leases.STORE_NOW).scalar_subquery()
@@ -133,7 +130,6 @@ async def test_behind_an_outage_everybody_has_their_own_back_and_a_dead_ones_is_
 
 
 async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> None:
-    """A fence is a lock until the commit is over: no late write comes between the next owner's look and its turn."""
     await cluster.join(A)
     owned = (await cluster.look(A)).shards
     await cluster.join(B)
@@ -161,7 +157,6 @@ async def _look(store: Store) -> Round:
 
 
 async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluster) -> None:
-    """And who leaves takes nothing, so that the others' share is larger."""
     await cluster.join(A)
     await cluster.look(A, OUT)
     again = Member("aaaa:2", "a", "1", "key")
@@ -175,7 +170,6 @@ async def test_a_home_that_starts_again_has_its_own_back_at_once(cluster: Cluste
 
 
 async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> None:
-    """It stood still for hours; or a copy of its home joined, which takes it for dead. One that leaves is let go."""
     twin = replace(A, id="aaaa:1.twin", host="other")
     await cluster.join(A, B)
     await cluster.look(A)
@@ -190,7 +184,6 @@ async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> Non
 
 
 async def test_accounts_are_spread_and_one_that_nobody_else_takes_is_not_left_alone(cluster: Cluster) -> None:
-    """One process takes its share of what is free, and sees that more is."""
     names = [f"in telegram:{name}" for name in ("one", "two", "three", "four")]
     await cluster.join(A, B)
     first = await cluster.look(A, shared=names)
@@ -206,7 +199,6 @@ def _later(off: timedelta) -> datetime:
 
 
 async def test_the_doctor_names_a_clock_that_is_two_seconds_off(cluster: Cluster) -> None:
-    """Within that it says so; of a file there is no other clock."""
     found = []
     for off_s in (0.0, 30.0, -30.0, 3.0):
         off = timedelta(seconds=off_s)
@@ -219,7 +211,6 @@ async def test_the_doctor_names_a_clock_that_is_two_seconds_off(cluster: Cluster
 
 
 async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Cluster) -> None:
-    """By the database's clock; a row that a turn has claimed, and what is said later, wait for nobody."""
     keys = [f"agent:coach:telegram:main:direct:{number}" for number in range(3)]
 
     def admit(connection: Connection) -> None:
@@ -246,7 +237,6 @@ async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Clu
 
 
 async def test_who_changed_is_told_with_the_commit(cluster: Cluster) -> None:
-    """Whoever makes it: a person who is blocked is known to be on every machine."""
     heard: list[str] = []
     news = asyncio.Event()
 

@@ -62,7 +62,6 @@ async def spend(store: Store, person: Person, tokens: int) -> None:
 
 
 async def test_what_both_used_counts_against_one_cap(store: Store) -> None:
-    """Linking and unlinking give nothing back, and linking again counts nothing twice."""
     stays, joins = await two_people(store)
     await spend(store, joins, 80)
     for _ in range(2):
@@ -83,7 +82,6 @@ async def test_what_both_used_counts_against_one_cap(store: Store) -> None:
 
 
 async def test_both_chats_share_one_limit(store: Store) -> None:
-    """Of messages a minute: what is said in one is missing in the other."""
     stays, joins = await two_people(store)
     await store.commit(link, stays=stays, joins=joins)
     snapshot, access = AccessSnapshot(await store.read(people.everybody)), AccessConfig(direct="pairing")
@@ -99,7 +97,6 @@ async def test_both_chats_share_one_limit(store: Store) -> None:
 
 
 async def test_a_block_of_one_holds_for_both_and_after_the_link(store: Store) -> None:
-    """Whichever of the two senders was blocked."""
     stays, joins = await two_people(store)
     held = await store.commit(link, stays=stays, joins=joins)
     await store.commit(block_known, tenant="default", sender="discord:2", name="", by="cli", now=NOON)
@@ -111,7 +108,6 @@ async def test_a_block_of_one_holds_for_both_and_after_the_link(store: Store) ->
 
 
 async def test_an_export_holds_what_both_have(store: Store) -> None:
-    """Of each table; after the link only one's own."""
     stays, joins = await two_people(store)
     held = await store.commit(link, stays=stays, joins=joins)
     exported = partial(of_person, user_id=stays.user_id, own_tables=TABLES)
@@ -123,7 +119,6 @@ async def test_an_export_holds_what_both_have(store: Store) -> None:
 
 
 async def test_who_is_forgotten_leaves_no_row_of_either(store: Store) -> None:
-    """Asked for in one of the chats."""
     stays, joins = await two_people(store)
     await store.commit(link, stays=stays, joins=joins)
     both = await store.read(partial(people.find_sender, tenant="default", sender_key="discord:2"))
@@ -140,7 +135,6 @@ async def test_who_is_forgotten_leaves_no_row_of_either(store: Store) -> None:
 
 
 async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
-    """A tool that runs unasked and a connection; taken back in either chat, and untouched by the end of the link."""
     stays, joins = await two_people(store)
     both = ("default", stays.user_id)
 
@@ -168,7 +162,6 @@ async def test_what_one_allowed_or_connected_both_have(store: Store) -> None:
 
 
 async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_both(store: Store) -> None:
-    """Nobody is left who could answer the first; the second takes the answer of either sender."""
     stays, joins = await two_people(store)
 
     async def asked_of(person: Person, id_: str) -> Approval:
@@ -198,7 +191,6 @@ async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_
 
 
 async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Store) -> None:
-    """Merging is the person's own change: it outlives the link."""
     stays, joins = await two_people(store)
     held = await store.commit(link, stays=stays, joins=joins)
     who = Principal(stays.user_id, "default")
@@ -212,7 +204,6 @@ async def test_two_skills_of_one_name_are_shown_until_they_are_merged(store: Sto
 
 
 async def test_of_two_plans_for_a_week_the_newer_holds(store: Store) -> None:
-    """Also in the list of plans; each has their own again after the link."""
     stays, joins = await two_people(store)
     week = NOON.date()
     for number, person in enumerate((stays, joins)):

@@ -70,27 +70,22 @@ class _Watched:
         return self.watch.now_s()
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """As the port says."""
         with self.watch.call("send", part.rendered.text):
             return await super().send(part)  # type: ignore[misc]  of the adapter beside it
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """As the port says."""
         with self.watch.call("edit", part.rendered.text):
             return await super().edit(part, platform_id)  # type: ignore[misc]  of the adapter beside it
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """As the port says."""
         with self.watch.call("delete"):
             await super().delete(address, message_id)  # type: ignore[misc]  of the adapter beside it
 
     async def show_typing(self, address: Address) -> None:
-        """As the port says."""
         with self.watch.call("typing"):
             await super().show_typing(address)  # type: ignore[misc]  of the adapter beside it
 
     async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """As the port says."""
         with self.watch.call("reaction"):
             await super().react(address, message_id, reaction)  # type: ignore[misc]  of the adapter beside it
 
@@ -252,7 +247,6 @@ def all_words(texts: list[str]) -> list[str]:
 def test_an_answer_that_fills_a_message_goes_on_in_the_next(
     tmp_path: Path, platform: str, chat: int | str, size: int
 ) -> None:
-    """Before it is done two messages and the begin of a third can be read, and none was given the same text twice."""
     answer = words(int(size * 2.6))
 
     async def play(here: Scene) -> None:
@@ -274,7 +268,6 @@ def test_an_answer_that_fills_a_message_goes_on_in_the_next(
 def test_a_group_is_not_flooded_by_an_answer_that_grows(
     tmp_path: Path, platform: str, chat: int | str, a_minute: int
 ) -> None:
-    """All calls counted, the signs too: within every minute fewer than the platform takes, and room for others."""
     answer = words(9_000)
 
     async def play(here: Scene) -> None:
@@ -297,7 +290,6 @@ CHATS = pytest.mark.parametrize(("platform", "chat", "size"), [("telegram", 1, 4
 def test_an_answer_that_ends_shorter_than_it_was_seen_leaves_nothing_behind(
     tmp_path: Path, platform: str, chat: int | str, size: int
 ) -> None:
-    """What was shown of a response that was void in the end stands nowhere."""
 
     async def play(here: Scene) -> None:
         await here.asked()
@@ -314,7 +306,6 @@ def test_an_answer_that_ends_shorter_than_it_was_seen_leaves_nothing_behind(
 def test_an_answer_of_many_messages_survives_a_death(
     tmp_path: Path, platform: str, chat: int | str, size: int, other: bool
 ) -> None:
-    """It is written anew, in the same words or others: in the end it stands there once, whole and in order (D2, D3)."""
     answer = words(int(size * 2.4))
     again = answer.replace("w", "v") + "\n\nAnd more." if other else answer
 
@@ -335,7 +326,6 @@ def test_an_answer_of_many_messages_survives_a_death(
 def test_stopping_an_answer_of_many_messages_keeps_what_was_said(
     tmp_path: Path, platform: str, chat: int | str, size: int
 ) -> None:
-    """/stop in the third message: the first two stand, the third ends where it was."""
     answer = words(int(size * 2.4))
 
     async def play(here: Scene) -> None:
@@ -349,7 +339,6 @@ def test_stopping_an_answer_of_many_messages_keeps_what_was_said(
 
 
 def test_an_answer_goes_on_in_a_second_stream_of_its_thread(tmp_path: Path) -> None:
-    """On Slack each message is a stream of its own, closed under its key before the next one begins (decision 0017)."""
     answer = words(int(12_000 * 1.4))
 
     async def play(here: Scene) -> None:
@@ -368,7 +357,6 @@ def test_an_answer_goes_on_in_a_second_stream_of_its_thread(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(("platform", "chat"), [("telegram", 1), ("discord", 1), ("slack", "D1")])
 def test_who_waits_for_a_model_that_warms_up_is_told(tmp_path: Path, platform: str, chat: int | str) -> None:
-    """After ten seconds without a word, in the place of the answer to come; the busy sign goes on until it comes."""
 
     async def play(here: Scene) -> None:
         await here.asked()

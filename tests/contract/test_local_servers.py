@@ -41,7 +41,6 @@ async def look(said, name="*"):
     ],
 )
 async def test_a_server_says_what_its_model_takes(said, name, kind, window, tools, images):
-    """Each in the words of its own documents; nobody has to write the window down."""
     server = await look(said, name)
     model = server.find(name)
     assert (kind, window, tools, images) == (server.kind, model.window_tokens, model.takes_tools, model.sees_images)
@@ -49,7 +48,6 @@ async def test_a_server_says_what_its_model_takes(said, name, kind, window, tool
 
 @pytest.mark.parametrize("said", [None, 7, [], {"data": 3}, {"data": [{"id": 3}, "x", {"id": "a", "owned_by": []}]}])
 async def test_a_list_that_is_none_tells_nothing(said):
-    """Whatever a server answers, it is asked for completions all the same."""
     server = await look({"GET /v1/models": said})
     assert {model.window_tokens for model in server.models} <= {None}
     assert not server.lacks("a")
@@ -60,7 +58,6 @@ async def test_a_list_that_is_none_tells_nothing(said):
     [(["llama3:8b"], "llama3:8b"), (["llama3:8b", "qwen3:8b"], None), (["a", "gpt-5-mini"], "gpt-5-mini")],
 )
 async def test_a_model_that_nobody_named_is_the_only_one(names, chosen):
-    """Of several none is chosen, but the one that is usual with the provider's own key."""
     model = (await look(ollama(*names))).find("*")
     assert chosen == (model and model.id)
 
@@ -78,7 +75,6 @@ async def ask(config, servers=None, request=REQUEST):
 
 
 async def test_a_model_that_is_not_loaded_is_looked_at_again():
-    """Ollama says the window that it really gave once it runs; asked again after a while, then no more."""
     now_s = [0.0]
     async with LocalServer(ollama("a")) as server:
         servers = KnownServers(now_s=lambda: now_s[0])
@@ -103,7 +99,6 @@ async def test_a_model_that_is_not_loaded_is_looked_at_again():
     ids=["Ollama", "vLLM", "llama.cpp", "OpenRouter"],
 )
 async def test_a_server_that_refuses_tools_is_asked_in_words(status, message):
-    """The same request once more with the tools in the prompt; from then on at once, and the operator reads why."""
     refusal = Fault(status, {"error": {"message": message, "type": "api_error"}})
     async with ModelServer() as server:
         server.answers(refusal, Reply(MARKED), Reply(MARKED))
@@ -124,7 +119,6 @@ def _named(calls: tuple[ToolCall, ...]) -> list[tuple[str, str]]:
 
 
 async def test_a_model_known_to_take_no_tools_is_never_given_any():
-    """Ollama says so beforehand; config may say otherwise."""
     async with LocalServer(ollama("gemma:2b", tools=False), reply=Reply(MARKED)) as server:
         servers = KnownServers()
         config = ModelConfig(name="openai:gemma:2b", base_url=server.base_url)
@@ -137,7 +131,6 @@ async def test_a_model_known_to_take_no_tools_is_never_given_any():
 
 @pytest.mark.parametrize("part", ["stream", "stream_options"])
 async def test_a_server_that_refuses_to_stream_is_asked_without(part):
-    """So is one that does not know `stream_options`; remembered."""
     refusal = Fault(400, {"error": {"message": f"{part}: extra fields not permitted"}})
     async with ModelServer() as server:
         server.answers(refusal)
@@ -151,7 +144,6 @@ async def test_a_server_that_refuses_to_stream_is_asked_without(part):
 
 
 async def test_a_server_that_ignores_the_stream_is_understood():
-    """It answers JSON, without a key, and the answer is there."""
     async with LocalServer(llama_cpp(8192), reply=Reply("Hello.", plain_json=True)) as server:
         response, _ = await ask(ModelConfig(name="openai:*", base_url=server.base_url))
         assert ("Hello.", "openai:qwen3-8b.gguf") == (response.text, response.model)
@@ -160,7 +152,7 @@ async def test_a_server_that_ignores_the_stream_is_understood():
 
 
 async def test_an_unknown_model_is_told_with_the_nearest_name():
-    """F11: it is no fault of the request; another model is asked, or the operator reads what to write."""
+    """Cover F11."""
     missing = Fault(404, {"error": {"message": 'model "lama3" not found, try pulling it first', "type": "api_error"}})
     async with LocalServer(ollama("llama3:8b"), reply=missing) as server:
         servers = KnownServers()
@@ -174,7 +166,6 @@ async def test_an_unknown_model_is_told_with_the_nearest_name():
 
 
 async def test_several_models_and_none_named_is_told():
-    """Nobody guesses which one was meant."""
     async with LocalServer(ollama("llama3:8b", "qwen3:8b")) as server:
         with pytest.raises(ModelFailure, match="TENK_MODEL=openai:NAME; it has: llama3:8b, qwen3:8b"):
             await ask(ModelConfig(name="openai:*", base_url=server.base_url))

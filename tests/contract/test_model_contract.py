@@ -104,7 +104,6 @@ class TestChatModel:
 
     @pytest.mark.parametrize("stream", [True, False])
     async def test_the_text_told_is_the_text_of_the_response(self, model, stream):
-        """Deltas add up to the response, or none was told."""
         events = []
         response = await model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),), stream=stream), events.append)
         told = "".join(event.text for event in events if isinstance(event, TextDelta))
@@ -115,7 +114,6 @@ class TestChatModel:
         assert 1000 <= model.facts.context_window_tokens
 
     async def test_the_calls_told_are_the_calls_of_the_response(self, model):
-        """Each once, by its place."""
         events = []
         response = await model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),), (SPEC,)), events.append)
         told = [event for event in events if isinstance(event, CallStreamed)]
@@ -125,7 +123,6 @@ class TestChatModel:
         assert StopReason.TOOLS is response.stop
 
     async def test_calls_beside_each_other_do_not_mix(self, model):
-        """One model serves many turns at once."""
         async with asyncio.TaskGroup() as group:
             asked = [
                 group.create_task(model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),)), lambda _event: None))
@@ -137,7 +134,6 @@ class TestChatModel:
 @pytest.mark.parametrize("wire", ["openai", "anthropic"])
 @pytest.mark.parametrize("how", ["stop", "deadline"])
 async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
-    """The server sees its client go while it still speaks; what had come is the answer."""
     port = FakeTurnPort()
     if how == "stop":
         port.on_progress = lambda event: port.stop() if isinstance(event, TextDelta) else None
@@ -162,7 +158,6 @@ async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
 
 
 async def test_a_stream_that_says_goodbye_and_does_not_end_is_closed():
-    """What was said stands; its connection is given up soon, and serves nobody again."""
     closed = asyncio.Event()
 
     async def speak(reader, writer):

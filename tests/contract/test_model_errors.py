@@ -48,7 +48,6 @@ async def ask(server, *, stream):
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("status", BY_STATUS)
 async def test_an_error_status_means_the_same_to_both(status, stream):
-    """The SDK's class and our kind, with the same status."""
     theirs, ours = BY_STATUS[status]
     async with ModelServer(reply=Fault(status, {"error": {"message": "no", "type": "t"}})) as server:
         with pytest.raises(theirs) as raised:
@@ -67,7 +66,6 @@ async def test_an_error_status_means_the_same_to_both(status, stream):
     ids=["in the stream", "a cut connection"],
 )
 async def test_what_breaks_on_the_way_breaks_for_both(fault, theirs, ours):
-    """An error inside a good answer, and none at all."""
     async with ModelServer(reply=fault) as server:
         with pytest.raises(theirs):
             await ask_sdk(server, stream=True)
@@ -78,6 +76,5 @@ async def test_what_breaks_on_the_way_breaks_for_both(fault, theirs, ours):
 
 @pytest.mark.parametrize(("says", "again"), [("true", (True, True)), ("false", (False, False)), ("so", (False, True))])
 def test_a_provider_may_say_itself_whether_to_ask_again(says, again):
-    """In a header that both SDKs heed, whatever the status stands for."""
     headers, now = {"x-should-retry": says}, datetime(2026, 11, 2, tzinfo=UTC)
     assert again == tuple(from_answer(status, headers, "no", now).retryable for status in (400, 529))

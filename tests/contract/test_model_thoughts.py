@@ -35,7 +35,6 @@ async def ask(model, *, stream=True, items=ITEMS):
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("calls", [(), (Call("double", '{"n": 1}', id="c1"),)])
 async def test_what_was_thought_goes_back_where_it_led_to_calls(server, model, stream, calls):
-    """`reasoning_content` is kept as it came; servers want it back beside calls, and nowhere else."""
     server.answers(Reply("Hm.", calls, thinking="First …\nthen.", chunk_chars=4))
     response, events = await ask(model, stream=stream)
     assert ({"wire": "openai", "name": "reasoning_content", "text": "First …\nthen."},) == response.thinking
@@ -48,7 +47,6 @@ async def test_what_was_thought_goes_back_where_it_led_to_calls(server, model, s
 
 
 async def test_a_turn_that_another_model_began_goes_on_without_thinking(server):
-    """Anthropic refuses thinking in the rest of such a turn; the next one has it again, over its own calls too."""
     model = AnthropicModel("test", ModelConfig(base_url=server.root_url, thinking=2048))
 
     def called(id_, thinking=()):

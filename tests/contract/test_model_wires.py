@@ -102,7 +102,6 @@ async def ask_sdk(server, *, stream):
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("reply", REPLIES)
 async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
-    """The same server gives both the same text, calls, stop and usage, and gets the same request from both."""
     server.answers(reply, reply)
     text, calls, finish, usage = await ask_sdk(server, stream=stream)
     response, events = await ask(model, stream=stream)
@@ -118,7 +117,7 @@ async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
 
 
 async def test_calls_are_told_as_soon_as_they_are_whole(server, model):
-    """Each call is told once, in order, and never when the response was cut (F29)."""
+    """Cover F29."""
     server.answers(Reply("", (Call("double", '{"n": 1}'), Call("double", '{"n": 2}'))))
     response, events = await ask(model)
     told = [event for event in events if isinstance(event, CallStreamed)]
@@ -130,7 +129,6 @@ async def test_calls_are_told_as_soon_as_they_are_whole(server, model):
 
 
 async def test_a_stream_under_a_wrong_label_is_read(server, model):
-    """Events sent as text/plain are events."""
     body = b'data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     server.answers(Fault(body=body, content_type="text/plain"))
     assert "hi" == (await ask(model))[0].text
@@ -197,7 +195,7 @@ CASES = [
 
 @pytest.mark.parametrize(("case", "fault", "kind", "retryable", "retry_after_s"), CASES)
 async def test_every_fault_has_its_kind(server, model, case, fault, kind, retryable, retry_after_s):
-    """F01–F27: what a provider may send instead of an answer is classified, and the key is in no message."""
+    """Cover F01–F27."""
     server.answers(fault)
     with pytest.raises(ModelFailure) as caught:
         await ask(model)
@@ -210,13 +208,11 @@ async def test_every_fault_has_its_kind(server, model, case, fault, kind, retrya
 
 
 async def test_f26_the_farewell_alone_may_be_missing(server, model):
-    """A response with its finish reason is whole, also without [DONE]."""
     server.answers(Reply("whole", done=False))
     assert "whole" == (await ask(model))[0].text
 
 
 async def test_f34_malformed_calls_of_the_past_are_sent_back_as_json(server, model):
-    """Servers parse the arguments they are sent: what the model wrote wrongly is quoted in an object."""
     items = (UserItem("go"), AssistantItem("", (ToolCall("c", "double", "{oops"),)), ToolItem("c", "double", "{}"))
     await ask(model, items=items)
     sent = server.requests[0].body["messages"][2]["tool_calls"][0]["function"]["arguments"]
@@ -224,7 +220,6 @@ async def test_f34_malformed_calls_of_the_past_are_sent_back_as_json(server, mod
 
 
 async def test_f39_a_text_beyond_measure_is_cut(server, model):
-    """10 MB stop at the bound."""
     server.answers(Reply("x" * 10_000_000, chunk_chars=100_000))
     response, _ = await ask(model)
     assert StopReason.LENGTH is response.stop
@@ -232,7 +227,6 @@ async def test_f39_a_text_beyond_measure_is_cut(server, model):
 
 
 async def test_f40_lone_surrogates_and_nul_are_mended_both_ways(server, model):
-    """What no database takes never leaves the wire, and what no encoder takes is sent mended."""
     body = b'{"choices":[{"message":{"content":"a\\ud800b\\u0000c"},"finish_reason":"stop"}]}'
     server.answers(Fault(body=body))
     response, _ = await ask(model, items=(UserItem("hi \ud800!"),))
@@ -241,14 +235,12 @@ async def test_f40_lone_surrogates_and_nul_are_mended_both_ways(server, model):
 
 
 async def test_gzip_that_is_gzip_is_read(server, model):
-    """Compression is the transport's business."""
     whole = b'{"choices":[{"message":{"content":"zipped"}}]}'
     server.answers(Fault(body=gzip.compress(whole), headers={"Content-Encoding": "gzip"}))
     assert "zipped" == (await ask(model))[0].text
 
 
 async def test_calls_without_number_or_with_object_arguments_are_read(server, model):
-    """Servers that are only nearly compatible still call tools."""
     fragment = [
         {"id": "a", "function": {"name": "double", "arguments": {"n": 1}}},
         {"id": "b", "function": {"name": "x"}},
@@ -261,7 +253,6 @@ async def test_calls_without_number_or_with_object_arguments_are_read(server, mo
 
 
 async def test_calls_that_a_server_gives_the_same_number_are_several(server, model):
-    """As Gemini's does; one call whose id changes with every piece, as old vLLM's, stays one."""
     cut = [("a", "double", '{"n"'), ("b", "", ":"), ("c", "", "2}")]
     whole = [(id_, "double", '{"n":1}') for id_ in "abc"]
     for pieces, expected in ((whole, ["a", "b", "c"]), (cut, ["a"])):
@@ -276,7 +267,6 @@ async def test_calls_that_a_server_gives_the_same_number_are_several(server, mod
 
 
 async def test_one_connection_serves_call_after_call(server, model):
-    """A stream read to its end leaves its connection for the next call."""
     seen = set()
     server.brain = lambda _body: Reply("hi")
     for _ in range(3):
@@ -286,7 +276,6 @@ async def test_one_connection_serves_call_after_call(server, model):
 
 
 async def test_the_output_cap_is_named_as_the_server_knows_it(server):
-    """max_tokens for servers of one's own, the new name for the provider, either by config."""
     config = ModelConfig(base_url=server.base_url, output_tokens_field="max_completion_tokens", usage_in_stream=False)
     model = OpenAIModel("m", config)
     await ask(model)
@@ -298,7 +287,6 @@ async def test_the_output_cap_is_named_as_the_server_knows_it(server):
 
 @pytest.mark.parametrize("key", ["", "sk-bad\nX-Evil: 1", "sk-ñandú"])
 def test_a_key_that_cannot_work_is_refused_without_being_shown(key):
-    """The error names what to set, never the key."""
     with pytest.raises(ValueError, match="key") as caught:
         OpenAIModel("m", ModelConfig(api_key=SecretStr(key)))
     assert not key or key not in str(caught.value)
@@ -314,7 +302,6 @@ SIGNS = {
 
 @pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
 async def test_a_server_that_says_it_works_is_not_cut(server, signs):
-    """Whatever it says it with, its prompt may take longer than a first byte: one request, and the answer."""
     config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.6)
     model = Attempts(OpenAIModel("test", config), config)
     server.answers(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
@@ -325,7 +312,7 @@ async def test_a_server_that_says_it_works_is_not_cut(server, signs):
 
 
 async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(server):
-    """F21: silence elsewhere is asked again without streaming; a local server's prompt is not begun anew."""
+    """Cover F21."""
     for local, requests in ((False, 2), (True, 1)):
         config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.5)
         model = Attempts(OpenAIModel("test", config), config)
@@ -343,7 +330,6 @@ async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(se
 
 @pytest.mark.parametrize("temperature", [None, 0, 0.7])
 async def test_temperature_is_sent_where_it_is_set(server, temperature):
-    """Unset it is the server's own: models that take none refuse it."""
     model = OpenAIModel("test", ModelConfig(base_url=server.base_url, temperature=temperature))
     await ask(model)
     assert temperature == server.requests[0].body.get("temperature")
@@ -353,7 +339,6 @@ async def test_temperature_is_sent_where_it_is_set(server, temperature):
 
 @pytest.mark.parametrize("tokens", [10**18, 2**63, -1, True, 1.5])
 async def test_a_count_of_tokens_that_cannot_be_is_not_kept(server, model, tokens):
-    """What no database takes would cost the person their answer."""
     server.answers(Reply("Hello.", usage=(tokens, tokens)))
     response, _ = await ask(model)
     assert ("Hello.", None, None) == (response.text, response.usage.input_tokens, response.usage.output_tokens)

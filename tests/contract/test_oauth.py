@@ -43,7 +43,6 @@ async def agree(config: OAuthConfig) -> str:
 @pytest.mark.parametrize("encoding", ["form", "json"])
 @pytest.mark.parametrize("send_state", [True, False])
 async def test_a_code_is_exchanged_and_renewed(server: OAuthServer, encoding: str, send_state: bool) -> None:
-    """With the verifier whose challenge the server was shown; a code and a refresh token are good once."""
     config = config_of(server, token_encoding=encoding, send_state=send_state, headers={"x-beta": "on"})
     code = await agree(config)
     first = await exchange(config, code, STATE, VERIFIER)
@@ -61,14 +60,12 @@ async def test_a_code_is_exchanged_and_renewed(server: OAuthServer, encoding: st
 
 
 async def test_another_verifier_gets_nothing(server: OAuthServer) -> None:
-    """Who has seen the code alone cannot use it."""
     config = config_of(server)
     with pytest.raises(NotExchanged, match="invalid_grant"):
         await exchange(config, await agree(config), STATE, "w" * 64)
 
 
 async def test_what_is_no_token_is_said_without_what_was_sent(server: OAuthServer) -> None:
-    """A page, a failing server, one that is not there, a refused client."""
     config, old = config_of(server), Credential("canary", CredentialKind.OAUTH, None, "canary-refresh")
     server.html = True
     with pytest.raises(NotExchanged, match="does not answer with JSON") as refusal:

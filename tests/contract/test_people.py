@@ -10,7 +10,6 @@ from tests.fakes.people import KEY, NOON, message, minutes
 
 
 async def test_a_request_lives_and_ends_alike(store: Store) -> None:
-    """Told, displaced, approved, used, expired: the same rows lead to the same answers."""
     asked = []
     for number in range(4):
         event = message(str(number), name="Añ\x00a\n", locale="es")
@@ -31,14 +30,12 @@ async def test_a_request_lives_and_ends_alike(store: Store) -> None:
 
 
 async def test_a_lock_is_counted_alike(store: Store) -> None:
-    """From rows, by one approver and by all."""
     guess = partial(pairing.approve_code, key=KEY, typed="22222222", approver="cli", now=NOON)
     outcomes = [await store.commit(guess) for _ in range(6)]
     assert [Why.WRONG] * 5 + [Why.LOCKED] == [one.why for one in outcomes if isinstance(one, NotApproved)]
 
 
 async def test_a_block_denies_what_is_pending(store: Store) -> None:
-    """And stays when the person asks again."""
     told = await store.commit(pairing.request, event=message("7"), now=NOON)
     assert isinstance(told, TellCode)
     block = partial(pairing.block, tenant="default", sender_key="telegram:7", name="Ben", by="cli", now=NOON)

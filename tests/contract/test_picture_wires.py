@@ -48,7 +48,6 @@ async def send(model):
 
 
 async def test_openai_is_sent_data_urls(server):
-    """Pictures first, the words behind them; what is not shown is words alone."""
     urls = [f"data:image/png;base64,{ENCODED['p1']}", f"data:image/jpeg;base64,{ENCODED['p2']}"]
     parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     messages = [
@@ -64,7 +63,6 @@ async def test_openai_is_sent_data_urls(server):
 
 
 async def test_anthropic_is_sent_base64_blocks(server):
-    """As above; the mark of the cache stands on the words, so that the picture's bytes stay as they are."""
     mark = {"cache_control": {"type": "ephemeral"}}
     images = [
         {"type": "image", "source": {"type": "base64", "media_type": seen.mime, "data": ENCODED[seen.id]}}
@@ -83,7 +81,6 @@ async def test_anthropic_is_sent_base64_blocks(server):
 
 
 async def test_a_route_and_a_model_without_tools_or_eyes(server):
-    """`with_images` is asked for what has a picture in it; without it the line in words goes with the tools' own."""
     own = {"base_url": server.base_url, "offline_when_down": False, "takes_tools": False}
     eyes = LinkConfig(name="openai:eyes", base_url=server.base_url, sees_images=True)
     for config in (ModelConfig(name="openai:main", **own, with_images=eyes), ModelConfig(name="openai:main", **own)):

@@ -81,7 +81,6 @@ async def world(store: Store) -> World:
 
 class TestReminders:
     async def test_a_slot_is_taken_once_and_the_next_one_is_kept(self, world: World) -> None:
-        """Instants come back in UTC, dates as dates; the event says whom, where and which slot."""
         made = await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, "guitarra"))
         assert TODAY.isoformat() == made["next_day"]
         assert await world.next_at() == SEVEN
@@ -99,7 +98,6 @@ class TestReminders:
         assert () == await world.reader.reminders(BEA)
 
     async def test_only_ones_own_is_taken_away(self, world: World) -> None:
-        """By its id, or all; a group is no place for one."""
         made = await world.change(LocalEffect(writer.set_reminder, time(19), EVERY_DAY, None, ""))
         refused = await world.change(LocalEffect(writer.cancel_reminders, made["reminder_id"]), BEA)
         assert Refusal.UNKNOWN_REMINDER == refused["refused"]
@@ -113,7 +111,6 @@ class TestReminders:
 
 class TestTimer:
     async def test_a_clock_counts_between_two_commits(self, world: World) -> None:
-        """One a person; its entry is of the day it was started on."""
         assert "timer_started" == (await world.change(LocalEffect(writer.start_timer, "guitarra")))["change"]
         assert Refusal.TIMER_RUNS == (await world.change(LocalEffect(writer.start_timer, "piano")))["refused"]
         assert Refusal.NO_TIMER == (await world.change(LocalEffect(writer.stop_timer), BEA))["refused"]
@@ -141,7 +138,6 @@ def counts(result: Result) -> tuple[int, int, int, list[str]]:
 
 class TestImports:
     async def test_what_is_there_or_fits_no_day_is_left_out(self, world: World) -> None:
-        """The same file again adds nothing."""
         await world.change(LocalEffect(writer.log, "guitarra", 30, TODAY - DAY, "escalas, ñandú 🎸"))
         first = await world.apply(LocalEffect(writer.import_entries, ROWS), "inbox:900/0")
         assert (2, 1, 1, ["Francés"]) == counts(first)
@@ -153,7 +149,6 @@ class TestImports:
 
 class TestForgetting:
     async def test_all_of_one_person_goes_and_nothing_of_another(self, world: World) -> None:
-        """Entries, skills, reminders, and the clock that runs; what was taken back is not counted again."""
         kept: tuple[PracticeSession, ...] = ()
         for who in (ANA, BEA):
             await world.change(LocalEffect(writer.log, "guitarra", 30, TODAY), who)
@@ -238,7 +233,6 @@ class TestOnce:
         ],
     )
     async def test_a_repeated_request_changes_nothing(self, ledger: Ledger, reader: StoredPractice, effect):
-        """And gets the first result, whatever happened in between."""
         await ledger.log("Guitar", 10)
         await ledger.log("Guitar", 20)
         first = await ledger.once(effect, "api:1")
@@ -249,7 +243,6 @@ class TestOnce:
         assert first == await ledger.once(effect, "api:1")
 
     async def test_the_same_key_of_somebody_else_is_another(self, ledger: Ledger):
-        """Keys are a person's own: nobody reads another's result through a key."""
         await ledger.once(LocalEffect(writer.create_skill, "Guitar"), "api:1", ANA)
         result = await ledger.once(LocalEffect(writer.create_skill, "Piano"), "api:1", BEA)
         assert "Piano" == result["skill"]
@@ -257,7 +250,6 @@ class TestOnce:
 
 class TestLogging:
     async def test_a_log_tells_the_new_total(self, ledger: Ledger):
-        """With everything the reply needs."""
         await ledger.log("Guitar", 30)
         result = await ledger.change(LocalEffect(writer.log, "guitar", 45, YESTERDAY, "scales\x00"))
         assert ("Guitar", 45, YESTERDAY.isoformat(), "scales", 75, False) == (
@@ -270,14 +262,12 @@ class TestLogging:
         )
 
     async def test_an_unknown_skill_is_created_with_it(self, ledger: Ledger, reader: StoredPractice):
-        """Named as written, with an emoji of its own."""
         assert (await ledger.log("Bass Guitar", 45))["created_skill"]
         assert [("Bass Guitar", "🎸", 600_000)] == [
             (skill.name, skill.emoji, skill.goal_minutes) for skill in await reader.skills(ANA)
         ]
 
     async def test_an_archived_skill_comes_back(self, ledger: Ledger, reader: StoredPractice):
-        """With all that was logged on it."""
         await ledger.log("Guitar", 30)
         await ledger.change(LocalEffect(writer.edit_skill, "Guitar", SkillEdit(archived=True)))
         assert () == await reader.skills(ANA)
@@ -300,20 +290,18 @@ class TestLogging:
         ],
     )
     async def test_what_breaks_a_rule_changes_nothing(self, ledger: Ledger, reader: StoredPractice, command, refused):
-        """The result says why, in words."""
         await ledger.log("Guitar", 30)
         result = await ledger.change(command)
         assert refused == result["refused"]
         assert {"Guitar": 30} == await totals(reader)
 
     async def test_a_future_day_is_that_of_the_persons_zone(self, ledger: Ledger):
-        """It is already tomorrow on Kiritimati."""
         tomorrow = LocalEffect(writer.log, "Guitar", 30, TODAY + timedelta(days=1))
         changed = await ledger.change(tomorrow, replace(ANA, timezone="Pacific/Kiritimati"))
         assert (TODAY + timedelta(days=1)).isoformat() == changed["date"]
 
     async def test_sql_in_words_is_words(self, ledger: Ledger, reader: StoredPractice):
-        """A50."""
+        """Cover A50."""
         name = "x'); DROP TABLE skills; --"
         await ledger.change(LocalEffect(writer.log, name, 30, TODAY, "' OR 1=1"))
         assert {name: 30} == await totals(reader)
@@ -322,7 +310,6 @@ class TestLogging:
 
 class TestUndo:
     async def test_it_takes_back_the_log_made_last(self, ledger: Ledger, reader: StoredPractice):
-        """Whatever day that was for; a second undo takes the one before."""
         await ledger.log("Guitar", 30, TODAY)
         await ledger.log("Guitar", 45, YESTERDAY)
         first = await ledger.change(LocalEffect(writer.undo_last_log))
@@ -333,7 +320,6 @@ class TestUndo:
         assert () == await reader.sessions(ANA)
 
     async def test_a_skill_of_its_own_stays(self, ledger: Ledger, reader: StoredPractice):
-        """Only one that the undone log had created goes with it."""
         await ledger.change(LocalEffect(writer.create_skill, "Piano"))
         await ledger.log("Piano", 30)
         assert not (await ledger.change(LocalEffect(writer.undo_last_log)))["archived_skill"]
@@ -342,7 +328,6 @@ class TestUndo:
 
 class TestEditing:
     async def test_the_last_log_is_edited_where_none_is_named(self, ledger: Ledger, reader: StoredPractice):
-        """What is not named stays."""
         await ledger.change(LocalEffect(writer.log, "Guitar", 45, YESTERDAY, "scales"))
         result = await ledger.change(LocalEffect(writer.edit_session, None, 60))
         assert (45, 60, "scales", 60) == (
@@ -355,7 +340,6 @@ class TestEditing:
         assert (60, YESTERDAY) == (session.minutes, session.day)
 
     async def test_a_session_can_be_of_another_skill(self, ledger: Ledger, reader: StoredPractice):
-        """Its minutes count there; a skill that was made for it alone is put away, a new name becomes a skill."""
         await ledger.log("Guitar", 30)
         await ledger.log("Pinao", 45)
         result = await ledger.change(LocalEffect(writer.edit_session, None, 40, skill="Piano"))
@@ -365,7 +349,6 @@ class TestEditing:
         assert ("Guitar", 70) == (result["skill"], result["total_minutes"])
 
     async def test_an_undone_session_cannot_be_edited(self, ledger: Ledger):
-        """It is not there any more."""
         session_id = (await ledger.log("Guitar", 45))["session_id"]
         await ledger.change(LocalEffect(writer.undo_last_log))
         assert "unknown_session" == (await ledger.change(LocalEffect(writer.edit_session, session_id, 60)))["refused"]
@@ -373,7 +356,6 @@ class TestEditing:
 
 class TestPlans:
     async def test_a_new_plan_of_a_week_replaces_the_old(self, ledger: Ledger, reader: StoredPractice):
-        """One a week; another week's stays."""
         insight = Insight(InsightType.STREAK, "Seven days", "in a row")
         await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "first")))
         await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(YESTERDAY, "other")))
@@ -385,7 +367,7 @@ class TestPlans:
         assert "other" == getattr(await reader.plan(ANA, YESTERDAY), "content", None)
 
     async def test_only_own_skills_are_kept_in_it(self, ledger: Ledger, reader: StoredPractice):
-        """A49: another's id from a model is dropped."""
+        """Cover A49."""
         mine = (await ledger.log("Guitar", 30))["skill_id"]
         theirs = (await ledger.log("Chess", 30, who=BEA))["skill_id"]
         insight = Insight(InsightType.PROGRESS, "t", "d", theirs)
@@ -400,7 +382,6 @@ class TestIsolation:
 
     @pytest.mark.parametrize("stranger", [BEA, ELSEWHERE, replace(ANA, tenant="t2"), replace(BEA, tenant="t2")])
     async def test_nothing_of_another_is_read(self, ledger: Ledger, reader: StoredPractice, stranger: Principal):
-        """Not in the same tenant, not with the same user id in another."""
         skill_id = (await ledger.log("Guitar", 30))["skill_id"]
         await ledger.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "plan")))
         found: Sequence[object] = (
@@ -414,7 +395,6 @@ class TestIsolation:
 
     @pytest.mark.parametrize("stranger", [BEA, ELSEWHERE])
     async def test_nothing_of_another_is_changed(self, ledger: Ledger, reader: StoredPractice, stranger: Principal):
-        """Also with the right ids."""
         logged = await ledger.log("Guitar", 30)
         refusals = [
             await ledger.change(LocalEffect(writer.edit_session, logged["session_id"], 60), stranger),
@@ -435,7 +415,6 @@ class TestIsolation:
 
 class TestReading:
     async def test_skills_come_most_practised_first(self, ledger: Ledger, reader: StoredPractice):
-        """Then by name; archived ones when asked for."""
         for name, minutes in (("Chess", 10), ("Piano", 30), ("bass", 10), ("Old", 99)):
             await ledger.log(name, minutes)
         await ledger.change(LocalEffect(writer.edit_skill, "old", SkillEdit(archived=True)))
@@ -443,7 +422,6 @@ class TestReading:
         assert "Old" == (await reader.skills(ANA, include_archived=True))[0].name
 
     async def test_sessions_come_newest_first_and_bounded(self, ledger: Ledger, reader: StoredPractice):
-        """By the day of practice, then by when it was logged."""
         await ledger.log("Guitar", 1, YESTERDAY)
         await ledger.log("Guitar", 2, TODAY)
         await ledger.log("Guitar", 3, YESTERDAY)
@@ -453,7 +431,6 @@ class TestReading:
         assert [2, 3, 1] == [session.minutes for session in await reader.sessions(ANA, since=YESTERDAY)]
 
     async def test_days_are_summed_by_skill(self, ledger: Ledger, reader: StoredPractice):
-        """The oldest first, without what was undone."""
         guitar = (await ledger.log("Guitar", 10))["skill_id"]
         await ledger.log("Guitar", 20)
         await ledger.log("Guitar", 5, YESTERDAY)

@@ -38,7 +38,6 @@ def discord_account(simulator: DiscordSimulator, **more: object) -> DiscordAccou
 
 
 async def test_telegram_says_whose_token_it_is_and_refuses_another(asker: Asker) -> None:
-    """The bot by its name; a wrong token says where the right one is, and which key holds it."""
     async with TelegramSimulator(throttled=False) as simulator:
         simulator.add_bot(TOKEN)
         well = await probe_telegram(telegram_account(simulator), asker)
@@ -50,7 +49,6 @@ async def test_telegram_says_whose_token_it_is_and_refuses_another(asker: Asker)
 
 
 async def test_a_webhook_that_stands_in_the_way_is_told_and_removed(asker: Asker) -> None:
-    """Whoever polls gets nothing while one is set; mending it leaves nothing to do."""
     async with TelegramSimulator(throttled=False) as simulator:
         simulator.add_bot(TOKEN)
         account = telegram_account(simulator)
@@ -63,7 +61,6 @@ async def test_a_webhook_that_stands_in_the_way_is_told_and_removed(asker: Asker
 
 
 async def test_discord_is_asked_for_token_and_intent(asker: Asker) -> None:
-    """An intent that is off is told only where the account asks for it."""
     async with DiscordSimulator() as simulator:
         bot = simulator.add_bot(DISCORD_TOKEN)
         well = await probe_discord(discord_account(simulator), asker)
@@ -82,7 +79,6 @@ async def test_discord_is_asked_for_token_and_intent(asker: Asker) -> None:
 
 
 async def test_slack_is_asked_for_both_tokens_and_every_scope(asker: Asker) -> None:
-    """A missing scope says what does not work without it; each token is told apart."""
     async with SlackSimulator() as simulator:
         app = simulator.add_app()
         well = await probe_slack(slack_account(simulator), asker)
@@ -97,7 +93,6 @@ async def test_slack_is_asked_for_both_tokens_and_every_scope(asker: Asker) -> N
 
 
 async def test_whoever_is_not_there_or_is_somebody_else_is_told(asker: Asker) -> None:
-    """Nobody listens, or a page answers: no traceback, and no token in what is said."""
     async with SlackSimulator() as elsewhere:
         account: Any = telegram_account(elsewhere)
         (foreign,) = await probe_telegram(account, asker)
@@ -108,7 +103,6 @@ async def test_whoever_is_not_there_or_is_somebody_else_is_told(asker: Asker) ->
 
 @pytest.mark.parametrize(("off_by_s", "words"), [(0, "within 30 s"), (400, "400 s ahead of"), (-400, "400 s behind")])
 async def test_the_clock_is_held_against_who_answers(off_by_s: int, words: str) -> None:
-    """By the `Date` header; a clock that is minutes off is to be set."""
     async with TelegramSimulator(throttled=False) as simulator:
         simulator.add_bot(TOKEN)
         async with Asker(lambda: datetime.now(UTC) + timedelta(seconds=off_by_s)) as asker:
@@ -119,7 +113,6 @@ async def test_the_clock_is_held_against_who_answers(off_by_s: int, words: str) 
 
 
 async def test_a_date_that_is_none_is_no_clock(asker: Asker) -> None:
-    """A server without a date, or with words there, says nothing about ours."""
     assert "nobody answered" in check_clock(asker.skews_s).words
     with pytest.raises(NoAnswer, match="cannot be reached"):
         await asker.ask("GET", "http://127.0.0.1:1/")

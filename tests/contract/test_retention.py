@@ -100,7 +100,6 @@ def sent(connection: Connection, at: datetime = NOON) -> None:
 
 
 async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) -> None:
-    """The last one of a table stays: its number must never be another's."""
     for number in (1, 2):
         await kept.store.commit(lambda c, n=number: answered(c, n) and sent(c))
     before = {"blobs": 2, "inbox": 2, "outbox": 2, "turns": 2, "events": 4, "audit": 2}
@@ -116,7 +115,6 @@ async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) 
 
 
 async def test_a_picture_goes_with_its_turn_and_one_of_no_turn_as_other_files_do(kept: Kept) -> None:
-    """Also where the process died between fetching it and the turn that shows it."""
 
     def take_in(connection: Connection) -> None:
         row = answered(connection, 1)
@@ -136,7 +134,6 @@ async def test_a_picture_goes_with_its_turn_and_one_of_no_turn_as_other_files_do
 
 
 async def test_a_picture_is_not_kept_as_long_as_its_conversation(kept: Kept) -> None:
-    """A month, where the operator does not say otherwise."""
     await kept.store.commit(lambda c: answered(c, 1))
     await kept.store.commit(lambda c: c.execute(sa.text("UPDATE blobs SET turn_id = 't1'")) and None)
     for days, left in ((29.9, 1), (30.1, 0)):
@@ -150,7 +147,6 @@ def kept_in(connection: Connection) -> str:
 
 
 async def test_what_is_open_stays_however_old_it_is(kept: Kept) -> None:
-    """A message that waits, a turn that runs, a part that was not sent and the file it carries."""
     await kept.store.commit(lambda c: answered(c, 1))
     waiting = await kept.admit(said(2))
     await kept.admit(said(3))
@@ -163,7 +159,6 @@ async def test_what_is_open_stays_however_old_it_is(kept: Kept) -> None:
 
 
 async def test_zero_days_keep_for_ever(kept: Kept) -> None:
-    """What is absent from the configuration has its default; 0 is no bound."""
     for number in (1, 2):
         await kept.store.commit(lambda c, n=number: answered(c, n) and sent(c))
     names = RetentionConfig.model_fields
@@ -172,7 +167,6 @@ async def test_zero_days_keep_for_ever(kept: Kept) -> None:
 
 
 async def test_more_than_a_batch_goes_in_batches(kept: Kept) -> None:
-    """All of it, in commits that hold the writer for a moment each."""
     for number in range(450):
         await kept.store.try_commit(lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON))
     await kept.sweep(8)
@@ -181,7 +175,6 @@ async def test_more_than_a_batch_goes_in_batches(kept: Kept) -> None:
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 async def test_a_redelivery_is_recognised_for_a_week_at_least(kept: Kept, outcome: Outcome) -> None:
-    """Whatever became of the first delivery; platforms deliver again for a day."""
     await kept.admit(said(1), outcome)
     await kept.admit(said(2), outcome)
     await kept.sweep(6.9)
@@ -190,7 +183,6 @@ async def test_a_redelivery_is_recognised_for_a_week_at_least(kept: Kept, outcom
 
 @pytest.mark.parametrize("name", ["inbox_days", "refused_days"])
 def test_keys_cannot_be_configured_away(name: str) -> None:
-    """Less than a week would let a redelivery through."""
     with pytest.raises(ValidationError, match="at least 7 days, or 0 for ever"):
         RetentionConfig.model_validate({name: 6})
 
@@ -199,7 +191,6 @@ def test_keys_cannot_be_configured_away(name: str) -> None:
 
 
 async def test_of_a_refused_message_only_the_key_is_kept(kept: Kept) -> None:
-    """No text, no name, no file: from the first moment on, and also where it was refused later."""
     named = replace(said(1, SECRET), sender=replace(said(1).sender, display_name=SECRET))
     await kept.admit(named, Outcome.REFUSED)
     row = await kept.admit(said(2, SECRET))
@@ -210,7 +201,6 @@ async def test_of_a_refused_message_only_the_key_is_kept(kept: Kept) -> None:
 
 
 async def test_of_a_chats_talk_the_last_thirty_are_kept(kept: Kept) -> None:
-    """Each chat's own; older rows keep their key. The same for what nobody could read, a hundred an account."""
     for number in range(40):
         await kept.admit(said(number, f"talk {number}"), Outcome.CONTEXT)
     await kept.admit(said(99, "elsewhere", address=replace(CHAT, chat="7")), Outcome.CONTEXT)
@@ -227,7 +217,6 @@ async def test_of_a_chats_talk_the_last_thirty_are_kept(kept: Kept) -> None:
 
 
 async def test_routes_of_old_rows_go_with_them(kept: Kept) -> None:
-    """They refer to the row."""
     for number in (1, 2):
         row = await kept.admit(said(number), Outcome.REFUSED)
         assert row is not None
@@ -237,7 +226,6 @@ async def test_routes_of_old_rows_go_with_them(kept: Kept) -> None:
 
 
 async def test_a_sqlite_file_gets_shorter(tmp_path: Path) -> None:
-    """What was taken away is given back to the file system, in small steps."""
     store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
     kept = Kept(store)
     for number in range(30):
@@ -297,7 +285,6 @@ async def sweep_some(store: Store, batches: int = 10_000) -> None:
 
 @pytest.mark.parametrize("batches", [0, 3])
 async def test_a_sweep_that_died_is_gone_on_with(kept: Kept, batches: int) -> None:
-    """Whatever it had taken by then: the next one takes the rest, and nothing of what stays."""
     await fill(kept)
     with pytest.raises(Died):
         await sweep_some(kept.store, batches)
@@ -307,7 +294,6 @@ async def test_a_sweep_that_died_is_gone_on_with(kept: Kept, batches: int) -> No
 
 
 async def test_two_sweeps_at_once_take_what_one_would(kept: Kept, case: StoreCase) -> None:
-    """As where one that was paused goes on beside its successor; on PostgreSQL both are at the same rows."""
     await fill(kept)
     other = await case.open()
     async with asyncio.timeout(50), asyncio.TaskGroup() as sweeps, held_up(case.url, 2):

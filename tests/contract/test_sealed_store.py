@@ -34,7 +34,6 @@ async def tokens(store: Store) -> list[str]:
 
 
 async def test_plain_rows_of_before_are_sealed_by_the_first_start(case: StoreCase, tmp_path: Path) -> None:
-    """More than one commit takes; a second start finds nothing to do."""
     store = await case.open()
     for number in range(AT_ONCE + 1):
         await store.commit(lambda c, n=number: inbox.admit(c, NewRow(invoked(n), "u1", "k"), NOON))
@@ -47,7 +46,6 @@ async def test_plain_rows_of_before_are_sealed_by_the_first_start(case: StoreCas
 
 
 async def test_a_rotation_brings_all_under_a_new_key(case: StoreCase, tmp_path: Path) -> None:
-    """The old key is gone from the file, the new one opens; keys of the configuration are the operator's to change."""
     store = await case.open()
     await store.commit(lambda c: inbox.admit(c, NewRow(invoked(1), "u1", "k"), NOON))
     rotation = KeyRotation(store, tmp_path)

@@ -37,7 +37,6 @@ async def used(store: Store, cap: Cap = USER) -> Spending:
 
 
 async def test_what_is_settled_makes_room(store: Store) -> None:
-    """What was set aside too much is free again; a repeated job changes nothing."""
     for _ in range(2):
         await store.commit(reserve("a", Spending(100, 1000)))
     with pytest.raises(CapReached) as reached:
@@ -51,7 +50,6 @@ async def test_what_is_settled_makes_room(store: Store) -> None:
 
 
 async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
-    """Its successor lets go of them; who settles one after that changes nothing."""
     await store.commit(reserve("a", Spending(100, 600)))
     assert 1 == await store.commit(budgets.forget_holds)
     await store.commit(settle("a", Spending()))
@@ -60,7 +58,6 @@ async def test_calls_of_a_process_that_died_count_in_full(store: Store) -> None:
 
 
 async def test_each_cap_is_told_of_once_when_it_is_nearly_used(store: Store) -> None:
-    """From 80 % on, of either limit; one of a turn never. The next day's is another."""
     turn = Cap("t", "turn", "t1", "", 790, None, None)
     await store.commit(reserve("a", Spending(10, 790), caps=(USER, TENANT, turn)))
     near = partial(budgets.nearly_used, now=NOW, percent=80)
@@ -130,7 +127,6 @@ class Providers:
 def test_no_interleaving_spends_more_than_a_cap(
     most_microusd: int, most_tokens: int, steps: list[tuple[int, int, int] | int | str]
 ) -> None:
-    """Calls begin, end at what they cost, or die unheard with their process: what providers took stays in bounds."""
     engine = sa.create_engine("sqlite://")
     with engine.connect() as connection:
         metadata.create_all(connection, tables=[budget_use, budget_holds])

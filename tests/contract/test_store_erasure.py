@@ -21,7 +21,6 @@ CAP = Cap("default", "user", ANA, "2026-03-04", None, 100, NOON.replace(hour=23)
 
 
 async def test_everything_of_one_goes_and_the_other_stays(store: Store) -> None:
-    """Rows, person and record; who comes back has used what they had used."""
 
     def story(connection: sa.Connection) -> list[object]:
         fill(connection)
@@ -44,7 +43,6 @@ async def test_everything_of_one_goes_and_the_other_stays(store: Store) -> None:
 
 
 async def test_another_tenants_rows_of_the_same_sender_stay(store: Store) -> None:
-    """The same account of a platform talks to acme's bot as well: a message of theirs still waits there."""
     waits = {
         "id": 1, "tenant_id": "acme", "channel": "telegram", "account": "acme", "chat": "42", "event_id": "update:900",
         "kind": "message", "sender": "telegram:42", "user_id": "019a0000-0000-7000-8000-0000000000aa",

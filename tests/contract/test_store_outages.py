@@ -25,7 +25,6 @@ class TestOutages:
     """One class over every store."""
 
     async def test_an_outage_is_told_and_ends_without_a_restart(self, case: StoreCase, store: Store) -> None:
-        """A queued job fails with StoreUnavailable and health is red; after the outage everything holds again."""
         await store.commit(note("before"))
         with case.outage():
             with pytest.raises(StoreUnavailable):
@@ -36,7 +35,6 @@ class TestOutages:
         assert ["before", "after"] == await store.read(subjects)
 
     async def test_a_channel_that_begins_in_an_outage_waits_it_out(self, case: StoreCase, store: Store) -> None:
-        """Where it had left off is asked for first: without an answer it would have broken, and rested."""
         sink = ChannelSink(store, {}, FakeChannel(), NobodyListens(), "default")
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             with case.outage():
@@ -46,7 +44,6 @@ class TestOutages:
         assert asked.result() is None
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
-        """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""
         with case.outage():
             writes = [store.queue(note(str(n))) for n in range(20)]
             with pytest.raises(StoreUnavailable):
@@ -56,7 +53,6 @@ class TestOutages:
         assert [str(n) for n in range(20)] == await store.read(subjects)
 
     async def test_a_store_that_is_down_closes_and_tells_who_waits(self, case: StoreCase, store: Store) -> None:
-        """A stop during an outage ends: jobs are tried once more, then told; nobody hangs."""
         with case.outage():
             waiting = asyncio.ensure_future(store.commit(note("lost")))  # noqa: TID251  awaited below
             with pytest.raises(StoreUnavailable):
@@ -73,7 +69,6 @@ class TestDeletedFile:
     async def test_nothing_is_acknowledged_before_the_very_file_is_back(
         self, tmp_path: Path, name: str, replaced: bool
     ) -> None:
-        """Health is red meanwhile, a new file is left alone, and a write that waits holds as soon as it is back."""
         path, aside = tmp_path / name, tmp_path / "aside"
         store = await SqliteCase(tmp_path / "tenk.db").open()
         await store.commit(note("before"))
@@ -96,7 +91,6 @@ class TestFullDisk:
     """What only SQLite can be shown without a kernel's help."""
 
     async def test_a_full_disk_refuses_and_recovers(self, tmp_path: Path) -> None:
-        """SQLITE_FULL: the job is told, what was acknowledged stays, and with room again the store goes on."""
         store = await SqliteCase(tmp_path / "tenk.db").open()
 
         def no_more_pages(connection: sa.Connection) -> None:
@@ -117,7 +111,6 @@ class TestFullDisk:
 async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    """At the start, in words, and by the doctor before it; what the server has off for itself is on for us."""
     url = await postgres.create_migrated()
     for setting, value in (("synchronous_commit", "off"), ("default_transaction_read_only", "on")):
         connection = await asyncpg.connect(url)
@@ -139,7 +132,6 @@ async def test_a_server_that_takes_no_writes_is_refused_and_risks_are_said(
 
 
 async def test_a_start_waits_for_a_server_that_is_away_and_no_longer_than_it_was_told(postgres: PostgresServer) -> None:
-    """It says so at each try; a password that the server refuses is refused at once."""
     url = await postgres.create_migrated()
     with pytest.raises(StoreUnavailable, match="password"):
         await Store.open(url.replace("://postgres:", "://postgres:not"), wait_s=60)
@@ -162,7 +154,6 @@ async def test_a_start_waits_for_a_server_that_is_away_and_no_longer_than_it_was
 async def test_a_read_that_is_given_up_at_the_end_leaves_no_error(
     postgres: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its connection is being closed when the store is, and may come to its end."""
     store = await Store.open(await postgres.create_migrated())
     async with asyncio.TaskGroup() as tasks:
         reading = tasks.create_task(store.read(lambda c: c.execute(sa.text("SELECT pg_sleep(30)")).scalar()))
@@ -176,7 +167,6 @@ async def test_a_read_that_is_given_up_at_the_end_leaves_no_error(
 
 @pytest.mark.parametrize("words", [b"LISTEN", b"standard_conforming_strings"])
 async def test_a_connection_that_is_lost_while_it_is_made_is_an_outage(postgres: PostgresServer, words: bytes) -> None:
-    """As it begins to listen, or SQLAlchemy asks a server what it is: no fault of who renews leases, or who starts."""
     url = await postgres.create_migrated()
     listened: list[bytes] = []
 
@@ -201,7 +191,6 @@ async def test_a_connection_that_is_lost_while_it_is_made_is_an_outage(postgres:
 
 
 async def test_a_connection_that_ends_as_soon_as_it_is_made_is_an_outage(postgres: PostgresServer) -> None:
-    """Behind the server's first "ready": what SQLAlchemy then asks of asyncpg fails in the words of asyncpg."""
     url = await postgres.create_migrated()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -222,7 +211,6 @@ async def test_a_connection_that_ends_as_soon_as_it_is_made_is_an_outage(postgre
 
 
 async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untold() -> None:
-    """Given up at any step of its making, by a server that takes it and says nothing."""
     untold: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: untold.append(context["message"]))
     async with await asyncio.start_server(lambda _reader, writer: writer.transport.abort(), "127.0.0.1", 0) as server:
@@ -243,14 +231,12 @@ async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untol
 
 
 def test_a_connection_that_ended_as_it_was_made_is_an_outage() -> None:
-    """SQLAlchemy asks each server a few things first, and says only that the connection is closed."""
     assert is_outage(sa.exc.ResourceClosedError("This Connection is closed"))
 
 
 async def test_a_database_that_is_no_place_for_a_store_is_refused_in_words(
     postgres: PostgresServer, tmp_path: Path
 ) -> None:
-    """At the start and by the doctor: no word of a library, no traceback, and what to do; nothing was made there."""
     url = await postgres.create_owned()
     base, name = url.rpartition("/")[0], url.rpartition("/")[2]
     role = base.partition("//")[2].partition(":")[0]
@@ -282,7 +268,6 @@ async def test_a_database_that_is_no_place_for_a_store_is_refused_in_words(
 
 
 async def test_what_a_managed_server_gives_as_its_url_is_understood(postgres: PostgresServer) -> None:
-    """`sslmode`, as libpq has it, whoever connects: the store, the link of several processes, the doctor, a move."""
     url = f"{await postgres.create_owned()}?sslmode=prefer&options=-c%20work_mem%3D3MB"
     store = await Store.open(url)
     assert "3MB" == await store.read(lambda c: c.execute(sa.text("SHOW work_mem")).scalar_one())

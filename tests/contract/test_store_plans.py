@@ -169,7 +169,6 @@ def rows_of(plan: dict[str, Any]) -> Iterator[int]:
 
 @pytest.mark.parametrize("settled", SETTLED)
 async def test_no_start_message_or_sweep_reads_a_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
-    """Every statement over inbox, outbox, events and turns goes through a few rows of them all, on both engines."""
     store = await case.open()
     await store.commit(lambda connection: fill(connection, settled))
     await store.aclose()

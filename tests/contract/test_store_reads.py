@@ -18,13 +18,11 @@ class TestReads:
     """One class over every store."""
 
     async def test_a_read_sees_what_was_committed(self, store: Store) -> None:
-        """Whoever was told of a commit finds it."""
         for n in range(20):
             await store.commit(note(str(n)))
             assert n + 1 == len(await store.read(subjects))
 
     async def test_one_read_sees_one_moment(self, store: Store) -> None:
-        """A commit between two queries of one read is not half seen."""
         await store.commit(note("early"))
 
         async def write_late() -> None:
@@ -45,7 +43,6 @@ class TestReads:
         assert ["early", "late"] == await store.read(subjects)
 
     async def test_a_look_beside_the_writer_sees_what_is_committed(self, case: StoreCase, store: Store) -> None:
-        """It takes no lock and cannot write, so that operators may look while a gateway runs, or hangs."""
         await store.commit(note("early"))
         async with reading(case.url) as look:
             assert ["early"] == await look.read(subjects)
@@ -56,13 +53,11 @@ class TestReads:
         assert ["early", "late"] == await store.read(subjects)
 
     async def test_a_write_in_a_read_is_refused(self, store: Store) -> None:
-        """Readers cannot change anything, and that is their author's error, not an outage."""
         with pytest.raises(sa.exc.DBAPIError):
             await store.read(note("never"))
         assert [] == await store.read(subjects)
 
     async def test_a_read_that_fails_leaves_nothing_of_what_it_saw(self, store: Store) -> None:
-        """Also one that broke off in the middle of its rows, and whose error somebody keeps."""
         first = [str(number) for number in range(50)]
         for subject in first:
             await store.commit(note(subject))
@@ -96,7 +91,6 @@ class TestValues:
         ],
     )
     async def test_an_instant_comes_back_to_the_microsecond(self, store: Store, moment: datetime) -> None:
-        """Aware, in UTC, exact; and comparable in SQL."""
         row = {"tenant_id": "t", "channel": "c", "account": "a", "last_heard_at": moment}
         await store.commit(lambda c: c.execute(channel_accounts.insert(), row) and None)
         later = sa.select(channel_accounts.c.last_heard_at).where(
@@ -108,12 +102,12 @@ class TestValues:
         "text", ["Grüße 👩‍👩‍👧 漢字", "\u202eRTL\u200b", "'; DROP TABLE audit; --", "\\x00 %s ? :a"]
     )
     async def test_text_comes_back_as_it_was(self, store: Store, text: str) -> None:
-        """A90: nothing in a text is ever SQL, and no character is lost."""
+        """Cover A90."""
         await store.commit(note(text))
         assert [text] == await store.read(subjects)
 
     async def test_a_nul_in_a_text_is_kept_or_refused_but_never_cut(self, store: Store) -> None:
-        """F40: PostgreSQL refuses NUL, so the edge takes it out; a job that has one fails alone, as its own error."""
+        """Cover F40."""
         good, nul = store.queue(note("good")), store.queue(note("a\0b"))
         if store.dialect == "postgresql":
             with pytest.raises(sa.exc.DBAPIError):

@@ -94,7 +94,6 @@ class TestSchema:
     """Creation, migration, refusal."""
 
     async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
-        """Declared alike, with the same first rows."""
         await upgrade(f"sqlite:///{tmp_path}/created.db")
         with opened(tmp_path / "migrated.db") as connection:
             migrate.upgrade(connection)
@@ -108,7 +107,6 @@ class TestSchema:
         assert definitions(tmp_path / "created.db") == definitions(tmp_path / "migrated.db")
 
     async def test_migrations_lead_to_the_same_postgresql_database_as_creation(self, postgres: PostgresServer) -> None:
-        """`pg_dump` cannot tell them apart."""
         created, migrated = await postgres.create(), await postgres.create()
         await upgrade(created)
         engine = sa.ext.asyncio.create_async_engine(migrated.replace("postgresql:", "postgresql+asyncpg:"))
@@ -126,14 +124,12 @@ class TestSchema:
         assert postgres.dump(created) == postgres.dump(migrated)
 
     async def test_an_upgrade_says_what_it_found(self, case: StoreCase) -> None:
-        """An empty database is created; one that is at the newest revision is left as it is."""
         assert (None, HEAD) == await upgrade(case.url)
         assert (HEAD, HEAD) == await upgrade(case.url)
 
     async def test_a_killed_migration_leaves_the_database_as_it_was(
         self, case: StoreCase, newer: NewerVersion, tmp_path: Path
     ) -> None:
-        """The version before goes on with it; the next try takes the rows along."""
         store = await case.open()
         await store.commit(note("Ana"))
         await store.aclose()
@@ -153,7 +149,6 @@ class TestSchema:
     async def test_a_database_of_an_unknown_revision_is_refused_and_left_alone(
         self, case: StoreCase, revision: str, words: str
     ) -> None:
-        """Older than the first release or newer than this version: no byte of a file changes."""
         store = await case.open()
         await store.commit(note("kept"))
         await store.commit(lambda c: c.execute(version.update().values(version_num=revision)) and None)
@@ -165,7 +160,6 @@ class TestSchema:
         assert before == content(case.url)
 
     async def test_two_processes_may_create_one_database_at_once(self, case: StoreCase) -> None:
-        """The second finds what the first made."""
         async with asyncio.TaskGroup() as group:
             opening = [group.create_task(Store.open(case.url)) for _ in range(3)]
         stores = [task.result() for task in opening]
@@ -194,7 +188,6 @@ async def another_migrates(url: str, waiting: int) -> "AsyncIterator[asyncpg.Con
 
 @pytest.mark.gate
 async def test_of_several_workers_one_migrates(postgres: PostgresServer, newer: NewerVersion, tmp_path: Path) -> None:
-    """Each of an older database's new workers begins; whoever is not the first waits, and finds what it has made."""
     url = await postgres.create_migrated()
     homes = [tmp_path / str(n) for n in range(3)]
     async with asyncio.TaskGroup() as group, another_migrates(url, len(homes)):
@@ -206,7 +199,6 @@ async def test_of_several_workers_one_migrates(postgres: PostgresServer, newer: 
 
 
 async def test_whoever_starts_while_a_newer_version_migrates_waits_and_is_refused(postgres: PostgresServer) -> None:
-    """Between both nothing is changed by the older; the newer's migration stands."""
     url = await postgres.create_migrated()
     async with asyncio.TaskGroup() as group, another_migrates(url, 1) as newer:
         await newer.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -226,7 +218,7 @@ class TestOpening:
     """What a store URL may be, and what opening leaves on the disk."""
 
     async def test_file_and_directory_are_their_owners_only(self, tmp_path: Path) -> None:
-        """A93: mode 0600 for the database with its log, 0700 for a directory we make."""
+        """Cover A93."""
         store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
         await store.commit(note("one"))
         files = {path.name: oct(path.stat().st_mode & 0o777) for path in (tmp_path / "home").iterdir()}
@@ -235,7 +227,6 @@ class TestOpening:
         assert 0o700 == (tmp_path / "home").stat().st_mode & 0o777
 
     async def test_a_file_that_others_could_read_is_closed_with_its_log(self, tmp_path: Path) -> None:
-        """Its log takes the mode of the file, so the file comes first."""
         path = tmp_path / "tenk.db"
         path.touch(0o644)
         store = await Store.open(f"sqlite:///{path}")
@@ -246,12 +237,10 @@ class TestOpening:
 
     @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://h/d", "tenk.db", "", "nonsense:/x"])
     async def test_a_url_of_no_store_is_a_settings_error(self, url: str) -> None:
-        """The message says what to write instead."""
         with pytest.raises(SettingsError, match=r"sqlite:///path/tenk\.db"):
             await Store.open(url)
 
     async def test_what_cannot_be_reached_is_unavailable(self, tmp_path: Path, postgres: PostgresServer) -> None:
-        """A directory where a file should be, a file that is no database, a port where nobody listens, a wrong name."""
         (tmp_path / "text.db").write_text("this is no database, and long enough to be looked at as one " * 100)
         sqlite = (f"sqlite:///{tmp_path}", f"sqlite:///{tmp_path}/text.db")
         for url in (*sqlite, "postgresql://u:p@127.0.0.1:1/d", postgres.url("no_such_database")):
@@ -259,14 +248,13 @@ class TestOpening:
                 await Store.open(url)
 
     async def test_the_password_is_in_no_error(self, postgres: PostgresServer) -> None:
-        """S5: what an operator is shown, and what its cause says, never holds the URL's password."""
+        """Cover S5."""
         wrong = postgres.url("postgres").replace("@", "canary-3141@")
         with pytest.raises(StoreUnavailable, match="authentication failed") as caught:
             await Store.open(wrong)
         assert "canary-3141" not in f"{caught.value!r} {caught.value} {caught.value.__cause__!r}"
 
     def test_a_boot_does_not_import_alembic(self, tmp_path: Path) -> None:
-        """0.7 s that only a migration needs."""
         script = "import asyncio, sys; from gateway.store.engine import upgrade; asyncio.run(upgrade(sys.argv[1]));"
         script += "print('alembic' in sys.modules)"
         for _ in range(2):

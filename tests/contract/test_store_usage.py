@@ -35,7 +35,6 @@ def call_of(
 
 
 async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> None:
-    """A call one microsecond before midnight is the day before's; another tenant's calls are nobody's business."""
     for job in (
         call_of(MIDNIGHT - timedelta(microseconds=1)),
         call_of(MIDNIGHT),
@@ -66,7 +65,6 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
 
 
 async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:
-    """Their sums are added to nobody's of the same day and model, day by day; the same again changes nothing."""
     for user in ("ada", "bob", "ada", "cat"):
         await store.commit(call_of(MIDNIGHT, user))
     for user in ("ada", "bob", "ada"):
@@ -77,7 +75,6 @@ async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:
 
 
 async def test_sums_go_with_the_days_they_are_of(store: Store) -> None:
-    """What is kept of usage ends within a day: its calls go by the instant, its sums when the whole day is over."""
     for at in (MIDNIGHT - timedelta(days=1), MIDNIGHT, MIDNIGHT + timedelta(hours=20)):
         await store.commit(call_of(at))
     assert 2 == await store.commit(lambda c: take_usage(c, MIDNIGHT + timedelta(hours=19)))
@@ -86,7 +83,6 @@ async def test_sums_go_with_the_days_they_are_of(store: Store) -> None:
 
 
 async def test_one_person_sees_their_own(store: Store) -> None:
-    """With a user id nobody else's calls are counted."""
     for user in ("ada", "bob"):
         await store.commit(call_of(MIDNIGHT, user))
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, user_id="bob"))

@@ -28,7 +28,6 @@ class TestWrites:
     """One class over every store."""
 
     async def test_callers_hear_in_the_order_of_their_commits(self, store: Store) -> None:
-        """What they do next begins in that order, too, as long as none of them is cancelled."""
         heard: list[int] = []
 
         async def commit(number: int) -> None:
@@ -40,7 +39,6 @@ class TestWrites:
         assert sorted(heard) == heard
 
     async def test_what_a_group_asks_at_its_end_hurts_its_own_job_alone(self, store: Store) -> None:
-        """A fence that fell is its job's error; what others wrote holds."""
 
         def fenced(connection: sa.Connection, epoch: int, subject: str) -> None:
             note(subject)(connection)
@@ -55,7 +53,6 @@ class TestWrites:
         assert ["0", "1", "2", "3"] == await store.read(subjects)
 
     async def test_a_job_that_swallows_a_database_error_does_not_hold(self, store: Store) -> None:
-        """PostgreSQL would roll such a group back and report success; here the job's author hears of it."""
 
         def swallow(connection: sa.Connection) -> None:
             note("never")(connection)
@@ -71,14 +68,12 @@ class TestWrites:
         assert ["good"] == await store.read(subjects)
 
     async def test_a_group_of_thousands_with_bad_jobs_in_it_keeps_the_good_ones(self, store: Store) -> None:
-        """More jobs than a group takes, every hundredth bad: the rest hold, in order."""
         futures = [store.queue(bad_job if n % 100 == 50 else note(str(n))) for n in range(1000)]
         results = [result for future in futures if (result := await settled(future)) is not None]
         assert sorted(results) == results
         assert [str(n) for n in range(1000) if n % 100 != 50] == await store.read(subjects)
 
     async def test_commit_passes_arguments_and_outlives_its_cancelled_caller(self, store: Store) -> None:
-        """The job is queued by the call, is committed without its caller, and the next caller is behind it."""
 
         def add(connection: sa.Connection, subject: str, *, twice: bool) -> list[int]:
             return [note(subject)(connection) for _ in range(1 + twice)]
@@ -91,7 +86,6 @@ class TestWrites:
         assert ["lost", "told", "told"] == await store.read(subjects)
 
     async def test_upsert_sets_only_what_it_names(self, store: Store) -> None:
-        """A row that is there keeps its other columns."""
 
         def move(cursor: str) -> None:
             def job(connection: sa.Connection) -> None:
@@ -106,7 +100,6 @@ class TestWrites:
         assert [("2",)] == rows
 
     async def test_aclose_commits_what_is_queued_and_takes_no_more(self, case: StoreCase) -> None:
-        """Nothing accepted is lost by a stop; what comes later is refused, not hung."""
         store = await case.open()
         futures = [store.queue(note(str(n))) for n in range(600)]
         await store.aclose()

@@ -71,7 +71,6 @@ async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 
 async def test_what_is_asked_without_a_filter_is_answered_with_ones_own(shared: Store) -> None:
-    """Reads and writes alike; the whole store sees both, and one part does not change the other's sight."""
     acme, bell = shared.of("acme"), shared.of("bell")
     assert (["acme"], ["bell"], ["acme", "bell"]) == tuple([await part.read(subjects) for part in (acme, bell, shared)])
     assert 1 == await acme.commit(lambda c: c.execute(sa.update(audit).values(detail="seen")).rowcount)
@@ -86,7 +85,6 @@ async def test_a_persons_data_is_opened_in_the_name_of_one_tenant_alone(shared: 
 
 
 async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -> None:
-    """Each tries codes against its own requests alone, and so has guesses of its own."""
 
     def guess(connection: sa.Connection) -> datetime | None:
         for number in range(POLICY.guesses_overall or 0):
@@ -105,7 +103,6 @@ async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -
 
 
 async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:
-    """Each table of each part of a statement; where an outer join finds nothing of one's own, its row stays."""
     other = audit.alias("other")
     left = sa.select(audit.c.subject, other.c.subject).outerjoin_from(audit, other, other.c.id != audit.c.id)
     inside = sa.select(users.c.id).where(sa.exists().where(audit.c.subject == "bell"))
@@ -124,7 +121,6 @@ async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:
 
 
 async def test_hot_statements_have_it(shared: Store) -> None:
-    """By the driver's way as by SQLAlchemy's, each in turn."""
     found = HotStatement(sa.select(audit.c.subject).where(audit.c.action == sa.bindparam("b_action")))
 
     def ask(connection: sa.Connection) -> list[object]:
@@ -135,14 +131,12 @@ async def test_hot_statements_have_it(shared: Store) -> None:
 
 
 async def test_jobs_of_one_commit_see_each_their_own(shared: Store) -> None:
-    """A group is one transaction: what one job sees is not what the next one does."""
     parts = (shared.of("acme"), shared, shared.of("bell"), shared.of("bell"), shared.of("acme"))
     begun = [part.queue(subjects) for part in parts]
     assert [["acme"], ["acme", "bell"], ["bell"], ["bell"], ["acme"]] == [await answer for answer in begun]
 
 
 async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> None:
-    """A40s: the numbers of rows are guessed easily; a press, a command or a program may name any."""
 
     def admit(connection: sa.Connection) -> int:
         values = {
@@ -158,7 +152,6 @@ async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> 
 
 
 async def test_a_database_with_row_level_security_is_read_whole_after_the_update(postgres: PostgresServer) -> None:
-    """Earlier versions hid every row from a session that set no tenant, from the tables' owner too."""
     url = await postgres.create_owned()
     async with opened(url) as store:
         await store.commit(lambda connection: bring_up(connection, "coach", PRACTICE_TABLES))
@@ -186,13 +179,11 @@ async def opened(url: str) -> AsyncIterator[Store]:
 
 
 def test_every_table_is_a_tenants_or_says_why_not() -> None:
-    """A table that forgot its tenant would be everybody's."""
     assert set(OF_NOBODY) == {table.name for table in TABLES if "tenant_id" not in table.c}
     assert [] == [table.name for table in TABLES if "tenant_id" in table.c and table.c.tenant_id.nullable]
 
 
 def test_what_is_unique_is_so_within_a_tenant() -> None:
-    """A key holds the tenant, or begins with what the gateway made itself."""
     keys = [
         (table.name, [column.name for column in key.columns])
         for table in TABLES
@@ -205,7 +196,6 @@ def test_what_is_unique_is_so_within_a_tenant() -> None:
 
 
 def test_every_hot_statement_has_the_filter() -> None:
-    """The others are read as they are executed, in all of these tests: `tests.contract.statements`."""
     modules = [
         module for name, module in list(sys.modules.items()) if name.startswith(("gateway.store", "gateway.coach"))
     ]
@@ -218,6 +208,5 @@ def test_every_hot_statement_has_the_filter() -> None:
 
 
 def test_a_statement_without_it_would_be_seen() -> None:
-    """What is written as text by hand is not compiled from tables."""
     assert ["audit"] == unfiltered(sa.text("SELECT 1 FROM audit"), sqlite.dialect())
     assert [] == unfiltered(sa.select(audit), sqlite.dialect())

@@ -50,7 +50,6 @@ async def admitted(store: Store, event: InboundMessage, key: str = KEY) -> Inbox
 
 
 async def test_an_event_is_admitted_once(store: Store) -> None:
-    """The same event id within an account is the same event; what was read comes back as it was."""
     event = said(1, "Añ😀\n\x00", attachments=(Attachment(AttachmentKind.PHOTO, "h", name="x"),))
     row = await admitted(store, event)
     again = await store.commit(lambda c: inbox.admit(c, NewRow(event, "u1", KEY), NOON))
@@ -62,21 +61,19 @@ async def test_an_event_is_admitted_once(store: Store) -> None:
 
 
 async def test_a_lone_surrogate_is_refused_and_hurts_nobody(store: Store) -> None:
-    """F40: intake puts it aside by the error's kind; a job beside it holds."""
+    """Cover F40."""
     with pytest.raises(VALUE_REFUSED):
         await store.commit(lambda c: inbox.admit(c, NewRow(said(1, "\ud800"), "u1", KEY), NOON))
     await admitted(store, said(2))
 
 
 async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
-    """NUL, surrogates and lengths no column has."""
     bad = Rejected("e" * 900, "raw \x00 \ud800" + "x" * 20_000, "why \x00")
     await store.commit(lambda c: inbox.quarantine(c, "default", "telegram", "main", bad, NOON))
     assert 0 == await store.read(inbox.open_count)
 
 
 async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
-    """Claiming again for the same turn is the same; another turn gets nothing; the first outcome stays."""
     first, second = [await admitted(store, said(number)) for number in (1, 2)]
     claims = [await store.commit(inbox.claim, ids=[first.id], turn_id=turn) for turn in ("t1", "t1", "t2")]
     assert [1, 1, 0] == claims
@@ -92,7 +89,6 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
 
 
 async def test_each_job_of_a_group_sees_what_the_jobs_before_it_wrote(store: Store) -> None:
-    """Ids follow the order of the calls; an event, a claim and a part are taken once."""
 
     def admit(connection: sa.Connection, number: int) -> int | None:
         return inbox.admit(connection, NewRow(said(number), "u1", KEY), NOON)
@@ -115,7 +111,6 @@ async def test_each_job_of_a_group_sees_what_the_jobs_before_it_wrote(store: Sto
 
 
 async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> None:
-    """What changes a row afterwards."""
     row = await admitted(store, said(1, "/connect sk-secret"))
     await store.commit(lambda c: inbox.settle(c, row.id, Outcome.REFUSED, NOON))
     await store.commit(lambda c: inbox.reopen(c, row.id, row.event, "u1", KEY))
@@ -145,7 +140,6 @@ async def open_rows(store: Store) -> list[OutboxRow]:
 
 
 async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> None:
-    """Marks, waits, what goes instead; a sent one has the platform's id."""
     (row,) = await put(store, part(0, 1, Action.EDIT))
     assert await store.commit(outbox.mark_sending, row.id, Action.SEND)
     (sending,) = await open_rows(store)
@@ -164,7 +158,6 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
 
 
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
-    """Those behind it, of that cause."""
     rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
     assert 2 == await store.commit(lambda c: outbox.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
     assert [rows[0], rows[3]] == await open_rows(store)
@@ -182,7 +175,6 @@ async def begun(store: Store, turn_id: str = "t1", generation: int = 1) -> tuple
 
 
 async def test_a_session_is_begun_once_a_generation(store: Store) -> None:
-    """The newest one lives; its mode is kept."""
     assert await store.read(lambda c: journal.load_session(c, "default", KEY, 10)) is None
     first, _ = await begun(store)
     again = await store.commit(lambda c: journal.open_session(c, "default", KEY, "steer", 1, NOON))
@@ -195,7 +187,6 @@ async def test_a_session_is_begun_once_a_generation(store: Store) -> None:
 
 
 async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> None:
-    """The same events at the same place change nothing; a running turn is no history; a cut one neither."""
     state, turn = await begun(store)
     events = [TurnStarted((UserItem("hi\x00", at="now"),)), ModelResponded(0, "hé😀", usage=Usage(3, 4))]
     for _ in range(2):
@@ -214,7 +205,6 @@ async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> 
 
 
 async def test_a_turn_that_waited_stands_where_it_ended(store: Store) -> None:
-    """As the process that ran it had it: notes begin with a turn, what stands before that is gone. A cut one goes."""
     _, waited = await begun(store, "t1")
     _, other = await begun(store, "t2")
     ended = TurnEnded(EndReason.COMPLETED, "so")
@@ -229,7 +219,6 @@ async def test_a_turn_that_waited_stands_where_it_ended(store: Store) -> None:
 
 
 async def test_a_result_that_is_rewritten_twice_reads_as_it_was_left(store: Store) -> None:
-    """Cut to what the conversation has room for, then by a hook: what a hook took out stays out after a restart."""
     _, turn = await begun(store)
     events: list[JournalEvent] = [
         ModelResponded(0, "", (ToolCall("c1", "look", "{}"),)),
@@ -245,7 +234,7 @@ async def test_a_result_that_is_rewritten_twice_reads_as_it_was_left(store: Stor
 
 
 async def test_an_earlier_owner_is_fenced(store: Store) -> None:
-    """F62: whoever took the shards last writes; the one before does not."""
+    """Cover F62."""
     shard = journal.shard_of(KEY)
     old = await store.commit(journal.take_all_shards, owner="a")
     await store.commit(lambda c: journal.check_fence(c, Fence(shard, old)))

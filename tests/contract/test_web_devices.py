@@ -9,7 +9,6 @@ from tests.fakes.people import NOON
 
 
 async def test_a_browser_is_seen_signed_out_and_forgotten(store: Store) -> None:
-    """Each by its chat; what is signed out stays so, and what was not seen for as long as a cookie lives is gone."""
     for hours, (chat, device) in enumerate([("ada", "d1"), ("ada", "d2"), ("bob", "d1"), ("ada", "d1")]):
         see = partial(web_devices.note_seen, tenant="default", chat=chat, device=device, browser=f"of {chat}")
         await store.commit(see, now=NOON + timedelta(hours=hours))

@@ -76,11 +76,9 @@ class FakeChannel:
         await asyncio.Event().wait()
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """As the port says."""
         return await self._do("send", part, "")
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """As the port says."""
         return await self._do("edit", part, platform_id)
 
     async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
@@ -108,29 +106,24 @@ class FakeChannel:
         return Receipt(message_id)
 
     async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """As the port says."""
         if self.sign_error is not None:
             raise self.sign_error
         self.signs.append((message_id, reaction))
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
-        """As the port says."""
         self.unbuttoned.append(message_id)
 
     async def show_typing(self, address: Address) -> None:
-        """As the port says."""
         self.typed += 1
         if self.sign_error is not None:
             raise self.sign_error
 
     async def set_commands(self, menus: Menus) -> None:
-        """As the port says."""
         if self.sign_error is not None:
             raise self.sign_error
         self.menus = menus
 
     async def aclose(self) -> None:
-        """As the port says."""
         self.closed = True
 
     def shown(self, chat: str = "c1") -> list[str]:
@@ -157,12 +150,10 @@ class FakeChannels:
         self._missing[name, account] = asyncio.get_running_loop().create_future()
 
     def is_configured(self, address: Address) -> bool:
-        """As the port says."""
         where = (address.channel, address.account)
         return where in self._channels or where in self._missing
 
     async def when_loaded(self, address: Address) -> FakeChannel:
-        """As the port says."""
         where = (address.channel, address.account)
         return self._channels[where] if where in self._channels else await asyncio.shield(self._missing[where])
 
@@ -170,13 +161,10 @@ class FakeChannels:
         return self._channels.get((address.channel, address.account))
 
     def pacer(self, channel: Any) -> Pacer:
-        """As the port says; on the channel's own clock."""
         return self._pacers.setdefault(channel.name, Pacer(channel.limits, channel.now))
 
     def hints(self, address: Address) -> str:
-        """As the port says."""
         return ""
 
     def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """As the port says."""
         self.reactions.append((message_id, reaction))

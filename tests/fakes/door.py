@@ -32,10 +32,10 @@ class NobodyListens:
     """An account's health that nobody looks at."""
 
     def note(self, state: ChannelState, detail: str, number: int) -> None:
-        """As the port says."""
+        pass
 
     def note_missing(self, detail: str, number: int) -> None:
-        """As the port says."""
+        pass
 
 
 class DoorProcess(DetachedProcess):
@@ -90,11 +90,10 @@ class Door:
             self.rows.append(change.row)
 
     def publish(self, row: InboxRow) -> None:
-        """As the bus does."""
         self.rows.append(row)
 
     def reread(self) -> None:
-        """As the bus does."""
+        pass
 
     async def receive(self, *events: InboundEvent) -> None:
         """As a channel hands it in."""

@@ -14,7 +14,6 @@ class ForkedStage(Stage):
         return ForkServer.of().start(command, self._environment(), ROOT, self._log, self._log)
 
     async def tenk(self, *arguments: str) -> str:
-        """As there."""
         _, *command = self._command(*arguments)
         done = await asyncio.to_thread(ForkServer.of().run, command, self._environment(), ROOT, timeout_s=30)
         assert 0 == done.returncode, done.stderr

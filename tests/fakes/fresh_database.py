@@ -42,12 +42,10 @@ class WatchedEngine(SqliteEngine):
         self.at_rest = asyncio.Event()
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """As the port says."""
         with self._counted():
             return await super().commit(jobs)
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """As the port says."""
         with self._counted():
             return await super().read(query)
 

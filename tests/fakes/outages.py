@@ -24,7 +24,6 @@ class FickleEngine(WatchedEngine):
         self.unheard = 0  # so many groups hold and are told to have failed
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """As the port says."""
         if self.down:
             self.refused.set()
             return [(None, StoreUnavailable("down")) for _ in jobs]
@@ -35,7 +34,6 @@ class FickleEngine(WatchedEngine):
         return outcomes
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """As the port says."""
         if self.down:
             self.refused.set()
             raise StoreUnavailable("down")

@@ -93,5 +93,4 @@ class OnConnection:
         self._connection = connection
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """As the port says."""
         return query(self._connection)

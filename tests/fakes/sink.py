@@ -69,7 +69,6 @@ class RecordingSink:
         cursor: str | None = None,
         number: int = 0,
     ) -> None:
-        """As the port says."""
         self.batches.append([event.event_id for event in events])
         self.arriving.set()
         await self.open.wait()
@@ -85,22 +84,18 @@ class RecordingSink:
         self._tell()
 
     async def cursor(self) -> str | None:
-        """As the port says."""
         return self.committed
 
     async def chats(self) -> Sequence[KnownChat]:
-        """As the port says."""
         return tuple(reversed(self.known))
 
     def report_missing(self, detail: str) -> None:
-        """As the port says."""
         self.missing = detail
         if detail:
             self.states.append((ChannelState.DEGRADED, detail))
         self._tell()
 
     def report(self, state: ChannelState, detail: str = "", *, number: int = 0) -> None:
-        """As the port says: the account does as the worst of its connections."""
         self._latest[number] = (state, detail)
         self.states.append(max(self._latest.values(), key=lambda told: BAD_LAST.index(told[0])))
         self._tell()
@@ -131,5 +126,4 @@ class _ConnectionSink:
         self._whole = whole
 
     async def cursor(self) -> str | None:
-        """As the port says."""
         return self._whole.cursors.get(self._number)

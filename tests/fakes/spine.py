@@ -133,7 +133,7 @@ class GatedModel:
         asked.set_result(response)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        pass
 
 
 class FakePeople:
@@ -143,15 +143,12 @@ class FakePeople:
         self.known = {user: Principal(user, "default", user.title(), locale="en") for user in ("p1", "p2")}
 
     def principal(self, user_id: str) -> Principal | None:
-        """As the port says."""
         return self.known.get(user_id)
 
     def may_command(self, user_id: str, account: str) -> bool:
-        """As the port says."""
         return user_id in self.known
 
     def put(self, person: Person) -> None:
-        """As the port says."""
         if person.role != Role.BLOCKED:
             self.known[person.user_id] = principal_of(person)
 
@@ -405,7 +402,6 @@ class _Cleans(Scrubber):
         self._clean = clean
 
     def last_look(self, text: str) -> str:
-        """As the test says."""
         return self._clean(text)
 
 
@@ -419,12 +415,10 @@ class _CurrentModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's."""
         return self._spine.model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the model does."""
         return await self._spine.model.respond(request, on_event)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        pass

@@ -37,12 +37,10 @@ class FakeRecords:
         self.kept += [KeptMessage(steady_now(), message) for message in messages]
 
     async def recent(self, chat: str) -> Sequence[KeptMessage]:
-        """As the port says."""
         self._must_be_up()
         return [one for one in self.kept if one.message.address.chat == chat]
 
     async def conversations(self, _chat: str) -> Sequence[PastConversation]:
-        """None."""
         self._must_be_up()
         return ()
 
@@ -60,7 +58,6 @@ class FakeRecords:
         raise NotPersisted("no files are kept here")
 
     async def find_file(self, _handle: str) -> bytes | None:
-        """None."""
         return None
 
     async def find_sent_file(self, chat: str, message_id: str, number: int) -> OutboundMedia | None:
@@ -77,7 +74,6 @@ class FakeRecords:
         """Nobody looks."""
 
     async def devices(self, _chat: str) -> Sequence[SeenDevice]:
-        """None."""
         return ()
 
     async def sign_out(self, _chat: str, devices: Sequence[str]) -> Sequence[str]:
@@ -85,7 +81,6 @@ class FakeRecords:
         return ["", *devices]
 
     async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """None."""
         return ()
 
 

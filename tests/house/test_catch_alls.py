@@ -40,7 +40,6 @@ EVERYTHING = {"Exception", "BaseException"}
 
 
 def test_only_named_places_catch_everything() -> None:
-    """Everywhere else an unexpected error travels up; a name that is no longer needed leaves the list."""
     found = {
         f"{named(path)}:{name}"
         for path in python_files(*PACKAGES)

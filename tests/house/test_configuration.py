@@ -68,7 +68,6 @@ def declared(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tu
 
 
 def test_every_key_stands_in_the_example_and_nothing_else() -> None:
-    """A new key has to be explained where operators look; a removed one has to go."""
     written = {path for path, _ in leaves(tomllib.loads(taken_out_of_comments(EXAMPLE)))}
     known = set(declared(Settings))
     of_tenants = {path for path in written if path[0] == "tenants" and path[2:] in known}
@@ -77,13 +76,11 @@ def test_every_key_stands_in_the_example_and_nothing_else() -> None:
 
 
 def test_every_secret_stands_in_the_secrets_example_and_nothing_else() -> None:
-    """Secrets have a file of their own."""
     written = {path for path, _ in leaves(tomllib.loads(taken_out_of_comments(SECRETS)))}
     assert {path for path in declared(Settings) if is_secret(Settings, path)} == written
 
 
 def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
-    """What stands there for a key with a default is that default."""
     shipped = in_force(load(EXAMPLE, {}), COACH).model_dump(mode="json")
     defaults = {path: value for path, value in leaves(shipped) if value is not None}
     written = dict(leaves(tomllib.loads(taken_out_of_comments(EXAMPLE))))
@@ -92,7 +89,6 @@ def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
 
 
 def test_everything_taken_out_of_its_comment_can_be_used(tmp_path: Path) -> None:
-    """The examples are values that work, all of them together."""
     (tmp_path / "gateway.toml").write_text(taken_out_of_comments(EXAMPLE))
     token = "123456789:" + "AbC-_" * 7
     secrets = re.sub(r'(?m)^token = ".*"', f'token = "{token}"', taken_out_of_comments(SECRETS))
@@ -103,7 +99,6 @@ def test_everything_taken_out_of_its_comment_can_be_used(tmp_path: Path) -> None
 
 
 def test_every_table_and_key_is_explained() -> None:
-    """A comment stands above each key, or above the group of keys it belongs to."""
     lines = EXAMPLE.read_text().splitlines()
     unexplained = []
     for number, line in enumerate(lines):
@@ -120,5 +115,4 @@ def test_every_table_and_key_is_explained() -> None:
     "variable", [*SHORTHANDS, *[base for base, _ in API_BASES.values()], "OPENAI_API_KEY", "OPENAI_BASE_URL"]
 )
 def test_every_shorthand_is_named_in_the_examples(variable: str) -> None:
-    """An operator finds the variable beside the key it stands for."""
     assert re.search(rf"^# .*\b{variable}\b", EXAMPLE.read_text() + SECRETS.read_text(), re.MULTILINE)

@@ -29,13 +29,11 @@ def exposed() -> dict[str, str]:
 
 
 def test_every_metric_of_the_dashboard_exists() -> None:
-    """As Prometheus has it, with the suffix of its kind."""
     known = exposed()
     assert [] == [(panel, name) for panel, query, _ in targets() for name in METRIC.findall(query) if name not in known]
 
 
 def test_most_of_what_is_measured_is_on_the_dashboard() -> None:
-    """Left out are rare counters and what explains another: whoever adds a metric puts it here or there."""
     known = exposed()
     shown = {known[name] for _, query, _ in targets() for name in METRIC.findall(query)}
     ours = {family for family in known.values() if family.startswith("tenk_")}
@@ -47,7 +45,6 @@ def test_most_of_what_is_measured_is_on_the_dashboard() -> None:
 
 
 def test_a_legend_names_only_labels_that_its_query_keeps() -> None:
-    """`sum by (channel)` has no account to show."""
     for panel, query, legend in targets():
         kept = {label.strip() for group in re.findall(r"by \(([^)]*)\)", query) for label in group.split(",")}
         if kept or "sum(" in query:
@@ -55,7 +52,6 @@ def test_a_legend_names_only_labels_that_its_query_keeps() -> None:
 
 
 def test_panels_have_ids_and_places_of_their_own() -> None:
-    """None lies over another."""
     panels = json.loads(DASHBOARD.read_text())["panels"]
     cells = [
         (x, y)

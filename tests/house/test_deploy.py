@@ -64,7 +64,6 @@ def seconds(text: str) -> float:
 
 
 def test_the_image_holds_the_locks_packages_and_no_more_rights_than_it_needs() -> None:
-    """Two stages on a Python that we support, hashes asked for, extras that there are, another user than root."""
     found = list(instructions())
     images = [rest.split()[0] for name, rest in found if name == "FROM"]
     assert 2 == len(images) and all(map(IMAGE.fullmatch, images))
@@ -80,7 +79,6 @@ def test_the_image_holds_the_locks_packages_and_no_more_rights_than_it_needs() -
 
 
 def test_signals_reach_the_gateway_itself() -> None:
-    """No shell stands between: what is started is a list of words, and the first is our command."""
     found = dict(instructions())
     words = json.loads(found["ENTRYPOINT"]) + json.loads(found["CMD"])
     assert ["tenk", "run"] == words and "tenk" in PROJECT["scripts"]
@@ -89,13 +87,11 @@ def test_signals_reach_the_gateway_itself() -> None:
 
 
 def test_what_is_secret_stays_out_of_the_image() -> None:
-    """All is left out but what is named; of `config` the secrets are."""
     lines = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
     assert "*" == lines[0] and lines.index("config/secrets.toml") > lines.index("!config")
 
 
 def test_every_service_stops_in_its_own_time() -> None:
-    """The gateway has the time to drain, its signals come through an init, PostgreSQL ends its sessions at once."""
     services = compose()["services"]
     assert all("stop_signal" in service for service in services.values())
     gateway = services["gateway"]
@@ -106,7 +102,6 @@ def test_every_service_stops_in_its_own_time() -> None:
 
 
 def test_services_name_what_there_is(tmp_path: Path) -> None:
-    """Images without a registry's host, volumes, settings of ours, files beside; what is optional has a profile."""
     whole = compose()
     services = whole["services"]
     assert {"gateway", "postgres"} == {name for name, service in services.items() if "profiles" not in service}
@@ -136,13 +131,11 @@ def test_the_proxy_asks_the_gateway_and_stops_what_the_gateway_leaves_to_it() ->
 
 
 def test_no_host_is_named_but_our_own() -> None:
-    """Nothing is fetched from a place that this says."""
     text = "".join(path.read_text() for path in DEPLOY.iterdir() if path.suffix in {"", ".yaml", ".service"})
     assert {"http://127.0.0.1", "http://prometheus"} == set(re.findall(r"https?://[\w.-]+", text))
 
 
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    """Where systemd is installed it looks at it itself; the gateway alone is signalled, and has time to drain."""
     text = (DEPLOY / "tenk.service").read_text()
     keys = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
     assert float(keys["TimeoutStopSec"]) >= Settings().sessions.drain_s + CLOSING_S

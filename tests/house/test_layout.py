@@ -22,30 +22,25 @@ NAMES_FOR_NOTHING = {"utils", "util", "helpers", "helper", "common", "core", "mi
 
 
 def test_every_init_is_empty() -> None:
-    """A package says nothing by itself; names are imported from where they are."""
     inits = [path for path in python_files(*PACKAGES, "tests") if path.name == "__init__.py"]
     assert [] == [named(path) for path in inits if path.read_text().strip()]
 
 
 def test_every_package_directory_has_an_init() -> None:
-    """A directory with modules is a package, so that every checker and the wheel see it."""
     directories = {path.parent for path in python_files(*PACKAGES) if not is_migration(path)}
     assert [] == sorted(named(each) for each in directories if not (each / "__init__.py").exists())
 
 
 def test_nothing_else_stands_at_the_top() -> None:
-    """The top level is fixed, beside dotfiles."""
     top = {path.relative_to(ROOT).parts[0] for path in files()}
     assert set() == {name for name in top if not name.startswith(".")} - TOP
 
 
 def test_no_module_is_named_for_nothing() -> None:
-    """A module is named for what it knows."""
     assert [] == [named(path) for path in python_files(*PACKAGES, "tests") if path.stem in NAMES_FOR_NOTHING]
 
 
 def test_the_map_names_every_room() -> None:
-    """Whoever comes new finds each package in CONTRIBUTING, and none that is not there."""
     text = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     mapped = {name for row in rows for name in re.findall(r"`([a-z/]+)`", row) if name.partition("/")[0] in PACKAGES}
@@ -55,5 +50,4 @@ def test_the_map_names_every_room() -> None:
 
 
 def test_configuration_holds_no_code() -> None:
-    """`config/` is data."""
     assert [] == [named(path) for path in python_files("config")]

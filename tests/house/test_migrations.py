@@ -7,7 +7,6 @@ from gateway.store.revisions import FIRST, HEAD, KNOWN, VERSIONS
 
 
 def test_each_migration_follows_another():
-    """One begins and one is the newest; a branch is what two people's migrations with the same parent make."""
     config = Config()
     config.set_main_option("script_location", str(VERSIONS.parent).replace("%", "%%"))
     scripts = ScriptDirectory.from_config(config)

@@ -33,7 +33,6 @@ def product_files() -> Iterator[Path]:
 
 
 def test_a_class_name_means_one_thing() -> None:
-    """A reader who knows a name knows the class; adapters share names of roles, and tests have their own words."""
     places = defaultdict(list)
     for path in product_files():
         if {"simulators", "testing"} & set(path.relative_to(ROOT).parts):
@@ -58,7 +57,6 @@ def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def test_no_function_is_named_by_a_bare_participle() -> None:
-    """`told` may mean ten things; a verb, a question or `to_x` means one. Properties are facts and may be."""
     found = [
         f"{named(path)}:{name}"
         for path in product_files()
@@ -69,7 +67,6 @@ def test_no_function_is_named_by_a_bare_participle() -> None:
 
 
 def test_nothing_is_called_one() -> None:
-    """The noun says what a loop goes over."""
     found = set()
     for path in python_files(*PACKAGES):
         for node in ast.walk(parsed(path)):
@@ -81,7 +78,6 @@ def test_nothing_is_called_one() -> None:
 
 
 def test_a_bundle_of_dependencies_is_no_tool() -> None:
-    """A tool is what a model calls."""
     found = [
         f"{named(path)}:{node.name}"
         for path in python_files("gateway", "channels")
@@ -92,7 +88,6 @@ def test_a_bundle_of_dependencies_is_no_tool() -> None:
 
 
 def test_no_first_party_import_hides_in_a_function() -> None:
-    """What a module needs stands at its top; the few that wait for their use are named here."""
     found = defaultdict(int)
     for path in product_files():
         for _, function in functions(path):
@@ -112,7 +107,6 @@ CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8"
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:gateway|channels|agent)(?:\.\w+)+)`", CONTRIBUTING))))
 def test_every_name_that_contributing_gives_is_there(name: str) -> None:
-    """The walk of a message is followed by "go to definition": each hop is a module, a class or a method."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:

@@ -68,7 +68,6 @@ def test_every_variable_is_read(path: Path) -> None:
 
 @each_page
 def test_every_block_of_toml_is_a_configuration(path: Path, tmp_path: Path) -> None:
-    """With tokens for the accounts that it names."""
     for block in re.findall(r"```toml\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
         (tmp_path / "gateway.toml").write_text(block)
         channels = tomllib.loads(block).get("channels", {})
@@ -84,7 +83,6 @@ def test_every_block_of_toml_is_a_configuration(path: Path, tmp_path: Path) -> N
 
 @each_page
 def test_every_key_exists(path: Path) -> None:
-    """`table.key` in a sentence, and behind `config set`."""
     text = path.read_text(encoding="utf-8")
     named = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text) + re.findall(r"config (?:un)?set ([a-z_.]+)", text)
     for key in {name for name in named if name.partition(".")[0] not in NO_TABLES} - FILES:
@@ -93,7 +91,6 @@ def test_every_key_exists(path: Path) -> None:
 
 @each_page
 def test_every_link_leads_somewhere_and_every_default_is_one(path: Path) -> None:
-    """Relative links name files; `retention.X_days`, N is what is in force if nothing is set."""
     text = path.read_text(encoding="utf-8")
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
     assert [] == [link for link in links if not (path.parent / link).exists()]

@@ -34,7 +34,6 @@ def is_there(dotted: str) -> bool:
 
 
 def test_every_dotted_name_of_ours_is_there() -> None:
-    """A module that moved takes what is said of it along."""
     assert set() == {
         (named(path), name)
         for path in python_files(*PACKAGES, "tests")
@@ -72,7 +71,6 @@ def words_in_use() -> frozenset[str]:
 
 
 def test_every_name_in_backticks_is_one() -> None:
-    """A name that was changed is changed in prose too."""
     assert set() == {
         (named(path), name)
         for path in python_files(*PACKAGES)
@@ -85,7 +83,6 @@ def test_every_name_in_backticks_is_one() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_decision_says_how_it_stands(page: Path) -> None:
-    """A page with its date, its status, and a title that the index repeats where it names it."""
     title, _, status, *_ = page.read_text(encoding="utf-8").splitlines()
     assert title.startswith(f"# {page.name[:4]}: ")
     assert re.match(r"Date: \d{4}-\d\d-\d\d\. Status: (accepted|proposed)", status)
@@ -94,7 +91,6 @@ def test_a_decision_says_how_it_stands(page: Path) -> None:
 
 
 def test_a_newcomer_can_read_all_decisions() -> None:
-    """At most thirty, each on one page, and every number that prose cites is one of them."""
     assert len(PAGES) <= 30
     assert [] == [page.name for page in PAGES if len(page.read_text(encoding="utf-8").splitlines()) > 40]
     numbers = {page.name[:4] for page in PAGES}

@@ -29,5 +29,4 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def test_a_platform_sdk_is_seen_by_its_adapters_wire_alone() -> None:
-    """Translating, rendering, deciding, simulators and everything above know the wire's data, never its library."""
     assert sorted(IMPORTERS) == [named(path) for path in python_files(*PACKAGES) if SDKS & set(imported(path))]

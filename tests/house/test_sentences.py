@@ -85,7 +85,6 @@ def is_sentence(text: str) -> bool:
 
 
 def test_a_sentence_is_for_the_model_or_for_who_runs_the_gateway() -> None:
-    """Each file that has one says to whom; a file without one leaves the list."""
     found = {
         f"{named(path)}:{line}": text
         for path in python_files(*PACKAGES)
@@ -99,7 +98,6 @@ def test_a_sentence_is_for_the_model_or_for_who_runs_the_gateway() -> None:
 
 
 def test_what_carries_words_to_people_carries_none_of_the_code() -> None:
-    """A reply, a button, a command's description: a key, or what was looked up."""
     wrong = []
     for path in python_files(*PACKAGES):
         if {"simulators", "demo", "testing"} & set(path.relative_to(ROOT).parts):

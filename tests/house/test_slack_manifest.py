@@ -32,18 +32,15 @@ CATCHING_UP = {"channels:read", "groups:read", "im:read", "mpim:read"}
 
 
 def test_the_app_may_do_what_the_channel_does() -> None:
-    """Nothing that the channel checks at its start is missing, nor what it needs to find what was said in a gap."""
     assert set() == {NEEDED, *WANTED, *CATCHING_UP} - SCOPES
 
 
 def test_the_app_hears_what_the_channel_understands() -> None:
-    """Every event is subscribed to, with the scopes that let it through."""
     assert set(EVENTS) == set(SETTINGS["event_subscriptions"]["bot_events"])
     assert set() == set().union(*EVENTS.values()) - SCOPES
 
 
 def test_the_slash_commands_are_ours() -> None:
-    """The four that Slack users are promised, and those that go on with an answer or end it; no built-in of Slack's."""
     offered = {command["command"].removeprefix("/") for command in MANIFEST["features"]["slash_commands"]}
     assert {"coach", "plan", "log", "stats", "stop", "new", "retry", "btw", "mode", "sessions", "link"} <= offered
     assert set() == offered & SLACKS_OWN
@@ -51,7 +48,6 @@ def test_the_slash_commands_are_ours() -> None:
 
 
 def test_the_file_that_people_paste_is_what_the_command_prints() -> None:
-    """Of the coach: `tenk slack-manifest > config/slack-manifest.json` writes it."""
     printed = CliRunner().invoke(slack_manifest, ["--config", CONFIG])
     assert 0 == printed.exit_code
     same = json.loads(printed.output) == MANIFEST
@@ -59,7 +55,6 @@ def test_the_file_that_people_paste_is_what_the_command_prints() -> None:
 
 
 def test_by_http_everything_goes_to_one_address() -> None:
-    """Events, buttons and each command; and no socket."""
     url = "https://bot.example/webhooks/slack/main/events"
     made = json.loads(CliRunner().invoke(slack_manifest, ["--config", CONFIG, "--url", url]).output)
     places = [made["settings"]["event_subscriptions"]["request_url"], made["settings"]["interactivity"]["request_url"]]
@@ -68,7 +63,6 @@ def test_by_http_everything_goes_to_one_address() -> None:
 
 
 def test_people_can_write_to_the_app_and_press_its_buttons() -> None:
-    """Both are off in an app made by hand, and nothing says so."""
     home = MANIFEST["features"]["app_home"]
     assert (True, False) == (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"])
     assert (True, True) == (SETTINGS["interactivity"]["is_enabled"], SETTINGS["socket_mode_enabled"])

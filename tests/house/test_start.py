@@ -29,7 +29,6 @@ def loaded_by(code: str, **environ: str) -> set[str]:
 
 
 def test_help_loads_click_only() -> None:
-    """`tenk --help` loads nothing that is not needed to print a table (it takes under 300 ms)."""
     code = "from gateway.cli.root import root\nroot(['--help'], standalone_mode=False)"
     assert set() == loaded_by(code) & HEAVY
 
@@ -49,7 +48,6 @@ UNASKED = {"aiogram", "discord", "slack_bolt", "openai", "hypothesis", "pytest"}
     ],
 )
 def test_no_platform_sdk_is_loaded_unasked(module: str) -> None:
-    """Contracts, configuration and the whole gateway import without a platform's SDK."""
     assert set() == loaded_by(f"import {module}") & UNASKED
 
 
@@ -60,7 +58,6 @@ def test_a_start_loads_neither_migrations_nor_another_database() -> None:
 
 
 def test_status_without_a_gateway_loads_no_agent_and_no_web_server(tmp_path: Path) -> None:
-    """It takes under a second: settings and store are most of that."""
     code = "import contextlib, gateway.cli.root\n"
     code += "with contextlib.suppress(SystemExit): gateway.cli.root.root(['status'])"
     loaded = loaded_by(code, TENK_HOME=str(tmp_path))

@@ -69,14 +69,12 @@ def fields_of(message: Message) -> frozenset[str]:
 
 
 def test_every_catalogue_is_known_here() -> None:
-    """Each has an owner, and one file for each language we speak."""
     expected = {f"{folder}/{language}" for folder in OWNERS for language in NAMES}
     assert expected == {named(path).partition("/LC_MESSAGES/")[0] for path in sources()}
 
 
 @pytest.mark.parametrize("path", sources(), ids=named)
 def test_what_is_read_is_what_was_written(path: Path) -> None:
-    """Each `.mo` is made from its `.po` as it stands: `make texts`."""
     made = BytesIO()
     write_mo(made, read(path))
     made.seek(0)
@@ -96,7 +94,6 @@ def entries_of(read_back: gettext.GNUTranslations) -> dict[object, str]:
 
 @pytest.mark.parametrize("folder", OWNERS)
 def test_every_language_has_every_text(folder: str) -> None:
-    """The same keys, with the same fields, in the same number of forms, none empty and none in doubt."""
     english = texts_of(folder, "en")
     for language in NAMES:
         texts = texts_of(folder, language)
@@ -110,7 +107,6 @@ def test_every_language_has_every_text(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", OWNERS)
 def test_a_field_is_a_name(folder: str) -> None:
-    """Values come as they are to be read: no format, no attribute; and braces stand for nothing else."""
     for language in NAMES:
         for key, text in texts_of(folder, language).items():
             for form in forms_of(text):
@@ -121,20 +117,17 @@ def test_a_field_is_a_name(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", [folder for folder in OWNERS if folder != HARNESS])
 def test_an_agents_text_in_place_of_the_harness_s_has_its_fields(folder: str) -> None:
-    """It may leave some out, and has no others: nobody would fill them."""
     ours, theirs = texts_of(HARNESS, "en"), texts_of(folder, "en")
     assert [] == [key for key in theirs.keys() & ours.keys() if not fields_of(theirs[key]) <= fields_of(ours[key])]
 
 
 @pytest.mark.parametrize("folder", [folder for folder in OWNERS if folder != HARNESS])
 def test_what_access_and_delivery_say_is_the_harness_s_alone(folder: str) -> None:
-    """They say it without an agent: `tenk pairing approve` loads none, and a lane has none."""
     alone = {"access", "delivery", "names"}
     assert [] == [key for key in texts_of(folder, "en") if key.partition(".")[0] in alone]
 
 
 def test_whatever_happens_has_words() -> None:
-    """However a turn ends, with an answer or without; whatever is refused; whichever role a command takes."""
     keys = texts_of(HARNESS, "en").keys()
     ends = {f"answer.alone_{reason.value}" for reason in EndReason}
     ends |= {f"answer.note_{reason.value}" for reason in EndReason if reason is not EndReason.COMPLETED}
@@ -145,7 +138,6 @@ def test_whatever_happens_has_words() -> None:
 
 
 def test_the_scripts_of_the_page_are_given_what_they_say() -> None:
-    """No more and no less."""
     said = {
         key for path in page_files() if path.suffix == ".js" for key in re.findall(r"\bpage\.[a-z_]+", path.read_text())
     }
@@ -202,7 +194,6 @@ def said_in(path: Path) -> Iterator[str]:
 
 
 def test_every_key_that_is_said_is_there() -> None:
-    """In the catalogue of whoever says it."""
     missing = []
     for path in code_files():
         keys = texts_of(owner_of(path), "en").keys() | texts_of(HARNESS, "en").keys()
@@ -216,14 +207,12 @@ def test_every_key_that_is_said_is_there() -> None:
 
 @pytest.mark.parametrize("folder", OWNERS)
 def test_every_key_is_said(folder: str) -> None:
-    """By its owner; an agent's may also stand in place of one of the harness's."""
     said = {pattern for path in code_files() if owner_of(path) == folder for pattern in said_in(path)}
     keys = texts_of(folder, "en").keys() - (set() if folder == HARNESS else texts_of(HARNESS, "en").keys())
     assert [] == sorted(key for key in keys if not any(re.fullmatch(pattern, key) for pattern in said))
 
 
 def test_every_field_is_filled() -> None:
-    """Where a key stands in the call, so do the values of all its fields, and no others."""
     wrong = []
     for path in code_files():
         texts = texts_of(HARNESS, "en") | texts_of(owner_of(path), "en")

@@ -26,7 +26,6 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_data_travels_with_the_code(names: set[str]) -> None:
-    """Migrations, prompts, texts and the example configuration are in it."""
     assert any(name.startswith("gateway/store/migrations/versions/") for name in names)
     assert any(name.startswith("agent/coach/prompts/") and name.endswith(".md") for name in names)
     assert any(name.startswith("gateway/locale/es/") and name.endswith(".mo") for name in names)
@@ -34,6 +33,5 @@ def test_data_travels_with_the_code(names: set[str]) -> None:
 
 
 def test_nothing_private_travels(names: set[str]) -> None:
-    """No secrets file, no data directory, no test."""
     private = [name for name in names if Path(name).name == "secrets.toml" or name.startswith(("var/", "tests/"))]
     assert [] == private

@@ -32,39 +32,32 @@ def lines_with(pattern: str, *, only_python: bool = False) -> list[str]:
     ],
 )
 def test_no_file_names_a_machine_or_a_registry(pattern: str) -> None:
-    """What is tracked works on any machine, with whichever index pip is told of."""
     assert [] == lines_with(pattern)
 
 
 def test_nothing_is_cited_that_is_not_here() -> None:
-    """A rule is said where it holds; a reader has no other book than this repository."""
     assert [] == lines_with(r"\b(SPEC|HOUSE|REVIEW)(?: sections?)? ?P?\d")
 
 
 def test_tests_use_fakes_and_simulators() -> None:
-    """Nothing is patched: fakes stand in for ports, simulators for wires."""
     assert [] == lines_with(r"(?i)\bmock|mocker|monkeypatch\.setattr", only_python=True)
 
 
 def test_no_word_stands_for_work_not_done() -> None:
-    """What is not built is not there."""
     assert [] == lines_with(r"\bTODO\b|\bFIXME\b|\bXXX\b|NotImplementedError", only_python=True)
 
 
 def test_every_exception_from_a_rule_ends_with_its_reason() -> None:
-    """`noqa`, `type: ignore` and `pragma` name the rule and say why."""
     bare = r"#\s*noqa(:\s*[A-Z0-9, ]+)?\s*$|#\s*type:\s*ignore(\[[a-z-, ]+\])?\s*$|#\s*pragma:[a-z ]+$"
     assert [] == lines_with(bare, only_python=True)
 
 
 def test_unit_tests_do_not_sleep() -> None:
-    """Time is injected; `sleep(0)` only gives way."""
     found = [line for line in lines_with(r"\bsleep\((?!0\))", only_python=True) if line.startswith("tests/unit/")]
     assert [] == found
 
 
 def test_the_lock_names_no_index() -> None:
-    """Names, versions and hashes only."""
     text = (ROOT / "requirements.lock").read_text()
     assert [] == re.findall(r"^-.*|https?://\S+", text, re.MULTILINE)
     assert [] == [line for line in text.splitlines() if re.match(r"[a-z]", line) and "==" not in line]

@@ -171,7 +171,6 @@ async def practise(month: Month, day: date) -> None:
 @pytest.mark.gate
 @pytest.mark.parametrize("voice", [ENGLISH, SPANISH], ids=lambda voice: voice.locale)
 async def test_a_month_of_answers_agrees_with_what_was_done(tmp_path: Path, voice: Voice) -> None:
-    """Reminders once a date at seven on their wall, over changed clocks and a flight; sums, streak, level and store."""
     async with a_month(tmp_path, voice) as month:
         assert REMINDED in await month.say(f"/remind {REMINDED} {voice.skill}")
         await month.say(f"/log 1m {voice.skill}")

@@ -18,7 +18,7 @@ def change(home: Path, statement: str, *values: object) -> None:
 
 
 async def test_a_wait_of_ages_parks_one_chat_for_an_hour_at_most(tmp_path: Path) -> None:
-    """F01: retry_after 10**12 ends no process, now or at the next start, whatever an earlier life wrote down of it."""
+    """Cover F01."""
     async with house(tmp_path) as here:
         for chat in (1, 5):
             fault = Fault(kind="raw", status=429, body=ABSURD, method="sendMessage", chat=chat, times=None)

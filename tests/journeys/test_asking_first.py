@@ -60,7 +60,6 @@ def let_time_pass(directory: Path, thing_of: AnySimulator) -> None:
 
 @pytest.mark.timeout(120)
 async def test_an_order_is_asked_for_and_done_once(installed: Path, tmp_path: Path) -> None:
-    """Approved on Telegram, denied on Slack, left alone on Discord; killed while two wait, approved after that."""
     platforms = telegram, discord, slack = (
         TelegramSimulator.with_bot(),
         DiscordSimulator.with_bot(),

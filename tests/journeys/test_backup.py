@@ -25,7 +25,6 @@ async def tenk(home: Path, *arguments: str) -> tuple[int, str]:
 
 
 async def test_backup_while_people_write_holds_every_message_taken_before(tmp_path: Path) -> None:
-    """`cp` of the file would lose what stands in its log; this names the file, and what is not in it."""
     copy = tmp_path / "copy.db"
     async with house(tmp_path, model=None) as here:
         for number in range(20):

@@ -14,7 +14,6 @@ BAD_KEY = Fault(status=401, body={"error": {"message": "bad key"}})
 
 
 async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -> None:
-    """It is asked once more, the person is answered, and the model stays ready for everybody."""
     async with house(tmp_path) as here:
         here.model.answers(BAD_KEY)
         here.sim.say(1, "hello")
@@ -23,7 +22,6 @@ async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -
 
 
 async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
-    """Another person's /retry leaves the cooldown; after an owner's the model is asked again, for everybody."""
     async with house(tmp_path) as here:
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
@@ -45,7 +43,6 @@ async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
 
 
 async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path: Path) -> None:
-    """Whoever mended the account looks with `tenk doctor`, and the gateway asks the model again."""
     async with house(tmp_path, model="openai:test") as here:
         here.model.answers(BAD_KEY, BAD_KEY)
         here.sim.say(1, "hello")
@@ -75,7 +72,6 @@ async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path:
 async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
     tmp_path: Path, faults: list[Answer], words: str, shown: str
 ) -> None:
-    """Rules answer meanwhile and say why; the operator sees until when, and the store keeps it for the next start."""
     async with house(tmp_path) as here:
         here.model.answers(*faults)
         here.sim.say(1, "hello")
@@ -93,7 +89,6 @@ async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
 
 @pytest.mark.parametrize("base_url", [None, "http://127.0.0.1:1/v1"], ids=["5xx", "refused"])
 async def test_a_provider_that_is_down_is_stood_in_for_and_says_so(tmp_path: Path, base_url: str | None) -> None:
-    """Nothing listens, or every answer is a 5xx: the offline coach writes down what was practised."""
     async with house(tmp_path, environ={"OPENAI_BASE_URL": base_url} if base_url else None) as here:
         here.model.brain = lambda _body: Fault(status=503, body=b"")
         here.sim.say(1, "45m guitar scales")

@@ -9,7 +9,6 @@ from tests.journeys.house import house, slow
 
 
 async def test_what_could_not_be_said_to_who_blocked_the_bot_is_said_when_they_return(tmp_path: Path) -> None:
-    """The lane is parked, others are not, and it goes on with the next word of the person."""
     async with house(tmp_path) as here:
         here.model.answers(slow("While you were away."))
         here.sim.say(1, "one")
@@ -26,7 +25,6 @@ async def test_what_could_not_be_said_to_who_blocked_the_bot_is_said_when_they_r
 
 
 async def test_a_send_that_may_have_arrived_goes_again_marked(tmp_path: Path) -> None:
-    """D2: the connection was cut after the send; the second one says that it is one."""
     async with house(tmp_path) as here:
         here.sim.faults.script(Fault(kind="cut", method="sendMessage", applied=True))
         here.model.answers(Reply("Only once, please."))
@@ -36,7 +34,6 @@ async def test_a_send_that_may_have_arrived_goes_again_marked(tmp_path: Path) ->
 
 
 async def test_a_send_that_never_left_goes_again_unmarked(tmp_path: Path) -> None:
-    """A 429 is obeyed, a 500 before the call took effect is unknown: here the platform said no."""
     async with house(tmp_path) as here:
         here.sim.faults.script(Fault(kind="status", status=429, retry_after_s=1, method="sendMessage"))
         here.model.answers(Reply("Only once, please."))

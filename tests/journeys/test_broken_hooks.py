@@ -37,7 +37,6 @@ UNCHECKED = "that check does not work right now"
 
 @pytest.mark.parametrize("hook", ["check", "check_async"])
 def test_a_hook_that_ends_the_process_refuses_its_message_alone(hook: str, tmp_path: Path) -> None:
-    """What was said to it is not begun again by the next start."""
     (tmp_path / "house_rules.py").write_text(HOOKS)
     log = tmp_path / "log"
     for _start in range(2):
@@ -49,7 +48,6 @@ def test_a_hook_that_ends_the_process_refuses_its_message_alone(hook: str, tmp_p
 
 @pytest.mark.parametrize("hook", ["check", "check_async"])
 def test_a_hook_that_hangs_is_not_called_before_a_reload(hook: str, tmp_path: Path) -> None:
-    """What it guards is denied, commands go on, owners are told, and SIGTERM is a graceful end."""
     (tmp_path / "house_rules.py").write_text(HOOKS)
     with tenk_run(tmp_path, tmp_path / "log", CONFIG.replace(":check", f":{hook}")) as running:
         assert UNCHECKED in running.says("hang")

@@ -35,7 +35,6 @@ pytestmark = IN_CHROMIUM
 
 
 async def test_person_is_let_in_logs_asks_and_sees_answers_grow(page: Page, gateway: GatewayProcess, pictures: Path):
-    """From the first visit to a plan for the week; the page never complains, and fits a phone."""
     await page.go(gateway.url)
     await page.until(ONLINE)
     await page.picture(pictures / "1-empty.png")
@@ -68,7 +67,6 @@ async def test_person_is_let_in_logs_asks_and_sees_answers_grow(page: Page, gate
 
 
 async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: GatewayProcess, pictures: Path):
-    """Killed in the middle of an answer: the page says so, keeps what is written meanwhile, and goes on by itself."""
     await let_in(page, gateway)
     await page.say("/log 45m guitar")
     await page.until(f"{LAST}.includes('45 min')")
@@ -95,7 +93,6 @@ async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: Gatew
 
 
 async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
-    """Markdown, buttons, files, signs, and a stranger's HTML as text; controls have names."""
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         said = sink.events[-1].message_id
@@ -142,7 +139,6 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
 
 
 async def test_page_works_where_websockets_are_blocked(page: Page):
-    """A proxy that lets none through: the page goes on with server-sent events and POST."""
     closed = "this.onclose?.(new CloseEvent('close', {code: 1006}))"
     blocked = f"window.WebSocket = class {{ static OPEN = 1; constructor() {{ setTimeout(() => {closed}, 0); }} }}"
     await page.call("Page.addScriptToEvaluateOnNewDocument", source=blocked)
@@ -154,7 +150,6 @@ async def test_page_works_where_websockets_are_blocked(page: Page):
 
 
 async def test_second_tab_shows_the_conversation(page: Page):
-    """What this tab never saw comes from the store, in its order."""
     records = FakeRecords()
     async with alone(records) as (channel, sink, url):
         address = await chat_of(page, sink, url)
@@ -171,7 +166,6 @@ async def test_second_tab_shows_the_conversation(page: Page):
 
 
 async def test_reload_in_the_middle_of_an_answer_and_of_a_sentence(page: Page):
-    """The answer goes on where it stood and is there once; what was being written is still in the box."""
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         shown = await channel.send(part(address.chat, channel.renderer.plain("…"), "k1"))
@@ -191,7 +185,6 @@ async def test_reload_in_the_middle_of_an_answer_and_of_a_sentence(page: Page):
 
 
 async def test_everything_is_reached_by_keyboard_and_said_by_name(page: Page):
-    """Tab goes through messages, code and buttons; a reader of the log hears who spoke."""
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         await channel.send(part(address.chat, channel.renderer.render(parse(ANSWER)), "k1"))
@@ -223,7 +216,6 @@ async def test_everything_is_reached_by_keyboard_and_said_by_name(page: Page):
 
 
 async def test_too_many_messages_wait_and_say_so(page: Page):
-    """What is over the bound stays marked as waiting, the page says until when, and it follows in its order."""
     async with alone(messages_per_min=20) as (_, sink, url):
         await page.go(url)
         await page.until(ONLINE)
@@ -238,7 +230,6 @@ async def test_too_many_messages_wait_and_say_so(page: Page):
 
 
 async def test_page_without_its_cookie_says_what_to_do(page: Page):
-    """Somebody cleared it while the page was open: it cannot go on as another person, and does not pretend to."""
     async with alone() as (channel, sink, url):
         await chat_of(page, sink, url)
         await page.call("Network.clearBrowserCookies")

@@ -41,7 +41,6 @@ SAID = "[...document.querySelectorAll('.msg.me .bubble')].map((one) => one.inner
 
 
 async def test_enter_sends_on_a_phone_too_and_with_shift_begins_a_line(page: Page):
-    """The key of a phone says "send", and it does."""
     async with alone() as (_, sink, url):
         for phone in (False, True):
             await page.look(390, 844, phone=phone)
@@ -63,7 +62,6 @@ async def test_enter_sends_on_a_phone_too_and_with_shift_begins_a_line(page: Pag
 
 
 async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
-    """Also after a reload, and in a page that was not there."""
     records = FakeRecords()
     async with alone(records) as (channel, sink, url):
         address = await chat_of(page, sink, url)
@@ -92,7 +90,6 @@ async def test_answer_that_was_steered_stands_below_what_steered_it(page: Page):
 
 
 async def test_what_is_written_offline_is_kept_said_to_wait_and_sent_once(page: Page):
-    """Also when the tab is closed meanwhile: another one of the browser sends it."""
     async with alone() as (channel, sink, url):
         await chat_of(page, sink, url)
         await page.offline()
@@ -116,7 +113,6 @@ async def test_what_is_written_offline_is_kept_said_to_wait_and_sent_once(page: 
 
 
 async def test_page_says_when_the_gateway_cannot_be_reached(page: Page, gateway: GatewayProcess):
-    """It is not the person who is offline; what was written is answered when the gateway is back."""
     await let_in(page, gateway)
     gateway.end()
     await page.until("document.getElementById('away').textContent.includes('TenK Coach cannot be reached')")
@@ -129,7 +125,6 @@ async def test_page_says_when_the_gateway_cannot_be_reached(page: Page, gateway:
 
 
 async def test_a_restart_doubles_and_loses_no_message(page: Page, gateway: GatewayProcess):
-    """An answer is under way when the gateway is killed; open and new pages show each message once."""
     await let_in(page, gateway)
     await page.say("/log 45m guitar scales")
     await page.until(f"{LAST}.includes('45 min')")
@@ -157,7 +152,6 @@ async def test_a_restart_doubles_and_loses_no_message(page: Page, gateway: Gatew
 
 
 async def test_answer_can_be_stopped_and_asked_again(page: Page, gateway: GatewayProcess):
-    """The button is there while something runs; neither control puts a command into the person's mouth."""
     await let_in(page, gateway)
     assert await page.value("document.getElementById('stop').hidden")
     await page.say("plan my week")
@@ -173,7 +167,6 @@ async def test_answer_can_be_stopped_and_asked_again(page: Page, gateway: Gatewa
 
 
 async def test_last_message_is_changed(page: Page):
-    """What waits to be sent changes where it is, what is being answered too; what was answered is asked anew."""
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         original = sink.events[-1].message_id
@@ -213,7 +206,6 @@ async def test_last_message_is_changed(page: Page):
 
 
 async def test_answers_and_code_are_copied(page: Page):
-    """As they read, without the words of the controls."""
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         origin = url.rstrip("/")
@@ -233,7 +225,6 @@ async def test_answers_and_code_are_copied(page: Page):
 
 
 async def test_an_answer_is_told_to_who_listens_once(page: Page):
-    """Not with each word as it grows, not again after a reload; what a tool does is shown, not told."""
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)
         told = "[...document.querySelectorAll('#told p')].map((one) => one.textContent)"
@@ -254,7 +245,6 @@ async def test_an_answer_is_told_to_who_listens_once(page: Page):
 
 
 async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, gateway: GatewayProcess, pictures: Path):
-    """After a restart a new tab shows what was said; an earlier one is opened from the list, and is gone on with."""
     await let_in(page, gateway)
     await page.say("/log 45m guitar scales")
     await page.until(f"{LAST}.includes('45 min')")
@@ -295,7 +285,6 @@ async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, g
 
 
 async def test_nobody_is_shut_out(page: Page, pictures: Path):
-    """Axe finds nothing serious in any state of the page, light and dark, wide and on a phone."""
     async with alone() as (channel, sink, url):
         await page.go(url)
         await page.until(ONLINE)
@@ -348,7 +337,6 @@ SCROLLS = "[...document.querySelectorAll('.wide')].some((one) => one.scrollWidth
 
 
 async def test_page_speaks_and_counts_as_the_browser_does(page: Page):
-    """Its words are in the first of the browser's languages that it has, and the agent is told where its days begin."""
     agent = await page.value("navigator.userAgent")
     await page.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage="de-DE,es-MX;q=0.8,en;q=0.5")
     await page.call("Emulation.setTimezoneOverride", timezoneId="America/Mexico_City")

@@ -49,7 +49,6 @@ async def pick_and_paste(page: Page, directory: Path) -> None:
 async def test_files_go_with_a_message_and_are_seen_again(
     page: Page, gateway: GatewayProcess, pictures: Path, tmp_path: Path
 ):
-    """Dropped, or picked, or pasted; what is too large is said; a new tab after a restart shows them still."""
     await page.go(gateway.url)
     await page.until(ONLINE)
     await page.value(DROP)
@@ -82,7 +81,6 @@ async def test_files_go_with_a_message_and_are_seen_again(
 
 
 async def test_a_person_goes_on_in_another_browser(page: Page, gateway: GatewayProcess, pictures: Path, tmp_path: Path):
-    """By a link, when both sides show the same number and the first says yes; the audit has it."""
     await let_in(page, gateway)
     await page.value("document.getElementById('device').click()")
     await page.until("document.querySelectorAll('#devices-list li').length === 1")

@@ -24,7 +24,6 @@ async def make_owner(here: House, chat: int) -> None:
 
 
 async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks_the_model(tmp_path: Path) -> None:
-    """Ana's next questions go to the rules, which say why once; Bob's are asked. The owner hears of it once."""
     async with house(tmp_path, config=CAPPED.format(user_usd=0.05)) as here:
         here.sim.say(2, "hello")
         await here.told(2, "A short answer.")
@@ -63,7 +62,6 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
 
 
 async def test_another_zone_gives_nobody_a_second_cap(tmp_path: Path) -> None:
-    """What was used counts until midnight of the zone in which it began, whatever zone the person says afterwards."""
     async with house(tmp_path, config=CAPPED.format(user_usd=0.01)) as here:
         here.model.answers(Reply("Hello Ana.", usage=(1_000, 1_000)))
         here.sim.say(1, "/timezone UTC")
@@ -92,7 +90,6 @@ user_usd = {user_usd}
 
 
 async def test_a_price_lost_by_an_upgrade_stops_no_gateway_and_the_cap_counts_tokens(tmp_path: Path) -> None:
-    """Each token counts at the dearest price that was known: 5 USD a million, of a cap of 0.05. Owners are told."""
     (tmp_path / "home").mkdir(mode=0o700)
     with pytest.raises(BaseExceptionGroup) as refused:
         async with house(tmp_path, config=UNLISTED.format(user_usd=0.05)):

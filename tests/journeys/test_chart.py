@@ -28,7 +28,6 @@ async def pictured(here: House, side: AnySimulator, asked: str, words: str) -> N
 
 
 async def test_a_chart_is_a_picture_everywhere(tmp_path: Path):
-    """Telegram, Discord and Slack show it, the web page has it under an address of its own, by which it is fetched."""
     web = WebStreet()
     async with AsyncExitStack() as stack:
         sides: list[AnySimulator] = [DiscordSimulator.with_bot(), SlackSimulator.with_bot()]

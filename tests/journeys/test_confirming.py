@@ -19,7 +19,6 @@ LOOKS = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
 
 
 async def test_in_a_group_only_the_asker_confirms_and_nobody_waits(tmp_path: Path) -> None:
-    """The question names her; another member's press is told so, and what he says is answered meanwhile."""
     async with house(tmp_path, config=ALLOWED) as here:
         here.sim.add_chat(GROUP, "supergroup")
         bot = f"@{here.sim.world.bot().username}"
@@ -41,7 +40,6 @@ async def test_in_a_group_only_the_asker_confirms_and_nobody_waits(tmp_path: Pat
 
 
 async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) -> None:
-    """A press says yes; what is said in place of one takes the question back."""
     async with street(WebStreet, tmp_path, 1, config=ASKS) as here:
         await here.let_in(1)
         here.here.model.answers(LOOKS, Reply("Nothing yet."), LOOKS, Reply("As you like."))
@@ -64,7 +62,6 @@ async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) 
 async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
     tmp_path: Path, kind: Callable[[], Street]
 ) -> None:
-    """The model took its time to ask: nothing unfinished is left standing above the question."""
     async with street(kind, tmp_path, 1, config=ASKS) as here:
         await here.let_in(1)
         before = len(here.seen(1))
@@ -80,7 +77,6 @@ async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
 
 
 async def test_a_denied_call_is_not_asked_for_again_in_the_same_turn(tmp_path: Path) -> None:
-    """The model tries it again: nobody is asked, and it reads that the person said no. The next turn may ask."""
     async with house(tmp_path, config=ASKS) as here:
         again = Reply(calls=(Call("get_user_skills", "{}", id="two"),))
         here.model.answers(LOOKS, again, Reply("As you like."), LOOKS, Reply("Nothing yet."))
@@ -114,7 +110,6 @@ class Shop:
 
 
 async def test_in_mode_auto_a_small_model_says_what_need_not_be_asked(tmp_path: Path) -> None:
-    """Where it is not sure, the person is."""
     shop = Shop()
     config = '[permissions]\nmode = "auto"\n[permissions.auto]\nmodel = "openai:small"\nallow = ["small things"]\n'
     async with house(tmp_path, config=config, tools=tools_of(shop)) as here:

@@ -30,7 +30,6 @@ def keys_used(here: House) -> list[str]:
 
 
 async def test_a_person_connects_is_answered_with_their_key_and_disconnects(tmp_path: Path) -> None:
-    """Theirs alone, the message gone from the chat, through a rotation of keys; refused, the gateway's serves."""
     good, other = SECRETS[:2]
     async with house(tmp_path, config=CONFIG) as here:
         here.sim.say(1, f"/connect openai {good}")
@@ -64,7 +63,6 @@ async def test_a_person_connects_is_answered_with_their_key_and_disconnects(tmp_
 
 
 async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
-    """In the database and its log, rows, our log, prompts, answers: right keys, wrong ones, wrong places and words."""
     with capture_logs() as logged:
         async with house(tmp_path, config=CONFIG, environ={"OPENAI_API_KEY": SECRETS[0]}) as here:
             here.sim.add_chat(GROUP, "supergroup")
@@ -106,7 +104,6 @@ async def test_no_byte_of_twelve_secrets_is_anywhere(tmp_path: Path) -> None:
 async def test_where_only_the_person_can_delete_it_they_are_told_to(
     side: type[DiscordSimulator | SlackSimulator], tmp_path: Path
 ) -> None:
-    """Discord's and Slack's bots delete nobody's words in a direct chat; a typing error is as secret as the command."""
     async with side.with_bot() as people, house(tmp_path, config=CONFIG, environ=people.environment()) as here:
         await here.until(people.is_connected, "the connection")
         chat = people.direct(1)

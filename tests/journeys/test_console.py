@@ -87,11 +87,7 @@ user_usd = 2.5
 
 
 async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
-    """A link once, a wrong key not twenty times; without a session nothing shows.
-
-    A17: a made-up address is no new try. A19: no other site's page acts, nor a form in plain text. A20: no forged Host.
-    A21: other fields and addresses do not get round the limit. A22: nobody says themselves who they are.
-    """
+    """Cover A17, A19, A20, A21, A22."""
     async with house(tmp_path, access="pairing", config=CAPPED) as here:
         base, secret = await link_of(here)
         async with visiting(base) as stranger:
@@ -133,7 +129,6 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
 
 
 async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) -> None:
-    """Of the first owner, the console and an invitation; what a request says of its host changes nothing."""
     shown: list[str] = []
     public = {"TENK_PUBLIC_URL": "https://Bot.example.com", "TENK_HTTP": free_address()}
     async with house(tmp_path, access="pairing", environ=public, show=shown.append) as here:
@@ -155,7 +150,6 @@ async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) 
 
 
 async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: Path) -> None:
-    """By a link from the chat: a request is approved and its person told; a second owner hears that it was used."""
     async with house(tmp_path, access="pairing") as here:
         ana = await owned(here)
         here.sim.say(ANA, "/console")
@@ -212,7 +206,6 @@ async def two_decide_at_once(here: House, owner: Visit) -> None:
 
 
 async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_nothing(tmp_path: Path) -> None:
-    """Its turns and hops, none of its words; with a key of scope read no form works."""
     async with house(tmp_path, access="pairing") as here:
         ana = await owned(here)
         await here.settled()
@@ -255,7 +248,6 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
 async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
-    """The link opens it, a button lets somebody in without a reload, charts are drawn, nothing complains."""
     async with house(tmp_path, access="pairing") as here, browser(tmp_path / "profile") as page:
         await owned(here)
         await here.settled()

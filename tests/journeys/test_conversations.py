@@ -15,7 +15,6 @@ from tests.journeys.test_linking import asks, linked
 
 
 async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_out(tmp_path: Path) -> None:
-    """From the message's receipt to that of its answer, with tools and cost; nobody's words are in the timeline."""
     prices = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
     async with house(tmp_path, config=prices) as here:
         here.model.answers(Reply("", calls=(Call("get_user_skills", {}),)), Reply("You have none."), Reply("Hello."))
@@ -47,7 +46,6 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
 
 
 async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> None:
-    """`/sessions` lists those of the chat by title; what was said in the chosen one is known again."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("Noted: blue."), Reply("Noted: cats."), Reply("Blue."))
         here.sim.say(1, "My colour is blue")
@@ -84,7 +82,6 @@ async def test_a_person_goes_back_to_an_earlier_conversation(tmp_path: Path) -> 
 @pytest.mark.gate
 @pytest.mark.timeout(120)
 async def test_a_linked_person_goes_on_elsewhere_with_what_was_said(tmp_path: Path) -> None:
-    """From Telegram to Slack and back; a group's talk is never among it, and after /unlink it is the other's again."""
     here, there = SlackStreet(), TelegramStreet()
     async with AsyncExitStack() as stack:
         await here.open(stack)
@@ -129,7 +126,6 @@ async def test_a_linked_person_goes_on_elsewhere_with_what_was_said(tmp_path: Pa
 @pytest.mark.gate
 @pytest.mark.timeout(120)
 async def test_the_page_lists_and_reads_what_its_person_said_elsewhere(tmp_path: Path) -> None:
-    """After a link the chat on Telegram, with where it was, never a group's talk; it is gone on with, until /unlink."""
     async with street(WebStreet, tmp_path, 1, config=ALLOWED) as here:
         assert isinstance(here, WebStreet)
         there, home, page = TelegramStreet(), here.here, here.pages[1]

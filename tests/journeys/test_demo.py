@@ -14,7 +14,6 @@ DEMO = (sys.executable, "-m", "gateway", "demo")
 
 @pytest.mark.timeout(120)
 def test_the_demo_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    """On every platform: lost 0, doubled 0, pings 0 (D1, D2); it exits with 0, prints plainly and leaves no files."""
     done = subprocess.run(DEMO, env=environment(tmp_path), capture_output=True, text=True, timeout=110)
     assert (0, "") == (done.returncode, done.stderr), done.stdout
     table = rows_of(done.stdout.partition("What it came to")[2])
@@ -29,7 +28,6 @@ def test_the_demo_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(60)
 def test_an_interrupted_demo_cleans_up(tmp_path: Path) -> None:
-    """Ctrl-C in the middle ends the gateway, takes the temporary files away and says so in one line."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(DEMO, env=environment(tmp_path), **pipes) as demo:
         try:
@@ -47,7 +45,6 @@ def test_an_interrupted_demo_cleans_up(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(60)
 def test_a_killed_demo_leaves_nothing_behind(tmp_path: Path) -> None:
-    """After kill -9 of the demo neither its gateway runs on nor do its files stay."""
     with subprocess.Popen(DEMO, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as demo:
         until_said(demo.stdout, "It reads from Telegram")
         gateway = gateway_of(tmp_path)

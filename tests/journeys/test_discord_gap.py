@@ -64,7 +64,6 @@ class Bot:
 
 @pytest.mark.parametrize("strangers", [FEW, pytest.param(STRANGERS, marks=pytest.mark.gate)], ids=len)
 async def test_after_a_gap_everybody_who_is_let_in_is_answered(tmp_path: Path, strangers: range) -> None:
-    """630 strangers wrote after 30 people who are let in and one who was approved: none of the 31 is forgotten."""
     async with DiscordSimulator() as sim:
         sim.add_bot(TOKEN)
         bot = Bot(tmp_path, sim)
@@ -91,7 +90,6 @@ async def test_after_a_gap_everybody_who_is_let_in_is_answered(tmp_path: Path, s
 
 
 async def test_what_cannot_be_read_back_is_shown_until_it_is(tmp_path: Path) -> None:
-    """`tenk status` says DEGRADED with what and how many, also after more was heard from others."""
     async with DiscordSimulator() as sim:
         sim.add_bot(TOKEN)
         bot = Bot(tmp_path, sim)

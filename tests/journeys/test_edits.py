@@ -11,7 +11,7 @@ from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, s
 
 
 async def test_an_edit_of_what_nobody_answered_takes_its_place(tmp_path: Path) -> None:
-    """F59: a message that waits is answered as it reads in the end."""
+    """Cover F59."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
@@ -27,7 +27,7 @@ async def test_an_edit_of_what_nobody_answered_takes_its_place(tmp_path: Path) -
 
 
 async def test_an_edit_of_what_is_being_answered_joins_the_answer(tmp_path: Path) -> None:
-    """F59: the running turn reads the new text."""
+    """Cover F59."""
     async with house(tmp_path) as here:
         here.model.answers(slow("About cats."), Reply("About dogs."))
         asked = here.sim.say(1, "tell me about cats")
@@ -38,7 +38,6 @@ async def test_an_edit_of_what_is_being_answered_joins_the_answer(tmp_path: Path
 
 
 async def test_an_edit_of_what_was_answered_is_read_and_not_answered(tmp_path: Path) -> None:
-    """An edit that comes later than the answer is context."""
     async with house(tmp_path) as here:
         asked = here.sim.say(1, "tell me about cats")
         await here.told(1, "A short answer.")
@@ -57,7 +56,7 @@ async def test_an_edit_of_what_was_answered_is_read_and_not_answered(tmp_path: P
 async def test_what_is_deleted_while_it_is_answered_or_waits_is_answered_no_more(
     tmp_path: Path, kind: Callable[[], PlatformStreet]
 ) -> None:
-    """F59: what was written of the answer stands as it is; what is asked next is answered. Telegram tells no bot."""
+    """Cover F59."""
     async with street(kind, tmp_path, people=1) as here:
         assert isinstance(here, PlatformStreet)
         side, chat, model = here.side, here.side.direct(1), here.here.model

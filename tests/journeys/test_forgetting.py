@@ -40,7 +40,6 @@ async def until_done(here: House) -> None:
 
 
 async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
-    """While a turn runs and messages wait; another person keeps all of theirs, and a record without names stays."""
     async with house(tmp_path) as here:
         await talk(here, WHO, CANARY)
         await talk(here, 2, "Tombuctu")
@@ -77,7 +76,6 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
 
 
 async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Path):
-    """Before they are asked whether they are sure; what else there is to forget they may."""
     async with house(tmp_path, access="pairing") as here:
         here.sim.say(WHO, "/start")
         await here.told(WHO, "private")
@@ -97,7 +95,6 @@ async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Pat
 
 
 async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path):
-    """A restart reads the last minutes of each chat once more: what was said before the goodbye stays forgotten."""
     chat = f"D{WHO}"
     async with SlackSimulator.with_bot() as slack:
         for start in (1, 2):
@@ -120,7 +117,6 @@ async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path
 
 
 async def test_an_operator_has_somebody_forgotten_while_it_runs(tmp_path: Path) -> None:
-    """The same as if they had asked; who waits is let go, and a stranger of that number may begin anew."""
     async with house(tmp_path, model=None) as here:
         here.sim.say(WHO, f"/log 45m {CANARY}")
         await here.told(WHO, CANARY)

@@ -10,7 +10,6 @@ ALLOWED = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = [
 
 
 async def test_a_mention_in_a_topic_is_answered_in_that_topic(tmp_path: Path) -> None:
-    """What is said in one topic is unknown in the other, and what is not meant for the bot is not answered."""
     async with house(tmp_path, config=ALLOWED) as here:
         here.sim.add_chat(GROUP, "supergroup", forum=True)
         here.model.answers(Reply("About guitars."), Reply("About chess."))

@@ -12,7 +12,6 @@ EXAMPLE = Path(__file__).parents[1] / "contract" / "example_channel"
 async def test_a_channel_that_only_an_entry_point_knows_is_configured_and_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A letter is answered by the coach, beside a Telegram that is answered too; no line of ours names letters."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
     letters, answers = tmp_path / "in", tmp_path / "out" / "ada"
     letters.mkdir()

@@ -11,7 +11,7 @@ ALLOWED = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = [
 
 
 async def test_what_a_tool_read_for_one_member_is_not_told_for_another(tmp_path: Path) -> None:
-    """A51, A52: Ana's skills stand in Ana's later prompts in the group, in nobody else's; what was said there does."""
+    """Cover A51, A52."""
     async with house(tmp_path, config=ALLOWED) as here:
         here.sim.add_chat(GROUP, "supergroup")
         here.sim.say(1, "/log 45m secretcello")

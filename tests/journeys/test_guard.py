@@ -34,14 +34,12 @@ async def flagged(here: House, mode: str) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("mode", ["log", "warn"])
 async def test_what_is_let_through_is_logged_and_counted(mode: str, tmp_path: Path) -> None:
-    """Never with its words."""
     async with house(tmp_path, config=f'[guard]\nmode = "{mode}"\n') as here:
         assert [("message", mode, "telegram:1")] == await flagged(here, mode)
 
 
 @pytest.mark.parametrize("text", [ORDER, FILLING + ORDER], ids=["short", "behind_40_kB"])
 async def test_a_text_file_is_guarded_as_a_message_is(text: str, tmp_path: Path) -> None:
-    """The note stands before its frame, and the trace says that it was a file."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("Read it."))
         with capture_logs() as logs:
@@ -53,7 +51,6 @@ async def test_a_text_file_is_guarded_as_a_message_is(text: str, tmp_path: Path)
 
 
 async def test_a_refused_file_never_reaches_the_model(tmp_path: Path) -> None:
-    """In mode block the person is told, as for a message."""
     async with house(tmp_path, config='[guard]\nmode = "block"\n') as here:
         with capture_logs() as logs:
             here.sim.send_file(1, File("document", ORDER.encode(), "log.txt", "text/plain"), caption="see this")

@@ -10,7 +10,6 @@ from tests.journeys.streets import DiscordStreet, SlackStreet, WebStreet, street
 
 
 async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp_path: Path) -> None:
-    """`t.me/BOT?start=CODE` is said as `/start CODE`; the next is a stranger; what they had asked is answered."""
     async with house(tmp_path, access="pairing") as here:
         here.model.answers(Reply("Scales are patience."))
         here.sim.say(5, "How do I practise scales?")
@@ -30,7 +29,6 @@ async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp
 
 @pytest.mark.timeout(60)
 async def test_on_the_web_its_link_leads_to_the_page(tmp_path: Path) -> None:
-    """With the address that the gateway is served at."""
     async with street(WebStreet, tmp_path) as here:
         made = await here.here.operator("POST /v1/invites", {"role": "member", "days": 7})
         links = {way["account"]: way["link"] for way in made["ways"]}
@@ -42,7 +40,6 @@ async def test_on_the_web_its_link_leads_to_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(60)
 async def test_on_discord_it_is_a_command_or_a_message(tmp_path: Path) -> None:
-    """`/start` takes a code; the answer comes where it was asked."""
     async with street(DiscordStreet, tmp_path) as here:
         assert isinstance(here, DiscordStreet)
         codes = [
@@ -56,7 +53,6 @@ async def test_on_discord_it_is_a_command_or_a_message(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(60)
 async def test_on_slack_it_is_a_message_or_said_behind_coach(tmp_path: Path) -> None:
-    """In the app's own direct messages."""
     async with street(SlackStreet, tmp_path) as here:
         assert isinstance(here, SlackStreet)
         codes = [
@@ -72,7 +68,6 @@ async def test_on_slack_it_is_a_message_or_said_behind_coach(tmp_path: Path) -> 
 
 @pytest.mark.timeout(60)
 async def test_the_terminal_shows_a_link_that_makes_its_visitor_the_owner_once(tmp_path: Path) -> None:
-    """On loopback, while there is no owner; then it makes nobody anything."""
     lines: list[str] = []
     web = WebStreet()
     async with house(tmp_path, access="pairing", environ=web.environ(), show=lines.append) as here:

@@ -77,7 +77,6 @@ async def linked(here: Street, stays: int, there: Street, joins: int, times: int
 @pytest.mark.gate
 @pytest.mark.timeout(120)
 async def test_who_is_forgotten_is_forgotten_as_both(tmp_path: Path) -> None:
-    """Their practice, also what lay unseen while they were one; then who they are, on both platforms."""
     async with on_two_platforms(tmp_path, WHO) as (here, there, home):
         for where, person, logged in ((here, WHO, "Logged 45 min"), (there, 2, "Logged **45 min**")):
             await asks(where, person, "/log 45m Zanzibar", logged)
@@ -102,7 +101,6 @@ async def test_who_is_forgotten_is_forgotten_as_both(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(90)
 async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path) -> None:
-    """Confirmed on both sides; one log, one role, one language; after /unlink each has what was theirs."""
     async with on_two_platforms(tmp_path, 5) as (here, there, home):
         await asks(here, 1, "/log 45m guitar", "Logged 45 min")
         await asks(there, 2, "/log 30m guitar", "Logged **30 min**")

@@ -8,7 +8,6 @@ from tests.journeys.house import house
 
 
 async def test_practice_is_logged_by_command_and_told(tmp_path: Path) -> None:
-    """`/log` is answered without a model, and `/stats` knows of it."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/log 45m guitar scales")
         await here.told(1, "45")
@@ -21,7 +20,7 @@ async def test_practice_is_logged_by_command_and_told(tmp_path: Path) -> None:
 
 
 async def test_practice_is_logged_by_the_model_for_who_wrote(tmp_path: Path) -> None:
-    """A49: the model's tool call logs for the person of the chat; a user it makes up is no argument."""
+    """Cover A49."""
     async with house(tmp_path) as here:
         logging = {"skill": "cello", "minutes": 30}
         here.model.answers(
@@ -38,7 +37,6 @@ async def test_practice_is_logged_by_the_model_for_who_wrote(tmp_path: Path) -> 
 
 
 async def test_an_undone_log_counts_no_more(tmp_path: Path) -> None:
-    """`/undo` takes the last log back."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/log 20m piano")
         await here.told(1, "20")
@@ -48,7 +46,6 @@ async def test_an_undone_log_counts_no_more(tmp_path: Path) -> None:
 
 
 async def test_what_is_read_behind_a_log_in_one_response_knows_of_it(tmp_path: Path) -> None:
-    """Read, log, read in one streamed response: the second read counts the log, the first does not."""
     async with house(tmp_path) as here:
         log = Call("log_practice", json.dumps({"skill": "cello", "minutes": 30}))
         read = Call("get_user_skills")

@@ -44,7 +44,6 @@ def summaries(kind: str) -> float:
 
 
 async def test_a_long_conversation_stays_in_its_window_and_knows_its_first_facts(tmp_path: Path) -> None:
-    """The person is told once, and what it cost is counted; `/new` forgets the notes, too."""
     before = summaries("notes")
     async with house(tmp_path, config=WINDOW) as here:
         here.model.brain = noting
@@ -68,7 +67,6 @@ async def test_a_long_conversation_stays_in_its_window_and_knows_its_first_facts
 
 
 async def test_the_prompt_begins_with_the_same_bytes_turn_for_turn(tmp_path: Path) -> None:
-    """Whoever speaks, whatever tools were called: instructions above the boundary, and the tools, never change."""
     async with house(tmp_path) as here:
         here.model.brain = noting
         for person, words in ((1, "hello"), (2, "/log 45m guitar"), (2, "how am I doing?"), (1, "and me?")):
@@ -82,7 +80,6 @@ async def test_the_prompt_begins_with_the_same_bytes_turn_for_turn(tmp_path: Pat
 
 
 async def test_f41_too_long_for_the_provider_is_condensed_and_answered(tmp_path: Path) -> None:
-    """A window smaller than anybody thought: not the identical request again, and no "use /new"."""
 
     def brain(body: dict[str, Any]) -> Answer:
         if not condensing(body) and len(json.dumps(body["messages"])) > 14_000:
@@ -101,7 +98,6 @@ async def test_f41_too_long_for_the_provider_is_condensed_and_answered(tmp_path:
 
 
 async def test_f44_without_a_summary_it_goes_on_and_says_what_is_missing(tmp_path: Path) -> None:
-    """The model that condenses is down, the one that answers is not; the person reads that something is gone."""
 
     def brain(body: dict[str, Any]) -> Answer:
         return Fault(400, {"error": {"message": "no"}}) if condensing(body) else noting(body)

@@ -12,7 +12,7 @@ STRANGE = (
 
 
 async def test_an_answer_of_many_parts_arrives_whole_and_in_order(tmp_path: Path) -> None:
-    """F39: 20,000 characters are five parts or more; joined they are what the model wrote."""
+    """Cover F39."""
     async with house(tmp_path) as here:
         lines = [f"Line {number} of the long answer." for number in range(1, 701)]
         here.model.answers(Reply("\n\n".join(lines), chunk_chars=2000))
@@ -24,7 +24,6 @@ async def test_an_answer_of_many_parts_arrives_whole_and_in_order(tmp_path: Path
 
 
 async def test_a_message_of_fifty_thousand_characters_is_answered(tmp_path: Path) -> None:
-    """Bad input of issue 2: it is taken whole, and answered."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("That was long."))
         text = "practice " * 5_556
@@ -34,7 +33,7 @@ async def test_a_message_of_fifty_thousand_characters_is_answered(tmp_path: Path
 
 
 async def test_broken_characters_are_answered_like_any_other(tmp_path: Path) -> None:
-    """F40: NUL and lone surrogates never reach the store, the model or Telegram."""
+    """Cover F40."""
     async with house(tmp_path) as here:
         here.model.answers(Fault(body=STRANGE))
         here.sim.say(1, "a\x00b\ud800c")
@@ -45,7 +44,6 @@ async def test_broken_characters_are_answered_like_any_other(tmp_path: Path) -> 
 
 
 async def test_a_malformed_update_holds_up_nobody(tmp_path: Path) -> None:
-    """P6: it is kept for the operator, and those around it are answered."""
     async with house(tmp_path) as here:
         here.sim.say(1, "before")
         here.sim.inject({"message": {"message_id": "no number", "chat": []}})

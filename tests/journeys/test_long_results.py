@@ -49,7 +49,6 @@ class Archive:
 
 
 async def test_a_result_is_read_on_after_a_restart(tmp_path: Path) -> None:
-    """The handle of an earlier turn opens the journaled result; somebody else's opens nothing."""
     async with house(tmp_path, tools=tools_of(Archive())) as here:
         here.model.answers(Reply(calls=(Call("find_rows", "{}"),)), Reply("I see the first rows."))
         here.sim.say(1, "find")
@@ -75,7 +74,6 @@ async def test_a_result_is_read_on_after_a_restart(tmp_path: Path) -> None:
 
 
 async def test_a_tool_that_was_looked_for_is_there_after_a_restart(tmp_path: Path) -> None:
-    """Its schema is sent from then on; before it only its name and what it does."""
 
     def told(request: object) -> list[str]:
         return [each["function"]["name"] for each in request.body["tools"]]  # type: ignore[attr-defined]  as received
@@ -100,7 +98,6 @@ async def test_a_tool_that_was_looked_for_is_there_after_a_restart(tmp_path: Pat
 
 
 async def test_a_wait_says_what_it_is_for(tmp_path: Path) -> None:
-    """Where the answer will stand the person reads what the tool does; the answer takes its place."""
     archive = Archive()
     async with house(tmp_path, tools=tools_of(archive)) as here:
         here.model.answers(Reply(calls=(Call("dig", "{}"),)), Reply("Here it is."))
@@ -113,7 +110,6 @@ async def test_a_wait_says_what_it_is_for(tmp_path: Path) -> None:
 
 
 async def test_a_terminal_shows_a_tool_as_it_runs(tmp_path: Path) -> None:
-    """`tenk chat` writes what the tool does where the answer will stand, and the answer over it."""
     archive = Archive()
     async with house(tmp_path, tools=tools_of(archive)) as here, asyncio.TaskGroup() as tasks:
         with short_name(here.home / "control.sock") as path:

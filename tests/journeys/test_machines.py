@@ -36,9 +36,6 @@ LOOKS = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
 
 
 async def test_what_comes_in_elsewhere_reaches_the_owner_and_its_heir(tmp_path: Path, server: PostgresServer) -> None:
-    """Edits, /stop and answers to questions come in at one process and reach the other, which owns the chat; when that
-    dies, the first takes over its question.
-    """
     async with machines(tmp_path, server, 2, config=ASKS) as all_:
         here, sim = all_.here, all_.here.sim
         heir, chat = await chat_read_for_elsewhere(all_)
@@ -98,7 +95,6 @@ def is_of(owner: str, home: Path) -> bool:
 
 
 async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Path, server: PostgresServer) -> None:
-    """One of two reads, and when it dies the other, as the console shows; one of another version is named by each."""
     async with machines(tmp_path, server, 2) as all_:
         here = all_.here
         here.model.brain = lambda _body: Reply("Here.")
@@ -150,7 +146,6 @@ async def reads(all_: Machines, number: int) -> str:
 
 
 async def test_every_process_serves_programs_and_pages(tmp_path: Path, server: PostgresServer) -> None:
-    """A program is answered at either process, and a person's pages at both show the same, also after one dies."""
     async with machines(tmp_path, server, 2) as all_:
         all_.here.model.brain = lambda _body: Reply("Here.")
         await all_.until(0, lambda said: [128, 128] == [one["shards"] for one in said["members"].values()])

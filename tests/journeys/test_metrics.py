@@ -59,7 +59,6 @@ def break_a_journal(here: House) -> None:
 
 
 async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
-    """A turn with a tool, a redelivery, a failed model, a send that waits; no declared series stays unset."""
     address = free_address()
     async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
         before = await figures(address)

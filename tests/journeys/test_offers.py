@@ -32,7 +32,6 @@ async def press(here: House, says: str, label: str, person: int = 1, chat: int =
 
 @pytest.mark.parametrize("kind", STREETS, ids=[kind.name for kind in STREETS])
 async def test_every_platform_takes_a_press_once(tmp_path: Path, kind: Callable[[], Street]) -> None:
-    """The buttons go; a second press, as an old screen may allow it, says what the first one did."""
     async with street(kind, tmp_path, 1, model=None) as here:
         await here.let_in(1)
         await here.say(1, "I practised cello for 20 minutes")
@@ -50,7 +49,6 @@ async def test_every_platform_takes_a_press_once(tmp_path: Path, kind: Callable[
 
 
 async def test_a_pressed_offer_is_done_once_and_its_buttons_go(tmp_path: Path) -> None:
-    """A second press, which a slow platform may send, says what the first one did."""
     async with house(tmp_path, model=None) as here:
         buttons = await offered(here, "45m guitar and 20m piano", "Shall I log")
         label = "Log 45 min guitar (new skill) + 20 min piano (new skill), today"
@@ -66,7 +64,6 @@ async def test_a_pressed_offer_is_done_once_and_its_buttons_go(tmp_path: Path) -
 
 
 async def test_a_yes_or_a_number_is_the_press_of_the_offer_it_follows(tmp_path: Path) -> None:
-    """A second yes follows no offer, and writes nothing; neither does one that something was said before."""
     async with house(tmp_path, model=None) as here:
         await offered(here, "media hora de violín", "¿Anoto")
         here.sim.say(1, "sí")
@@ -87,7 +84,6 @@ async def test_a_yes_or_a_number_is_the_press_of_the_offer_it_follows(tmp_path: 
 
 
 async def test_a_press_is_answered_in_the_language_of_its_offer(tmp_path: Path) -> None:
-    """Also if the platform does not say which one its person speaks."""
     async with house(tmp_path, model=None) as here:
         await offered(here, "media hora de violín", "¿Anoto")
         assert any("Soy el entrenador sin conexión" in text for text in here.texts(1))
@@ -96,7 +92,6 @@ async def test_a_press_is_answered_in_the_language_of_its_offer(tmp_path: Path) 
 
 
 async def test_an_offer_that_a_newer_one_overtakes_loses_its_buttons(tmp_path: Path) -> None:
-    """A press that comes all the same changes nothing."""
     async with house(tmp_path, model=None) as here:
         old = await offered(here, "45m guitar", "Shall I log 45 min guitar")
         await offered(here, "20m piano", "Shall I log 20 min piano")
@@ -110,7 +105,6 @@ async def test_an_offer_that_a_newer_one_overtakes_loses_its_buttons(tmp_path: P
 
 
 async def test_in_a_group_an_offer_is_its_persons(tmp_path: Path) -> None:
-    """Somebody else's press and somebody else's yes change nothing; the buttons stay for whom they were made."""
     group = -1001234567890
     config = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{group}"]\n'
     async with house(tmp_path, model=None, config=config) as here:

@@ -10,7 +10,6 @@ from tests.journeys.test_metrics import figures
 
 
 async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path: Path) -> None:
-    """The owner hears of it in their chat, once; `outbox` has it with why; driven again it arrives, which is told."""
     address = free_address()
     async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
         await owner(here)
@@ -46,7 +45,6 @@ async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path
 
 
 async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None:
-    """`status` says which one fails since when and of what, health has it, the owner is told; then it answers again."""
     async with house(tmp_path, config="[model]\noffline_when_down = true\n") as here:
         await owner(here)
         here.model.answers(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)

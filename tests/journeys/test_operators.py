@@ -33,7 +33,6 @@ async def let_in(here: House, person: int, role: str | None = None) -> None:
 
 @pytest.mark.timeout(60)
 async def test_an_owner_is_asked_where_they_are_and_every_card_shows_the_verdict(tmp_path: Path) -> None:
-    """A request of Discord's comes to owners on Telegram; two decide at once, the first word holds and both see it."""
     street = DiscordStreet()
     async with AsyncExitStack() as stack:
         await street.open(stack)
@@ -69,7 +68,6 @@ async def test_an_owner_is_asked_where_they_are_and_every_card_shows_the_verdict
 
 
 async def test_operators_decide_in_their_chat_and_nobody_else_does(tmp_path: Path) -> None:
-    """Each of their commands is refused to a member; none reaches an owner; an invitation's code is kept nowhere."""
     async with house(tmp_path, access="pairing", model=None) as here:
         await let_in(here, 1)
         await let_in(here, 2)
@@ -106,7 +104,7 @@ async def test_operators_decide_in_their_chat_and_nobody_else_does(tmp_path: Pat
 
 
 async def test_in_a_group_nothing_is_told_of_people(tmp_path: Path) -> None:
-    """A35: also not to the owner, and a command that is edited into a message does nothing."""
+    """Cover A35."""
     allowed = '[access.accounts."telegram:main"]\nallow_groups = ["telegram:-1001"]\n'
     async with house(tmp_path, access="pairing", model=None, config=allowed) as here:
         await let_in(here, 1)
@@ -178,7 +176,6 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
 
 @pytest.mark.timeout(60)
 async def test_a_group_is_allowed_from_the_chat_itself(tmp_path: Path) -> None:
-    """On Telegram."""
     await heard_in_a_room(tmp_path, TelegramStreet)
 
 
@@ -186,14 +183,12 @@ async def test_a_group_is_allowed_from_the_chat_itself(tmp_path: Path) -> None:
 @pytest.mark.timeout(90)
 @pytest.mark.parametrize("kind", [DiscordStreet, SlackStreet])
 async def test_a_channel_is_allowed_from_itself(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
-    """On Discord and Slack."""
     await heard_in_a_room(tmp_path, kind)
 
 
 @pytest.mark.gate
 @pytest.mark.timeout(90)
 async def test_a_visitor_of_the_page_says_who_they_are(tmp_path: Path) -> None:
-    """Nobody has a name there: they are asked for one, and the owner, elsewhere, sees it once."""
     page, chat = WebStreet(), TelegramStreet()
     async with street(lambda: page, tmp_path, people=1) as here:
         chat.here = here.here
@@ -210,7 +205,7 @@ async def test_a_visitor_of_the_page_says_who_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.gate
 async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp_path: Path) -> None:
-    """A33: taken back from one account, not blocked."""
+    """Cover A33."""
     async with house(tmp_path, access="pairing") as here:
         await let_in(here, 1)
         await let_in(here, 2)
@@ -227,7 +222,7 @@ async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp
 
 @pytest.mark.gate
 async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_no_more(tmp_path: Path) -> None:
-    """A33: the gateway was down when it was taken back, or lived no longer than that."""
+    """Cover A33."""
     for undo in ("DELETE FROM grants WHERE user_id = :who", "UPDATE users SET role = 'member' WHERE id = :who"):
         home = tmp_path / undo[:6]
         home.mkdir()
@@ -256,7 +251,6 @@ async def test_a_turn_taken_up_after_a_restart_runs_no_tool_for_who_was_let_in_n
 
 @pytest.mark.gate
 async def test_whatever_help_names_on_slack_can_be_typed_there(tmp_path: Path) -> None:
-    """To an owner, in a direct message: what has no name of its own is answered behind the one that talks."""
     async with street(SlackStreet, tmp_path, people=1, model=None) as here:
         assert isinstance(here, SlackStreet)
         await here.let_in(1)

@@ -13,7 +13,7 @@ CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{8}\b")
 
 
 async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) -> None:
-    """A23: before that no model is asked; afterwards they are the owner, are told so, and then answered."""
+    """Cover A23."""
     async with house(tmp_path, access="pairing") as here:
         here.model.answers(Reply("Glad to meet you."), Reply("And again."))
         here.sim.say(5, "hello?")
@@ -31,7 +31,7 @@ async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) 
 
 
 async def test_a_code_holds_once_and_a_wrong_one_never(tmp_path: Path) -> None:
-    """A38: what the operator typed wrong, or twice, is refused with a reason."""
+    """Cover A38."""
     async with house(tmp_path, access="pairing") as here:
         here.sim.say(5, "hello?")
         code = CODE.findall((await here.told(5, "private")).text)[0]
@@ -44,7 +44,7 @@ async def test_a_code_holds_once_and_a_wrong_one_never(tmp_path: Path) -> None:
 
 
 async def test_a_stranger_who_insists_is_answered_once(tmp_path: Path) -> None:
-    """A41: ten messages of a stranger bring one code and no model call."""
+    """Cover A41."""
     async with house(tmp_path, access="pairing") as here:
         for _ in range(10):
             here.sim.say(6, "let me in")

@@ -34,7 +34,6 @@ async def send(here: House, answer: str, caption: str, file: File | None = None,
 
 
 async def test_a_model_that_sees_is_shown_the_picture_also_after_a_restart(tmp_path: Path) -> None:
-    """Its bytes are kept once, outside the journal; what cannot be opened is told, and the words are answered."""
     async with house(tmp_path, config=SEES) as here:
         assert "It is in G." == await send(here, "It is in G.", "which key is this?")
         assert [SHEET] == shown(here.model.requests[0].body)
@@ -59,7 +58,6 @@ async def test_a_model_that_sees_is_shown_the_picture_also_after_a_restart(tmp_p
 
 
 async def test_a_model_that_sees_none_gets_a_line_and_the_person_is_told_once(tmp_path: Path) -> None:
-    """Nothing is fetched for it."""
     async with house(tmp_path) as here:
         assert "I can't look at pictures" in await send(here, "Tell me more.", "what is this?")
         assert "A scale?" == await send(here, "A scale?", "and this?")

@@ -82,7 +82,6 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
 @pytest.mark.gate
 @pytest.mark.timeout(240)
 async def test_each_platform_is_played_cut_and_killed(address: str) -> None:
-    """A newcomer is let in by a button, a cut wire and a lost receipt double nothing, a kill loses nothing."""
     async with aiohttp.ClientSession() as http:
         async with http.get(f"{address}playground", headers={"Sec-Fetch-Site": "cross-site"}) as refused:
             assert 403 == refused.status
@@ -130,7 +129,6 @@ async def let_in_by_button(played: Played) -> None:
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
 async def test_the_page_shows_three_platforms_and_fits_a_phone(address: str, tmp_path: Path) -> None:
-    """What somebody says appears with its answer, styled, with the calls beside it; the page never complains."""
     async with browser(tmp_path / "profile") as page:
         await page.look(1280, 1000)
         await page.go(f"{address}playground")

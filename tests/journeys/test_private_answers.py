@@ -39,7 +39,6 @@ def alone(discord: DiscordSimulator) -> list[str]:
 
 
 async def test_a_plan_grows_before_its_asker_and_before_nobody_else(tmp_path: Path):
-    """Placeholder, live edits and the answer are one ephemeral message; the channel shows nothing of it."""
     async with server(tmp_path) as (here, discord):
         here.model.answers(slow(PLAN, 2.5))
         discord.command(ROOM, "plan", {"skill": "violin"}, person=ASKER)
@@ -50,7 +49,6 @@ async def test_a_plan_grows_before_its_asker_and_before_nobody_else(tmp_path: Pa
 
 
 async def test_an_answer_that_reaches_nobody_is_told_of_without_its_content(tmp_path: Path):
-    """The token is over and the asker takes no direct messages: a hint in the channel, which then goes on."""
     async with server(tmp_path) as (here, discord):
         discord.interactions.life_s = -1.0
         discord.world.person(ASKER).takes_dms = False

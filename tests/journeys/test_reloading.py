@@ -28,7 +28,6 @@ async def owned_by_1(here: House) -> None:
 
 
 async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> None:
-    """A list, a persona and a limit; what needs a start is named, and nothing else is touched."""
     async with house(tmp_path, config=ONE_LISTED) as here:
         here.model.answers(Reply("It is late."), Reply("Let us wait."))
         here.sim.say(1, "first")
@@ -45,7 +44,6 @@ async def test_who_is_let_in_and_who_answers_change_at_once(tmp_path: Path) -> N
 
 
 async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_path: Path) -> None:
-    """File, line, key and the nearest right name, in the owner's chat and to who asked; once, however often."""
     async with house(tmp_path, model=None, config=ONE_LISTED) as here:
         await owned_by_1(here)
         write(tmp_path, TWO_LISTED.replace("direct", "dirct"))
@@ -68,7 +66,6 @@ async def test_a_broken_file_leaves_what_is_in_force_and_owners_are_told(tmp_pat
 
 
 async def test_a_token_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
-    """The platform makes the old one void; what was said meanwhile is answered when the new one is in force."""
     environ: dict[str, str] = {}
     rotated = f"{TOKEN}-rotated"
     async with house(tmp_path, model=None, environ=environ) as here:
@@ -87,7 +84,6 @@ async def test_a_token_is_rotated_and_nothing_is_lost(tmp_path: Path) -> None:
 
 
 async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> None:
-    """The turn under way ends with the one it began with; status names the new one, and a bad name changes nothing."""
     environ: dict[str, str] = {}
     async with house(tmp_path, environ=environ) as here:
         here.model.answers(slow("One moment, this takes a while.", 1.0), Reply("Here I am."))
@@ -110,7 +106,6 @@ async def test_another_model_answers_from_the_next_turn_on(tmp_path: Path) -> No
 async def test_an_agent_that_only_a_reload_brings_is_on_time(
     tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its tables are made and its reminders looked at: the agent of the start has neither."""
     monkeypatch.syspath_prepend(str(installed))
     async with house(tmp_path, config='[agent]\nproduct = "pantry"\n', bots=(BELL,)) as here:
         assert [] == await here.rows("SELECT name FROM sqlite_master WHERE name = 'reminders'")

@@ -11,7 +11,6 @@ MISSED = """UPDATE reminders SET next_at = next_at - 259200000000, day = date(da
 
 
 async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path) -> None:
-    """By the running gateway's own scheduler; of a slot that has come, once. A day missed is owned up to."""
     async with house(tmp_path, model=None) as here:
         at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
         here.sim.say(1, f"/remind {at} guitar")
@@ -32,7 +31,6 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
 
 
 async def test_a_reminder_that_is_asked_for_in_words_is_set_by_a_yes(tmp_path: Path) -> None:
-    """The offer says when and what of; "practise" is no word of it."""
     async with house(tmp_path, model=None) as here:
         here.sim.say(1, "remind me tomorrow at 18:00 to practise guitar")
         await here.told(1, "18:00, tomorrow: guitar")

@@ -11,7 +11,6 @@ from tests.fakes.forked_stage import ForkedStage
 
 @pytest.mark.timeout(90)
 async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -> None:
-    """The first piece, journaled before the kill, never leaves the growing answer again (D5)."""
     entries: list[Entry] = []
     async with ForkedStage() as stage:
         ana = Chat(stage.telegram, 1001, "Ana", entries.append)

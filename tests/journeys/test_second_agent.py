@@ -33,7 +33,6 @@ def keeps_pantry(body: dict[str, Any]) -> Reply:
 
 @pytest.mark.timeout(90)
 def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Path, tmp_path: Path) -> None:
-    """Its name, its words and its commands: nothing of the coach's."""
     config = tmp_path / "gateway.toml"
     config.write_text(CONFIG)
     command = ["-m", "gateway", "slack-manifest", "--config", str(config)]
@@ -49,7 +48,6 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
 
 @pytest.mark.timeout(90)
 async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
-    """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
     platforms = telegram, discord, slack = (
         TelegramSimulator.with_bot(),
         DiscordSimulator.with_bot(),
@@ -105,7 +103,6 @@ class TestByName:
         monkeypatch.syspath_prepend(str(installed))
 
     def test_one_without_rules_of_its_own_needs_a_model(self, tmp_path: Path):
-        """Said by `tenk config check`, before a start fails of it; nobody is told that the offline one answers."""
         config = tmp_path / "gateway.toml"
         config.write_text('[agent]\nproduct = "pantry"\n')
         with pytest.raises(SettingsError, match=r"the agent pantry has no rules to answer by, so it needs a model"):
@@ -114,11 +111,9 @@ class TestByName:
         check_names(load(config, given), read_sources(config, given))
 
     def test_a_tool_of_others_is_one_more(self):
-        """All that its class declares."""
         assert ["smell"] == [tool.name for tool in load_tools(("kitchen",))]
 
     def test_a_tool_of_a_taken_name_is_not_used_and_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        """`tenk config check` names the line; the agent's own tool stays."""
         info = tmp_path / "twice-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: twice\nVersion: 1.0\n")
@@ -135,18 +130,15 @@ class TestByName:
             check_names(settings, sources)
 
     def test_a_hook_of_others_is_one_more(self):
-        """With its own point and tools."""
         (hook,) = load_hooks((HookConfig(use="audit"),))
         assert ("audit", "pre_tool", ("order_*",)) == (hook.name, hook.point, hook.tools)
 
     def test_a_model_of_others_is_named_like_ours(self, tmp_path: Path):
-        """`WIRE:NAME`; it needs no key of ours."""
         (tmp_path / "gateway.toml").write_text('[model]\nname = "parrot:polly"\n')
         settings = load(tmp_path / "gateway.toml", {})
         assert "parrot:polly" == build_model(settings.model).name
 
     def test_what_is_not_there_is_told_with_what_is(self, tmp_path: Path):
-        """File, line and key, as for any other value."""
         config = tmp_path / "gateway.toml"
         for text, words in (
             (
@@ -166,7 +158,6 @@ class TestByName:
             build_model(ModelConfig(name="parot:x"))
 
     def test_what_cannot_be_used_says_why(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        """No description behind the name, one of another name, one that cannot be imported, tools that are none."""
         info = tmp_path / "odd-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")

@@ -13,7 +13,6 @@ from tests.fakes.forked_stage import ForkedStage
 @pytest.mark.timeout(90)
 @pytest.mark.parametrize("killed", [False, True])
 async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
-    """It grows as Slack's own stream; cut by a death it goes on as a message, and stands there once, whole (D1, D2)."""
     async with ForkedStage() as stage:
         slack = stage.slack
         direct = Chat(stage.slack, 3, "Cleo", lambda _: None)

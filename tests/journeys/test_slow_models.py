@@ -12,7 +12,6 @@ deadline_s = 0.4
 
 
 async def test_a_slow_prompt_is_waited_for(tmp_path: Path) -> None:
-    """Longer than a turn may take otherwise: the placeholder becomes the answer, after one request."""
     async with house(tmp_path, config=SLOW) as here:
         here.model.answers(Reply("Here it is.", delay_s=1.0))
         here.sim.say(1, "how do I practise?")

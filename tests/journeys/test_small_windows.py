@@ -12,7 +12,6 @@ MESSAGES = 10
 
 
 async def test_a_long_conversation_stays_inside_a_small_window(tmp_path: Path) -> None:
-    """Nobody wrote the window down: what is asked and what may be answered fit it, and each message is answered."""
     async with LocalServer(vllm("small", WINDOW_TOKENS), reply=Reply("Fine. " + "word " * 60)) as server:
         mine = {"OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:small"}
         async with house(tmp_path, environ=mine) as here:

@@ -84,7 +84,6 @@ WAYS: dict[str, tuple[Callable[[House], Awaitable[None]], str]] = {
 
 @pytest.mark.parametrize("way", sampled(WAYS, every=3))
 async def test_whatever_breaks_is_said_in_spanish(tmp_path: Path, way: str) -> None:
-    """And nothing of it in English."""
     breaks, words = WAYS[way]
     async with house(tmp_path, config=GUARDED if way == "guard" else "") as here:
         here.sim.add_person(ANA, "Ana", language_code="es")
@@ -94,7 +93,6 @@ async def test_whatever_breaks_is_said_in_spanish(tmp_path: Path, way: str) -> N
 
 
 async def test_an_owner_is_asked_in_spanish_and_decides_with_spanish_buttons(tmp_path: Path) -> None:
-    """What they were told of a stranger, the buttons, and what became of it."""
     async with house(tmp_path, access="pairing") as here:
         here.sim.add_person(ANA, "Ana", language_code="es")
         here.sim.say(ANA, "hola")

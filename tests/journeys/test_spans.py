@@ -35,7 +35,6 @@ def parent_of(span: ReadableSpan) -> int | None:
 
 
 async def test_a_turn_is_a_span_around_its_models_and_tools(tmp_path: Path, exporter: InMemorySpanExporter) -> None:
-    """Two calls of a model and one of a tool in one turn; a call that fails says of what; nobody's words are in it."""
     async with house(tmp_path) as here:
         here.model.answers(LOGGED, Reply("Noted, well done.", usage=(150, 20)))
         here.sim.say(1, "30 minutes of guitar")
@@ -80,7 +79,6 @@ async def test_a_turn_is_a_span_around_its_models_and_tools(tmp_path: Path, expo
 
 
 def test_nothing_of_it_is_loaded_unless_it_is_wanted() -> None:
-    """The API is an extra: the one module that knows it is imported without."""
     code = "import gateway.spans, sys; sys.exit('opentelemetry' in sys.modules)"
     assert 0 == subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode
     with spans.span("x", {}) as current:

@@ -7,7 +7,7 @@ from tests.journeys.house import house, said, slow
 
 
 async def test_a_second_message_joins_the_answer_under_way(tmp_path: Path) -> None:
-    """F56: one turn reads both, the first answer stands, and the message that joined is merged."""
+    """Cover F56."""
     async with house(tmp_path) as here:
         here.model.answers(slow("First thought."), Reply("Second thought."))
         here.sim.say(1, "one")
@@ -23,7 +23,6 @@ async def test_a_second_message_joins_the_answer_under_way(tmp_path: Path) -> No
 
 
 async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) -> None:
-    """A queued message is marked until its own turn has ended, or `/stop` cleared it."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
@@ -44,7 +43,6 @@ async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) ->
 
 
 async def test_another_person_in_a_chat_of_their_own_is_not_held_up(tmp_path: Path) -> None:
-    """Sessions run side by side: a slow answer to one delays nobody else."""
     async with house(tmp_path) as here:
         here.model.answers(slow("Slowly.", 3.0), Reply("Quickly."))
         here.sim.say(1, "one")
@@ -55,7 +53,6 @@ async def test_another_person_in_a_chat_of_their_own_is_not_held_up(tmp_path: Pa
 
 
 async def test_an_interruption_ends_the_answer_and_gets_its_own(tmp_path: Path) -> None:
-    """With "! " in any mode, without in mode interrupt: what was written stands, the new answer below it."""
     async with house(tmp_path) as here:
         here.model.answers(slow("word " * 200, 8.0), slow("other " * 200, 8.0), Reply("In short: yes."))
         here.sim.say(1, "tell me everything")
@@ -74,7 +71,6 @@ async def test_an_interruption_ends_the_answer_and_gets_its_own(tmp_path: Path) 
 
 
 async def test_in_mode_collect_what_came_meanwhile_gets_one_answer(tmp_path: Path) -> None:
-    """Each message is marked as waiting, and as taken when the turn reads it."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/language es")
         await here.told(1, "español")
@@ -93,7 +89,6 @@ async def test_in_mode_collect_what_came_meanwhile_gets_one_answer(tmp_path: Pat
 
 
 async def test_a_question_beside_the_answer_is_answered_at_once(tmp_path: Path) -> None:
-    """`/btw`: the answer under way grows on meanwhile, and the conversation knows nothing of the question."""
     async with house(tmp_path) as here:
         here.model.answers(slow("word " * 100 + "end.", 4.0), Reply("Beside it: Tuesday."), Reply("Next."))
         here.sim.say(1, "tell me everything")

@@ -145,7 +145,6 @@ async def too_much_is_told_once(owner: Talker) -> None:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", [DiscordStreet, SlackStreet])
 async def test_an_owner_steers(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
-    """By the platform's own commands, on the real libraries."""
     async with street(kind, tmp_path, people=1, config=BOUNDED) as one:
         here = cast(PlatformStreet, one)
         await here.let_in(1)

@@ -7,7 +7,7 @@ from tests.journeys.house import house, said, slow
 
 
 async def test_stop_ends_the_answer_under_way_and_closes_its_placeholder(tmp_path: Path) -> None:
-    """F55: the stream is cut, what was written stands with a note, and the next message is answered."""
+    """Cover F55."""
     async with house(tmp_path) as here:
         here.model.answers(slow("word " * 200, 8.0))
         here.sim.say(1, "tell me everything")
@@ -22,7 +22,6 @@ async def test_stop_ends_the_answer_under_way_and_closes_its_placeholder(tmp_pat
 
 
 async def test_stop_clears_what_waits_and_says_what_it_was(tmp_path: Path) -> None:
-    """What was queued is named, and gets the outcome `cleared`."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")
@@ -42,7 +41,7 @@ async def test_stop_clears_what_waits_and_says_what_it_was(tmp_path: Path) -> No
 
 
 async def test_a_new_conversation_forgets_the_old_one_and_ends_its_turn(tmp_path: Path) -> None:
-    """F60: `/new` mid-turn; the old turn is ended in its own journal, the next message starts from nothing."""
+    """Cover F60."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("Noted: blue."), slow("word " * 200, 8.0), Reply("I know of no colour."))
         here.sim.say(1, "my colour is blue")
@@ -60,7 +59,6 @@ async def test_a_new_conversation_forgets_the_old_one_and_ends_its_turn(tmp_path
 
 
 async def test_in_a_group_a_member_hears_that_what_runs_is_somebody_elses(tmp_path: Path) -> None:
-    """Not that nothing runs: they see it grow."""
     group = -1001234567890
     config = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{group}"]\n'
     async with house(tmp_path, config=config) as here:

@@ -23,7 +23,6 @@ def circling(server: ModelServer, *circle: Reply) -> None:
 
 
 async def test_f41_f42_a_request_that_stays_too_long_is_never_sent_twice(tmp_path: Path) -> None:
-    """Each try leaves something out; when nothing is left to leave out the person is told."""
     async with house(tmp_path, config=MANY_STEPS) as here:
         circling(here.model, Reply(calls=(Call("get_user_skills"),) * 3), Reply("These are your skills."))
         here.sim.say(1, "skills")

@@ -58,7 +58,6 @@ def bells_texts(here: House, chat: int) -> list[str]:
 
 
 async def test_one_person_on_two_tenants_bots_is_two_people(tmp_path: Path) -> None:
-    """Each model is asked for its own alone, with its own persona; what is said and kept there is not known here."""
     async with two(tmp_path) as (here, bells):
         here.model.answers(Reply("Acme answers."))
         bells.answers(Reply("Bell answers."))
@@ -81,7 +80,6 @@ async def test_one_person_on_two_tenants_bots_is_two_people(tmp_path: Path) -> N
 
 
 async def test_an_owner_sees_only_their_own(tmp_path: Path) -> None:
-    """`/users` and `/block` of Bell's owner reach nobody of the installation's, although both wrote to this gateway."""
     async with two(tmp_path) as (here, _):
         here.sim.say(1, "/help")
         await here.told(1, "/help")
@@ -100,7 +98,6 @@ async def test_an_owner_sees_only_their_own(tmp_path: Path) -> None:
 
 
 async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
-    """Its account, model, people and caps; of two tenants that are capped both caps are shown, each by its name."""
     capped = "[tenants.bell.budgets]\ntenant_tokens = 1_000_000\nuser_tokens = 900_000\n"
     async with two(tmp_path, capped + "[budgets]\ntenant_tokens = 2_000_000\n") as (here, bells):
         here.model.answers(Reply("Ours."))
@@ -124,7 +121,6 @@ async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
 
 
 async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
-    """Another model for one tenant is asked from its next message on; the installation's stays."""
     async with two(tmp_path) as (here, bells), ModelServer() as third:
         bells.answers(Reply("first"))
         here.sim.say(1, "one", bot=BELL)
@@ -153,7 +149,6 @@ async def ask(here: House, key: str, path: str, *, tenant: str | None = None, sa
 
 
 async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_path: Path) -> None:
-    """Whom a program names counts only with a system's key; an unknown name is told with the nearest."""
 
     async def key_of(scopes: str, tenant: str | None = None) -> str:
         made = await here.operator("POST /v1/keys", {"name": "k", "scopes": scopes.split()}, tenant=tenant)
@@ -186,7 +181,6 @@ async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_pat
 
 
 def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
-    """At the line where it stands; the installation's own tenant has no table."""
     file = tmp_path / "gateway.toml"
     file.write_text('[channels.web]\ntenant = "acm"\n[tenants.acme]\n[tenants.default]\n')
     with pytest.raises(SettingsError) as wrong:
@@ -199,7 +193,6 @@ def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> No
 
 
 async def test_a_closed_tenant_does_not_silence_an_open_one(tmp_path: Path) -> None:
-    """The installation takes everybody, Bell asks for a code: each is asked by its own policy, also in a turn."""
     async with two(tmp_path, bells_access="pairing") as (here, _):
         here.model.answers(Reply("Here I am."))
         here.sim.say(1, "hello")
@@ -207,7 +200,6 @@ async def test_a_closed_tenant_does_not_silence_an_open_one(tmp_path: Path) -> N
 
 
 async def test_a_reload_of_one_tenant_does_not_silence_another(tmp_path: Path) -> None:
-    """A third comes into the running gateway, whose policy asks for codes."""
     async with two(tmp_path, access="pairing") as (here, bells):
         bells.answers(Reply("Bell answers."), Reply("Still."))
         here.sim.say(1, "hello", bot=BELL)
@@ -220,7 +212,6 @@ async def test_a_reload_of_one_tenant_does_not_silence_another(tmp_path: Path) -
 
 
 async def test_a_tenants_invitation_names_no_bot_of_anothers(tmp_path: Path) -> None:
-    """Bell's owner invites: the code opens Bell's bot alone, so no link leads to the installation's."""
     async with two(tmp_path) as (here, _):
         here.sim.say(2, "/help", bot=BELL)
         await here.until(lambda: bool(bells_texts(here, 2)), "Bell's help")
@@ -233,7 +224,6 @@ async def test_a_tenants_invitation_names_no_bot_of_anothers(tmp_path: Path) -> 
 
 
 async def test_the_founding_link_is_of_the_pages_tenant(tmp_path: Path) -> None:
-    """The page is Bell's: the terminal's link makes its visitor Bell's owner. Whom nobody reaches is told."""
     shown: list[str] = []
     page = '[channels.web]\ntenant = "bell"\n[tenants.cole]\n'
     with structlog.testing.capture_logs() as logged:
@@ -247,7 +237,6 @@ async def test_the_founding_link_is_of_the_pages_tenant(tmp_path: Path) -> None:
 
 
 async def test_a_tenant_that_is_taken_out_is_let_go_and_comes_back(tmp_path: Path) -> None:
-    """Its key opens nothing, nothing of it is answered by the installation's agent, and what ran comes to its end."""
     async with two(tmp_path) as (here, bells):
         bells.answers(slow("Bell's last word.", 0.5), Reply("Bell is back."))
         made = await here.operator("POST /v1/keys", {"name": "k", "scopes": ["chat", "read"]}, tenant="bell")

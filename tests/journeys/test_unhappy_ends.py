@@ -28,7 +28,6 @@ async def used(here: House) -> list[tuple[int, int, bool]]:
 
 
 async def test_a_response_cut_at_the_cap_is_paid_for(tmp_path: Path) -> None:
-    """The cut response that is asked again with a higher cap is counted beside the one that stands."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("half of", finish="length", usage=(100, 70)), Reply("The whole.", usage=(101, 7)))
         here.sim.say(1, "hello")
@@ -42,7 +41,6 @@ async def test_a_response_cut_at_the_cap_is_paid_for(tmp_path: Path) -> None:
 
 
 async def test_a_stream_that_breaks_is_paid_for_by_an_estimate(tmp_path: Path) -> None:
-    """Nobody counted what a broken stream used: it is estimated and marked so, and the try that stands is exact."""
     async with house(tmp_path, config=QUICK) as here:
         here.model.answers(Reply("words " * 40, stall_after_chunks=4), Reply("The whole.", usage=(101, 7)))
         here.sim.say(1, "hello")
@@ -55,7 +53,6 @@ async def test_a_stream_that_breaks_is_paid_for_by_an_estimate(tmp_path: Path) -
 
 
 async def test_a_plan_handed_to_the_loop_is_paid_for(tmp_path: Path) -> None:
-    """The short way to a plan came to nothing: its response is counted beside the loop's."""
     async with house(tmp_path) as here:
         here.model.answers(Reply("", usage=(300, 1)), Reply("Practise daily.", usage=(101, 7)))
         here.sim.say(1, "/plan")
@@ -65,7 +62,6 @@ async def test_a_plan_handed_to_the_loop_is_paid_for(tmp_path: Path) -> None:
 
 
 async def test_an_excuse_is_told_and_is_not_the_models_words(tmp_path: Path) -> None:
-    """The person reads that the model is busy; the model never reads that it said so."""
     async with house(tmp_path, config=QUICK) as here:
         here.model.answers(BUSY)
         here.sim.say(1, "hello")
@@ -81,7 +77,6 @@ async def test_an_excuse_is_told_and_is_not_the_models_words(tmp_path: Path) -> 
 
 
 async def test_what_was_done_before_the_model_failed_is_told(tmp_path: Path) -> None:
-    """Practice was logged, then the model failed: the person reads that it is logged, in the coach's own words."""
     async with house(tmp_path, config=QUICK) as here:
         here.model.answers(LOGGED, BUSY)
         here.sim.say(1, "30 minutes of guitar")
@@ -92,7 +87,6 @@ async def test_what_was_done_before_the_model_failed_is_told(tmp_path: Path) -> 
 
 
 async def test_a_turn_that_goes_well_is_in_the_log(tmp_path: Path) -> None:
-    """Begin and end of a turn are logged with what it took, and every line of it names turn and session."""
     with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
         async with house(tmp_path) as here:
             here.model.answers(LOGGED, Reply("Noted.", usage=(150, 20)))
@@ -122,7 +116,6 @@ async def test_a_turn_that_goes_well_is_in_the_log(tmp_path: Path) -> None:
 
 
 async def test_a_broken_response_names_its_turn_in_the_log(tmp_path: Path) -> None:
-    """A line that is logged far below, at the wire, names the turn it belongs to."""
     with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as logs:
         async with house(tmp_path, config=QUICK) as here:
             here.model.answers(Reply("words " * 9, stall_after_chunks=2))
@@ -134,7 +127,6 @@ async def test_a_broken_response_names_its_turn_in_the_log(tmp_path: Path) -> No
 
 
 async def test_who_was_told_to_wait_says_retry(tmp_path: Path) -> None:
-    """The busy provider's hour is told in minutes, nobody sleeps it; then one word brings the answer."""
     async with house(tmp_path, config=QUICK) as here:
         here.model.answers(BUSY)
         here.sim.say(1, "how do I hold a bow?")

@@ -9,7 +9,6 @@ PRICES = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
 
 
 async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: Path) -> None:
-    """In their language, theirs alone; the operator sees the same in millionths of a dollar."""
     async with house(tmp_path, config=PRICES) as here:
         here.model.answers(Reply("Hello Ana.", usage=(12_345, 678)))
         here.sim.say(1, "hello")
@@ -32,7 +31,6 @@ async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: 
 
 
 async def test_a_model_that_nobody_priced_costs_what_nobody_knows(tmp_path: Path) -> None:
-    """A server of one's own is in no table; its thrown-away tries are no cheaper."""
     async with house(tmp_path) as here:
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")

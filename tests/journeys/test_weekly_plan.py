@@ -8,7 +8,6 @@ PLANS = "SELECT content, sessions FROM weekly_plans"
 
 
 async def test_a_question_about_the_plan_leaves_it_as_it_is(tmp_path: Path) -> None:
-    """`/plan` shows what is kept, with what was done of it; `/plan guitar` plans for guitar, offline as well."""
     async with house(tmp_path, model=None) as here:
         here.sim.say(1, "/log 45m guitar scales")
         await here.told(1, "Logged")

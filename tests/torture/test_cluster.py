@@ -39,7 +39,6 @@ def server() -> Iterator[PostgresServer]:
 async def test_three_machines_lose_nothing_and_double_nothing(
     tmp_path: Path, server: PostgresServer, record_property: Callable[[str, object], None]
 ) -> None:
-    """Kills, pauses, cut ways and a server that restarts: 0 lost, 0 doubled but for D2's marks, order kept."""
     verdict, chaos = await run_chaos(tmp_path, server, faults=4, chats=6, seed=3)
     record_property("campaign", f"{' '.join(chaos.done)}: {verdict.line()}")
     assert [] == verdict.broken, f"{' '.join(chaos.done)}: {verdict.line()}"
@@ -50,7 +49,6 @@ async def test_three_machines_lose_nothing_and_double_nothing(
 async def test_one_machine_has_all_shards_of_a_bot_and_another_takes_them_over(
     tmp_path: Path, server: PostgresServer
 ) -> None:
-    """They are resumed, not opened anew: nothing lost, nothing doubled."""
     platform = DiscordShardsPlatform()
     sessions = platform.side.bot.sessions
     async with ClusterWorld(tmp_path, 2, server, platform) as world:
@@ -170,7 +168,6 @@ class TwoChats:
 async def test_a_conversation_is_gone_on_with_where_another_machine_owns_the_chat(
     tmp_path: Path, server: PostgresServer
 ) -> None:
-    """What had been answered is known there and nothing later, whatever the clocks say, also to the heirs of both."""
     platform = TelegramAndDiscord()
     async with ClusterWorld(tmp_path, 2, server, platform) as world:
         await world.start_all()
@@ -219,9 +216,6 @@ async def answered(world: ClusterWorld, chat: int) -> Said:
 @pytest.mark.gate
 @pytest.mark.timeout(150)
 async def test_machines_whose_clocks_differ_go_by_one(tmp_path: Path, server: PostgresServer) -> None:
-    """An edit made after the answer is not taken for an earlier one if the clock of the machine that answers is half a
-    minute ahead of the one that reads.
-    """
     async with ClusterWorld(tmp_path, 2, server) as world:
         await world.machines[0].start()
         await world.until(lambda: world.holders("in telegram:%") == {"home0": 1}, 30.0, "the reader")
@@ -247,7 +241,6 @@ def say_in_all(world: ClusterWorld, kinds: str = "") -> None:
 async def test_updates_are_taken_by_every_machine_and_one_of_them_sets_the_webhook(
     tmp_path: Path, server: PostgresServer
 ) -> None:
-    """Behind a balancer, with nobody polling: one dies, and the other goes on."""
     platform = TelegramWebhookPlatform(2)
 
     def times_set() -> list[object]:
@@ -288,10 +281,6 @@ async def test_a_long_campaign_over_machines(
     name: str,
     record_property: Callable[[str, object], None],
 ) -> None:
-    """The same for long, on each platform.
-
-    On Slack nobody stands still: what Slack gives to a socket of such a process comes late, and out of order.
-    """
     kinds = {kind: fault for kind, fault in ALL.items() if (name, kind) != ("slack", "pause")}
     verdict, chaos = await run_chaos(
         tmp_path, server, faults=FAULTS, chats=12, seed=5, kinds=kinds,
@@ -306,7 +295,7 @@ async def test_a_long_campaign_over_machines(
 async def test_a_server_that_dies_all_the_while_loses_no_turn(
     tmp_path: Path, server: PostgresServer, record_property: Callable[[str, object], None]
 ) -> None:
-    """FAULTS R8: every 5 to 40 s, under 5,000 turns on three machines."""
+    """Cover R8."""
     verdict, chaos = await run_restarts(tmp_path, server, turns=TURNS, chats=40, seed=8, restart_s=RESTART_S)
     record_property("campaign", f"{len(chaos.done)} restarts: {verdict.line()}")
     assert [] == verdict.broken, verdict.line()

@@ -34,19 +34,17 @@ def reports(directory: Path, fault: str, phase: str, lasting: str, numbers: list
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_write_that_fails_once_costs_no_acknowledged_row(tmp_path: Path, fault: str) -> None:
-    """Who was acknowledged is in the file, who is not was told, and the next write holds."""
     for report in reports(tmp_path, fault, "writing", "once", [1, 4, 9, 16, 33, 60]):
         assert report["acknowledged"] + report["told"] == ROWS, report  # type: ignore[operator]  JSON numbers
 
 
 def test_a_disk_that_stays_broken_acknowledges_nothing(tmp_path: Path) -> None:
-    """While every operation fails every caller is told; after the repair the store goes on without a restart."""
     for report in reports(tmp_path, "io_error", "writing", "lasting", [1, 6]):
         assert ENOUGH_TOLD == report["told"], report
 
 
 def test_a_creation_that_fails_leaves_nothing_half_made(tmp_path: Path) -> None:
-    """R5: the database opens as a whole the next time, wherever its creation broke off."""
+    """Cover R5."""
     for report in reports(tmp_path, "io_error", "creation", "once", [1, 2, 5, 9, 40, 110]):
         assert (1, 1) == (report["refused"], report["told"]), report
 
@@ -58,5 +56,5 @@ EVERY = [case for case in product(FAULTS, ("writing", "creation"), ("once", "las
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("fault", "phase", "lasting"), EVERY)
 def test_every_operation_may_fail(tmp_path: Path, fault: str, phase: str, lasting: str) -> None:
-    """R9: each of the first sixty operations, by every fault, once and lasting, while writing and while creating."""
+    """Cover R9."""
     assert 60 == len(reports(tmp_path, fault, phase, lasting, list(range(1, 61))))

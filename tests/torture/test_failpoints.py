@@ -30,7 +30,6 @@ def _names(cases: tuple[Case, ...]) -> str:
 
 
 def test_no_point_is_left_out() -> None:
-    """Every named point is the end of a gateway in some test here."""
     tried = {case.point for case in SINGLE} | {case.again for case in DOUBLE} | OF_THEIR_OWN
     assert set() == set(FAILPOINTS) - tried
     assert set() == {case.point for case in (*SINGLE, *DOUBLE)} - set(FAILPOINTS)
@@ -53,14 +52,13 @@ async def _survives(
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 5), ids=_names)
 async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
-    """Whatever is cut there is there after the restart: nothing lost, nothing doubled unmarked, effects once."""
     await _survives(tmp_path, cases)
 
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("cases", sampled(_groups(DOUBLE), 2), ids=_names)
 async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
-    """F51, R5: the same, where the recovery itself is cut."""
+    """Cover F51, R5."""
     await _survives(tmp_path, cases)
 
 
@@ -70,20 +68,17 @@ async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path
 async def test_a_death_on_another_platform_costs_nothing(
     tmp_path: Path, cases: tuple[Case, ...], platform: str
 ) -> None:
-    """The same on Discord and Slack, where a resend is recognised: nothing is said twice, marked or not."""
     await _survives(tmp_path, cases, PLATFORMS[platform]())
 
 
 @pytest.mark.timeout(150)
 async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
-    """The same where events are posted to the gateway's own server; more of it: the campaign `slack-http`."""
     await _survives(tmp_path, BY_HTTP, PLATFORMS["slack-http"]())
 
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("cases", sampled(_groups(THREADS, 3), 4), ids=_names)
 async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
-    """A stream in a thread has no key: it is found, filled and ended all the same, and none is left behind."""
     platform = SlackPlatform()
     await _survives(tmp_path, cases, platform, pace_s=0.4)  # after a death the stream is looked for before it grows
     said = [one for chat in platform.sim.world.chats.values() for one in chat.messages.values() if one.by_bot]
@@ -94,9 +89,6 @@ async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tupl
 
 @pytest.mark.timeout(60)
 async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
-    """The person is in, is told so once, and is answered once, what they said before as well; the operator, who heard
-    nothing, may ask again.
-    """
     async with World(tmp_path, access="pairing") as world:
         await world.start()
         world.platform.say(5, "hello")
@@ -121,7 +113,7 @@ async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("action", ["raise", "stop"])
 @pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
 async def test_an_error_or_a_freeze_at_a_named_point_costs_nothing(tmp_path: Path, case: Case, action: str) -> None:
-    """R4: the same where the process meets an error there, or is stopped for a while and goes on."""
+    """Cover R4."""
     await _survives(tmp_path, (replace(case, action=action),))
 
 
@@ -130,7 +122,7 @@ async def test_an_error_or_a_freeze_at_a_named_point_costs_nothing(tmp_path: Pat
 @pytest.mark.parametrize("hit", [2, 5])
 @pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
 async def test_a_later_death_at_a_named_point_costs_nothing(tmp_path: Path, case: Case, hit: int) -> None:
-    """R4: the same at the second and the fifth passing, with so many conversations at once."""
+    """Cover R4."""
 
     async def crowd(world: World, chat: int) -> None:
         for each in range(hit):

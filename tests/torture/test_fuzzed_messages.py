@@ -303,7 +303,7 @@ Report = Callable[[str, object], None]
 
 @PLATFORMS
 def test_forty_messages_are_taken_whole_and_ping_nobody(taker: Taker):
-    """F40, A62 to A66: 0 refusals, 0 pings, nothing over a limit, no part empty, all text kept."""
+    """Cover F40, A62, A66."""
     assert [] == [broken for number in range(40) for broken in _broken(taker, fuzzed(number, SEED))]
 
 
@@ -312,7 +312,6 @@ def test_forty_messages_are_taken_whole_and_ping_nobody(taker: Taker):
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_ten_thousand_messages_are_taken_whole_and_ping_nobody(taker: Taker, share: int, record_property: Report):
-    """The same, in ten shares that two workers can halve."""
     began_s = time.perf_counter()
     mine = range(share, MANY, 10)
     kinds = Counter(fuzzed(number, SEED).kind for number in mine)
@@ -380,7 +379,6 @@ def _text_broken(text: str, parts: tuple[SplitPart, ...]) -> list[str]:
 
 @PLATFORMS
 def test_answer_is_shown_wherever_its_stream_stands(taker: Taker):
-    """Cut at every index, closed and with the dots behind: each show is taken and says the words so far."""
     _stream(taker, fuzzed_documents(0)[:150])
 
 
@@ -389,7 +387,6 @@ def test_answer_is_shown_wherever_its_stream_stands(taker: Taker):
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_long_answer_is_shown_wherever_its_stream_stands(taker: Taker, number: int):
-    """The same with more of it."""
     _stream(taker, fuzzed_documents(number)[:1_500])
 
 
@@ -410,7 +407,6 @@ def _stream(taker: Taker, text: str) -> None:
 @GENERATED
 @given(document=documents(), max_text=st.integers(300, 2000))
 def test_every_generated_document_arrives_whole(taker: Taker, share: int, document: Document, max_text: int):
-    """Hypothesis writes it: each part is taken, none is an orphan, together they say every word once and in order."""
     max_text = min(taker.limits.max_text, max(max_text, len(document.text) // 20))
     parts = split(document.text, taker.renderer, replace(taker.limits, max_text=max_text))
     assert [] == [fault for part in parts for fault in _part_broken(taker, part)]
@@ -424,7 +420,7 @@ def test_every_generated_document_arrives_whole(taker: Taker, share: int, docume
 
 @PLATFORMS
 async def test_sdk_carries_them(taker: Taker):
-    """A59, A62 to A66: what the platform's own library sends is taken, pings nobody, and is not unfurled."""
+    """Cover A59, A62, A66."""
     await _carried(taker, 8)
 
 
@@ -432,7 +428,6 @@ async def test_sdk_carries_them(taker: Taker):
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 async def test_sdk_carries_five_hundred(taker: Taker):
-    """The same with more."""
     await _carried(taker, 500)
 
 

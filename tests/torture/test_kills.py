@@ -28,7 +28,7 @@ HUNDREDS = int(os.environ.get("TORTURE_KILLS", "150"))
 async def test_kills_lose_nothing_and_double_nothing(
     tmp_path: Path, kills_and_seed: tuple[int, int], record_property: Callable[[str, object], None]
 ) -> None:
-    """R1: nothing lost, nothing said twice without a mark, nobody's answer elsewhere, order kept, effects once."""
+    """Cover R1."""
     kills, seed = kills_and_seed
     verdict = await run_campaign(tmp_path, kills=kills, chats=12, seed=seed)
     record_property("campaign", verdict.line())
@@ -41,7 +41,6 @@ async def test_kills_lose_nothing_and_double_nothing(
 async def test_six_kills_on_another_platform_double_nothing_at_all(
     tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """The same on Discord and Slack, whose histories and keys leave no doubt: there is not even a marked resend."""
     verdict = await run_campaign(tmp_path, PLATFORMS[platform](), kills=6, chats=12, seed=4)
     record_property("campaign", verdict.line())
     assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()
@@ -52,7 +51,6 @@ async def test_six_kills_on_another_platform_double_nothing_at_all(
 @pytest.mark.timeout(100)
 @pytest.mark.parametrize("platform", ["discord-shards", "slack-sockets"])
 async def test_kills_beside_broken_connections_of_several_double_nothing_at_all(tmp_path: Path, platform: str) -> None:
-    """Four shards, three sockets: in each life one of them is cut, too."""
     verdict = await run_campaign(tmp_path, PLATFORMS[platform](), kills=2, chats=12, seed=7)
     assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()
 
@@ -60,7 +58,6 @@ async def test_kills_beside_broken_connections_of_several_double_nothing_at_all(
 @pytest.mark.gate
 @pytest.mark.timeout(150)
 async def test_what_kills_leave_under_way_stays_counted(tmp_path: Path) -> None:
-    """A cap has counted all that was recorded, and more only for calls that died unheard; none of them stays open."""
     config = "\n[budgets]\nday_tokens = 1_000_000_000\nturn_tokens = 1_000_000_000\n"
     verdict = await run_campaign(tmp_path, kills=5, chats=8, seed=6, config=config)
     assert [] == verdict.broken, verdict.line()
@@ -81,7 +78,6 @@ def _one(store: sqlite3.Connection, query: str) -> int:
 @pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_what_kills_the_gateway_each_time_is_told_and_everybody_else_is_answered(tmp_path: Path) -> None:
-    """D5: after three attempts its person is told; everybody beside it is answered."""
     async with World(tmp_path, pace_s=0.05) as world:
         await world.start()
         deaths = await die_of_one(world, starts=MAX_ATTEMPTS + 2)
@@ -97,7 +93,7 @@ async def test_what_kills_the_gateway_each_time_is_told_and_everybody_else_is_an
 async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
     tmp_path: Path, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """R1, R2, R3 at full length; its line is in the report."""
+    """Cover R1, R2, R3."""
     verdict = await run_campaign(tmp_path, kills=HUNDREDS, chats=20, seed=seed)
     record_property("campaign", verdict.line())
     assert [] == verdict.broken, verdict.line()
@@ -109,7 +105,7 @@ async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
 async def test_hundreds_of_kills_on_another_platform_double_nothing_at_all(
     tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
 ) -> None:
-    """R1, R2, R3 on Discord and Slack at full length: nothing lost, nothing said twice, marked or not."""
+    """Cover R1, R2, R3."""
     verdict = await run_campaign(tmp_path, PLATFORMS[platform](), kills=HUNDREDS, chats=20, seed=13)
     record_property("campaign", verdict.line())
     assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()

@@ -59,20 +59,18 @@ def lost(directory: Path, synchronous: str, seed: int) -> int:
 
 @pytest.mark.parametrize("seed", [20, 21])
 async def test_nothing_acknowledged_is_lost_with_the_power(tmp_path: Path, seed: int) -> None:
-    """D1: with `synchronous=FULL`, whole or torn writes, every acknowledged row is on the disk."""
     assert 0 < await full_loses_nothing(tmp_path, seed)
 
 
 @pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
 def test_the_test_notices_a_weaker_setting(tmp_path: Path, synchronous: str) -> None:
-    """The same cut under NORMAL or OFF loses acknowledged rows: a test that cannot fail shows nothing."""
     assert 0 < lost(tmp_path, synchronous, seed=20)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
 async def test_thirty_losses_of_power_lose_nothing(tmp_path: Path) -> None:
-    """R6: 30 cuts anywhere from the first write of the creation on, every other one with torn writes."""
+    """Cover R6."""
     counts = [await full_loses_nothing(tmp_path / str(seed), seed) for seed in range(100, 130)]
     assert 1000 < sum(counts)
 
@@ -81,6 +79,5 @@ async def test_thirty_losses_of_power_lose_nothing(tmp_path: Path) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
 def test_weaker_settings_lose_rows_again_and_again(tmp_path: Path, synchronous: str) -> None:
-    """Of ten cuts under a weaker setting most lose acknowledged rows."""
     losses = [lost(tmp_path / str(seed), synchronous, seed) for seed in range(100, 120, 2)]
     assert 5 <= sum(loss > 0 for loss in losses)

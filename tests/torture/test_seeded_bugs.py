@@ -17,7 +17,6 @@ TRIED_ELSEWHERE = {case.name for case in (*SINGLE, *DOUBLE, *THREADS)}
 
 
 def test_what_finds_a_bug_finds_nothing_in_our_own_code() -> None:
-    """Each case that must find a bug is among those that our own code survives."""
     assert set() == {bug.case.name for bug in BUGS if isinstance(bug.case, Case)} - TRIED_ELSEWHERE
 
 
@@ -33,21 +32,19 @@ async def _found(world: World, bug: Bug) -> list[str]:
 
 
 def test_every_seeded_bug_has_its_line() -> None:
-    """Each changes code that is there: one whose line has gone would be found by nobody."""
     assert [] == [bug.name for bug in BUGS if (ROOT / bug.file).read_text().count(bug.old) != 1]
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("bug", sampled(BUGS, 8), ids=lambda bug: bug.name)
 async def test_a_seeded_bug_is_found(tmp_path: Path, bug: Bug) -> None:
-    """The gateway with this bug breaks a promise where the one without keeps them all."""
     async with World(tmp_path, PLATFORMS[bug.platform](), code=plant(bug, tmp_path)) as world:
         assert [] != await _found(world, bug)
 
 
 @pytest.mark.timeout(60)
 async def test_a_gateway_that_lost_its_shards_writes_nothing_more(tmp_path: Path) -> None:
-    """F62: its answer is thrown away, and the next owner answers once."""
+    """Cover F62."""
     async with World(tmp_path) as world:
         await world.start()
         await take_over(world)
@@ -57,7 +54,6 @@ async def test_a_gateway_that_lost_its_shards_writes_nothing_more(tmp_path: Path
 
 @pytest.mark.timeout(60)
 async def test_what_is_delivered_twice_is_answered_once(tmp_path: Path) -> None:
-    """P2: a redelivery finds its row and is no more than acknowledged again."""
     async with World(tmp_path) as world:
         await world.start()
         await deliver_twice(world)
@@ -68,7 +64,6 @@ async def test_what_is_delivered_twice_is_answered_once(tmp_path: Path) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("platform", ["discord", "slack"])
 async def test_a_gap_that_was_cut_is_filled_before_what_came_after_it(tmp_path: Path, platform: str) -> None:
-    """P5: the answers come in the order of the questions, although the newer one was told first."""
     async with World(tmp_path, PLATFORMS[platform]()) as world:
         await world.start()
         await die_in_a_gap(world)

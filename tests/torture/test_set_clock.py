@@ -84,10 +84,6 @@ class Machine:
 
 @pytest.mark.parametrize(("offset", "next_life"), [("+1d", "+0"), ("-1d", "-1d")])
 async def test_people_are_answered_whatever_the_clock_is_set_to(tmp_path: Path, offset: str, next_life: str) -> None:
-    """What waits behind a long answer is not missed, and a stop ends though an answer never does; then life goes on.
-
-    A clock set forward while nothing runs is the one that cannot be told from a day's absence.
-    """
     async with TelegramSimulator() as sim, ModelServer() as model:
         sim.add_bot(TOKEN)
         machine = Machine(sim, model, tmp_path)

@@ -160,4 +160,4 @@ class Parrot:
         return ModelResponded(0, said[-1])
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        pass

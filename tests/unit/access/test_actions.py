@@ -145,7 +145,6 @@ def test_every_action_is_tried_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(name for name, declared in ACTIONS.items() if declared.audit))
 async def test_an_action_leaves_the_audit_row_that_it_declares(world: World, name: str) -> None:
-    """With who did it."""
     before = len(await world.store.read(reports.audit_log))
     await ANYHOW[name](world, "cli")
     rows = await world.store.read(reports.audit_log)
@@ -154,7 +153,6 @@ async def test_an_action_leaves_the_audit_row_that_it_declares(world: World, nam
 
 @pytest.mark.parametrize("name", sorted(ACTIONS))
 async def test_an_action_is_refused_below_its_rank_and_changes_nothing(world: World, name: str) -> None:
-    """To a member, to an unknown user, and, if it is the machine's alone, to an owner and to a key."""
     before = await world.store.read(reports.audit_log)
     below = [world.ids[MEMBER], "nobody"]
     if ACTIONS[name].least.name == "MACHINE":

@@ -22,7 +22,6 @@ SCOPES = frozenset({"chat"})
 
 
 def test_a_key_has_sixteen_random_bytes_and_names_its_row() -> None:
-    """Two are never alike; what is kept is the SHA-256 of the whole."""
     made = [make_key("test", SCOPES, None, "cli", NOW) for _ in range(50)]
     texts = [text for _, text in made]
     assert 50 == len(set(texts)) == len({key.id for key, _ in made})
@@ -32,7 +31,6 @@ def test_a_key_has_sixteen_random_bytes_and_names_its_row() -> None:
 
 
 def test_only_the_key_itself_opens_as_long_as_it_holds() -> None:
-    """Not another one, not a part of it, not a revoked one, not nothing."""
     key, text = make_key("test", SCOPES, None, "cli", NOW)
     other, _ = make_key("test", SCOPES, None, "cli", NOW)
     assert opens(key, text)
@@ -45,18 +43,15 @@ def test_only_the_key_itself_opens_as_long_as_it_holds() -> None:
 
 @pytest.mark.parametrize("text", ["", "tenk-", "tenk-aaaaaaaa-zz", "tenk-AAAAAAAA-" + "0" * 32, "x" * 10_000, "tenk-é"])
 def test_what_is_no_key_names_no_row(text: str) -> None:
-    """Nothing is looked up for it."""
     assert "" == id_of(text)
 
 
 def test_a_key_in_a_text_is_taken_out() -> None:
-    """Whoever pastes theirs into a chat does not read it back, and no log keeps it."""
     _, text = make_key("test", SCOPES, None, "cli", NOW)
     assert f"mine is {REDACTED}." == Redactor().redact(f"mine is {text}.")
 
 
 async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
-    """Each change is in the audit log; the text is told once."""
     store = await quick_store(tmp_path / "tenk.db")
     try:
         operators = Operators(store, b"", lambda: NOW, DetachedProcess())
@@ -90,7 +85,6 @@ async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
 async def test_a_key_that_makes_no_sense_is_not_made(
     tmp_path: Path, name: str, scopes: str, who: str, why: str
 ) -> None:
-    """It says why, and nothing is kept."""
     store = await quick_store(tmp_path / "tenk.db")
     try:
         operators = Operators(store, b"", lambda: NOW, DetachedProcess())
@@ -114,7 +108,6 @@ class Heard(DetachedProcess):
 
 
 async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> None:
-    """Whoever hears of changes knows them by it from then on."""
     store = await quick_store(tmp_path / "tenk.db")
     changed: list[people.Person] = []
     try:

@@ -22,7 +22,6 @@ def opened(data: str, user_id: str = "u-1", account: str = "telegram:main", at: 
 
 
 def test_a_button_means_what_it_was_made_for_until_its_time_is_over() -> None:
-    """The last moment is in, the first one after it is out; a clock set back does not make it another's."""
     assert Meant("approve", "abc") == opened(DATA) == opened(DATA, at=59.99) == opened(DATA, at=-600)
     assert Void.STALE == opened(DATA, at=60) == opened(DATA, at=1e6)
 
@@ -32,25 +31,21 @@ ELSEWHERE = [("u-2", "telegram:main"), ("", "telegram:main"), ("u-1", "discord:m
 
 @pytest.mark.parametrize(("user_id", "account"), ELSEWHERE)
 def test_a34_a_button_is_for_one_person_at_one_account(user_id: str, account: str) -> None:
-    """A34: whoever else sends it, from wherever else."""
     assert Void.FORGED == opened(DATA, user_id, account)
 
 
 @given(st.integers(0, len(DATA) - 1), st.sampled_from("abcABC019:_-. é\n"))
 def test_a_button_with_any_character_changed_is_none(place: int, letter: str) -> None:
-    """Word, subject, time and seal alike."""
     changed = DATA[:place] + letter + DATA[place + 1 :]
     assert (changed == DATA) == (opened(changed) == Meant("approve", "abc"))
 
 
 @given(st.text(max_size=200) | st.from_regex(r"(approve|deny|block):[a-z0-9:]{0,60}", fullmatch=True))
 def test_whatever_somebody_makes_up_is_none(data: str) -> None:
-    """Also of the very form of ours."""
     assert Void.FORGED == opened(data)
 
 
 def test_a_button_of_another_home_is_none() -> None:
-    """The key is the home's own; one that is made up knows no other."""
     other = SealedButtons(AccessKeys.derive_from(bytes(32)).buttons)
     fresh = SealedButtons(AccessKeys.fresh().buttons)
     for buttons in (other, fresh):
@@ -59,21 +54,18 @@ def test_a_button_of_another_home_is_none() -> None:
 
 @given(st.integers(0, 10_000))
 def test_a_button_about_a_row_fits_into_what_telegram_takes(days: int) -> None:
-    """64 bytes of ASCII, with the longest of our words and a whole id."""
     data = BUTTONS.seal("approve", short_id(new_id()), "u-1", "telegram:main", NOON + timedelta(days=days))
     assert data.isascii()
     assert len(data) <= MAX_DATA_BYTES
 
 
 def test_what_no_button_can_carry_is_a_programming_error() -> None:
-    """It is found where the button is made."""
     for word, subject in (("Approve", "a"), ("a" * 13, "a"), ("a", ""), ("a", "x:y"), ("approve", "x" * 36)):
         with pytest.raises(ValueError, match=r"a button|the button"):
             BUTTONS.seal(word, subject, "u-1", "telegram:main", UNTIL)
 
 
 def test_an_id_survives_being_shortened() -> None:
-    """And what is none stays none."""
     id_ = new_id()
     assert id_ == long_id(short_id(id_))
     assert ["", "", ""] == [long_id(short) for short in ("", "abc", "!" * 22)]

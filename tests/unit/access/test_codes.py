@@ -23,13 +23,11 @@ from tests.fakes.people import KEY
 
 
 def test_the_alphabet_has_32_symbols_without_the_ones_people_mix_up() -> None:
-    """Eight of 32 symbols are 40 bits."""
     assert (32, set()) == (len(set(ALPHABET)), set(ALPHABET) & set("0O1I"))
 
 
 @given(st.binary(min_size=32, max_size=32), st.uuids().map(str))
 def test_a_code_is_eight_symbols_and_the_same_every_time(key: bytes, request_id: str) -> None:
-    """Nothing has to be kept to know it again."""
     code = code_of(key, request_id)
     assert code == code_of(key, request_id)
     assert re.fullmatch(f"[{ALPHABET}]{{8}}", code)
@@ -37,13 +35,11 @@ def test_a_code_is_eight_symbols_and_the_same_every_time(key: bytes, request_id:
 
 
 def test_codes_differ_by_request_and_by_key() -> None:
-    """Neither an id alone nor another installation's key gives it away."""
     codes = {code_of(KEY, f"request-{number}") for number in range(2000)} | {code_of(bytes(32), "request-0")}
     assert 2001 == len(codes)
 
 
 def test_every_symbol_comes_about_as_often_as_any_other() -> None:
-    """The 40 bits are used evenly."""
     text = "".join(code_of(KEY, str(number)) for number in range(4000))
     counts = [text.count(symbol) for symbol in ALPHABET]
     assert 800 < min(counts)
@@ -52,7 +48,6 @@ def test_every_symbol_comes_about_as_often_as_any_other() -> None:
 
 @given(st.uuids().map(str), st.lists(st.sampled_from(" -\t\u2013\u00a0"), min_size=9, max_size=9))
 def test_a39_case_spaces_and_dashes_do_not_matter(request_id: str, between: list[str]) -> None:
-    """A39: a code is known however it was typed, in these respects alone."""
     code = code_of(KEY, request_id)
     typed = "".join(mark + symbol for mark, symbol in zip(between, code.lower(), strict=False))
     assert code == normalise(typed)
@@ -60,32 +55,29 @@ def test_a39_case_spaces_and_dashes_do_not_matter(request_id: str, between: list
 
 @pytest.mark.parametrize("typed", ["0BCDEFGH", "ABCDEFG1", "OBCDEFGH", "ABCDEFGI", "abcdefgi"])
 def test_a39_symbols_that_are_in_no_code_are_not_read_as_others(typed: str) -> None:
-    """A39: there is no guess at what was meant by O or 0; the person is told that codes have none."""
     assert normalise(typed) == typed.upper()
     assert "0, O, 1 or I" in (find_flaw(normalise(typed)) or "")
 
 
 @pytest.mark.parametrize("typed", ["", "ABC", "ABCDEFGHJ", "ABCDEFG.", "ＡＢＣＤＥＦＧＨ", "A\ud800CDEFGH"])
 def test_what_cannot_be_a_code_is_said_to_be_none(typed: str) -> None:
-    """And comparing it with one does not fail."""
     assert find_flaw(normalise(typed)) is not None
     assert not matches(KEY, "request", normalise(typed))
 
 
 def test_the_code_takes_the_place_of_the_bullets_when_it_is_sent() -> None:
-    """A45: what is kept has bullets, as long as the code in every unit."""
+    """Cover A45."""
     code = code_of(KEY, "r1")
     assert f"use {code}, {code}" == reveal(KEY, secret_ref("r1"), f"use {BULLETS}, {BULLETS}")
     assert len(code.encode("utf-16-le")) == len(BULLETS.encode("utf-16-le"))
 
 
 def test_another_kind_of_reference_reveals_nothing() -> None:
-    """Bullets that a person wrote stay bullets."""
     assert BULLETS == reveal(KEY, "other:r1", BULLETS)
 
 
 def test_the_key_is_made_once_for_the_owner_alone(tmp_path: Path) -> None:
-    """A93: 32 random bytes, mode 0600, the same at the next start, and no draft left."""
+    """Cover A93."""
     key = load_key(tmp_path)
     assert (32, key) == (len(key), load_key(tmp_path))
     assert ["pairing.key"] == [path.name for path in tmp_path.iterdir()]
@@ -93,13 +85,11 @@ def test_the_key_is_made_once_for_the_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_draft_left_by_a_crash_is_written_over(tmp_path: Path) -> None:
-    """A key exists under its name only when it is whole."""
     (tmp_path / "pairing.key.new").write_bytes(b"half")
     assert 32 == len(load_key(tmp_path))
 
 
 def test_a93_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
-    """A93: the message says how to mend it."""
     load_key(tmp_path)
     (tmp_path / "pairing.key").chmod(0o640)
     with pytest.raises(GatewayError, match="chmod 600"):
@@ -108,7 +98,6 @@ def test_a93_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"short", bytes(33)])
 def test_a46_a_damaged_key_stops_the_start_and_is_not_replaced(tmp_path: Path, content: bytes) -> None:
-    """A46: fail closed; a new key would silently void the codes that are out."""
     path = tmp_path / "pairing.key"
     path.write_bytes(content)
     path.chmod(0o600)
@@ -118,6 +107,5 @@ def test_a46_a_damaged_key_stops_the_start_and_is_not_replaced(tmp_path: Path, c
 
 
 def test_a_home_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    """No stack trace for a missing directory."""
     with pytest.raises(GatewayError, match=r"pairing\.key cannot be written"):
         load_key(tmp_path / "nowhere")

@@ -7,14 +7,12 @@ from gateway.access.config import AccessConfig, Policy, Rules
 
 
 def test_nothing_said_means_pairing_and_empty_lists() -> None:
-    """Nothing defaults to open."""
     assert Rules(Policy.PAIRING, Policy.PAIRING, frozenset(), frozenset(), group_talk=True) == AccessConfig().rules_of(
         "telegram", "main"
     )
 
 
 def test_an_account_differs_from_the_default_in_what_it_says() -> None:
-    """And in nothing else; other accounts keep the default."""
     config = AccessConfig.model_validate(
         {"direct": "open", "accounts": {"telegram:main": {"groups": "allowlist", "allow": ["telegram:42"]}}}
     )
@@ -42,13 +40,12 @@ def test_an_account_differs_from_the_default_in_what_it_says() -> None:
     ],
 )
 def test_a_mistake_stops_the_start_with_what_to_write(accounts: dict[str, object], told: str) -> None:
-    """A26, A28: a star needs the danger flag; ids are texts, exact, with their channel."""
+    """Cover A26, A28."""
     with pytest.raises(ValidationError, match=told):
         AccessConfig.model_validate({"accounts": accounts})
 
 
 def test_a26_a_star_counts_once_the_danger_is_named() -> None:
-    """A26: everybody, because the operator said so twice."""
     config = AccessConfig.model_validate(
         {"danger_allow_everyone": True, "accounts": {"telegram:main": {"direct": "allowlist", "allow": ["*"]}}}
     )

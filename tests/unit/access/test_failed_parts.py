@@ -49,7 +49,6 @@ async def store(tmp_path: Path) -> AsyncIterator[QuickStore]:
 
 
 async def test_what_failed_is_said_again_or_given_up_and_recorded(store: QuickStore) -> None:
-    """A dead part and an unknown one; the lane hears of it after the commit, the audit log has who did it."""
     process = Woken()
     operators = Operators(store, b"", lambda: NOON, process)
     for id_ in (1, 2):
@@ -74,7 +73,6 @@ async def test_what_failed_is_said_again_or_given_up_and_recorded(store: QuickSt
     ],
 )
 async def test_what_did_not_fail_stays_as_it_is(store: QuickStore, id_: int, why: str) -> None:
-    """Each refusal says what became of the part."""
     operators = Operators(store, b"", lambda: NOON, DetachedProcess())
     for change in (operators.retry_part, operators.discard_part):
         with pytest.raises(PartNotFailed, match=r"part") as refused:
@@ -85,7 +83,6 @@ async def test_what_did_not_fail_stays_as_it_is(store: QuickStore, id_: int, why
 
 @pytest.mark.parametrize(("tenant", "id_"), [("default", 99), ("default", 2**70), ("another", 1)])
 async def test_no_part_is_another_tenants(store: QuickStore, tenant: str, id_: int) -> None:
-    """An id that nothing has, that no database takes, and a part of somebody else."""
     with pytest.raises(NoSuchPart):
         await Operators(store.of(tenant), b"", lambda: NOON, DetachedProcess()).discard_part("cli", id_)
 
@@ -93,7 +90,6 @@ async def test_no_part_is_another_tenants(store: QuickStore, tenant: str, id_: i
 async def test_a_look_beside_a_gateway_sees_what_is_committed_and_changes_nothing(
     store: QuickStore, tmp_path: Path
 ) -> None:
-    """Read beside the writer: the parked part says why it waits, a write is refused."""
     async with reading(f"sqlite:///{tmp_path / 'tenk.db'}") as look:
         lines = await look.read(lambda c: reports.outbox_lines(c, "default", 10, ["ready"]))
         assert [("they blocked the bot", 7), (None, 5)] == [(line.parked, line.id) for line in lines]

@@ -32,13 +32,11 @@ CODE = "ABCDEFGH23456789"
     ],
 )
 def test_a_code_is_said_alone_or_behind_a_command(text: str, code: str | None) -> None:
-    """Anything else is what it says."""
     assert code == invites.code_in(message("7", text=text), "coach")
 
 
 @given(st.text(alphabet=ALPHABET, min_size=16, max_size=16))
 def test_what_is_kept_of_it_has_no_code(code: str) -> None:
-    """However it was said; the command in front of it stays."""
     for text, kept in ((code, BULLETS), (f"/start {in_groups(code)}", f"/start {BULLETS}")):
         said = message("7", text=text)
         assert code == invites.code_in(said, "coach")
@@ -46,7 +44,6 @@ def test_what_is_kept_of_it_has_no_code(code: str) -> None:
 
 
 def test_a_command_gives_its_code_as_argument() -> None:
-    """Of the few that may; `/log` is about practice."""
     said = message("7")
     for name, code in (("start", CODE), ("coach", CODE), ("log", None)):
         command = CommandInvoked(
@@ -57,7 +54,6 @@ def test_a_command_gives_its_code_as_argument() -> None:
 
 
 def test_codes_are_unlike_each_other_and_beyond_guessing() -> None:
-    """A million tries an hour at a thousand invitations come to less than 1e-14."""
     assert 1000 == len({invite_code_of(KEY, str(one)) for one in range(1000)})
     assert all(
         invites.code_in(message("7", text=in_groups(invite_code_of(KEY, str(one)))), "coach") for one in range(100)

@@ -23,7 +23,6 @@ def limits(clock: Clock) -> PersonLimits:
 
 
 def test_a_burst_is_taken_then_the_rate_holds() -> None:
-    """30 a minute are one every two seconds."""
     clock = Clock()
     bounds = limits(clock)
     assert [None, None, Over(Bound.RATE, tell=True, retry_after_s=2.0)] == [bounds.charge("ana", 0) for _ in range(3)]
@@ -32,7 +31,6 @@ def test_a_burst_is_taken_then_the_rate_holds() -> None:
 
 
 def test_what_waits_is_bounded_too() -> None:
-    """D6: and costs nothing of the rate."""
     bounds = limits(Clock())
     assert [Over(Bound.WAITING, tell=True, retry_after_s=0.0), None] == [
         bounds.charge("ana", 3),
@@ -41,7 +39,6 @@ def test_what_waits_is_bounded_too() -> None:
 
 
 def test_a_person_over_their_bound_is_told_at_most_once_a_minute() -> None:
-    """D6: whichever bound it is."""
     clock = Clock()
     bounds = limits(clock)
     told = []
@@ -53,7 +50,6 @@ def test_a_person_over_their_bound_is_told_at_most_once_a_minute() -> None:
 
 
 def test_a60_one_persons_flood_costs_nobody_else() -> None:
-    """A60: bounds are kept a person."""
     bounds = limits(Clock())
     for _ in range(1000):
         bounds.charge("mallory", 0)
@@ -62,7 +58,6 @@ def test_a60_one_persons_flood_costs_nobody_else() -> None:
 
 @given(st.lists(st.floats(0.0, 5.0), min_size=1, max_size=60))
 def test_no_more_comes_in_than_burst_and_rate_allow(pauses_s: list[float]) -> None:
-    """Over any stretch of time, however it is spread."""
     clock = Clock()
     bounds = limits(clock)
     taken = 0
@@ -73,7 +68,6 @@ def test_no_more_comes_in_than_burst_and_rate_allow(pauses_s: list[float]) -> No
 
 
 def test_memory_follows_who_is_active() -> None:
-    """Buckets that are full again are forgotten."""
     clock = Clock()
     bounds = limits(clock)
     for number in range(SWEEP_EVERY - 1):

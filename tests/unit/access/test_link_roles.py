@@ -43,7 +43,6 @@ def role_of(connection: sa.Connection, sender: str) -> str:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_whoever_is_still_linked_does_not_rise_with_the_one_they_joined(connection: sa.Connection, first: int) -> None:
-    """An operator whom two members joined, and one left: the other is no operator by that; both gone, they are."""
     enrol(connection, "web:9", Role.OWNER)
     operator = enrol(connection, "telegram:1", Role.OPERATOR)
     held = [link(connection, operator, enrol(connection, f"discord:{number}", Role.MEMBER)) for number in (2, 3)]
@@ -56,7 +55,6 @@ def test_whoever_is_still_linked_does_not_rise_with_the_one_they_joined(connecti
 
 
 def test_what_an_owner_decided_meanwhile_outlives_the_link(connection: sa.Connection) -> None:
-    """Blocked and let in again as a member, or called a member once more: no link gives back more than that."""
     owner = enrol(connection, "web:9", Role.OWNER)
     for number, is_blocked in enumerate((True, False)):
         stays = enrol(connection, f"telegram:{number}", Role.MEMBER)
@@ -69,7 +67,6 @@ def test_what_an_owner_decided_meanwhile_outlives_the_link(connection: sa.Connec
 
 
 def test_what_a_second_link_lowered_is_nobodys_decision(connection: sa.Connection) -> None:
-    """Two operators are one, a member joins them: who leaves is an operator again."""
     enrol(connection, "web:9", Role.OWNER)
     stays = enrol(connection, "telegram:1", Role.OPERATOR)
     first = link(connection, stays, enrol(connection, "discord:2", Role.OPERATOR))
@@ -81,7 +78,6 @@ def test_what_a_second_link_lowered_is_nobodys_decision(connection: sa.Connectio
 
 
 def test_an_operator_undoes_a_link_of_those_below_them(connection: sa.Connection) -> None:
-    """Nobody else's, none of an owner's, and the audit names who did it; a block holds for both that come of it."""
     owner, operator = enrol(connection, "web:9", Role.OWNER), enrol(connection, "web:8", Role.OPERATOR)
     member, stays = enrol(connection, "web:7", Role.MEMBER), enrol(connection, "telegram:1", Role.MEMBER)
     held = link(connection, stays, enrol(connection, "discord:2", Role.MEMBER))
@@ -97,7 +93,6 @@ def test_an_operator_undoes_a_link_of_those_below_them(connection: sa.Connection
 
 
 def test_two_owners_cannot_both_be_forgotten(connection: sa.Connection) -> None:
-    """Who is being forgotten is an owner no more, although their row is there until all of theirs is gone."""
     both = [enrol(connection, f"telegram:{number}", Role.OWNER) for number in (1, 2)]
     assert not people.is_only_owner(connection, both[0])
     erasure.ask(connection, both[0], Extent.EVERYTHING, 0, NOON, NOON, lambda *_: "mark")

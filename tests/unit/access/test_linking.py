@@ -259,19 +259,16 @@ TestLinkedPeople.settings = settings(max_examples=share(20), stateful_step_count
 
 @pytest.mark.gate
 def test_linked_people_as_the_gate_tries_them() -> None:
-    """The same machine, longer."""
     run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=30, stateful_step_count=50, deadline=None))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3000)
 def test_linked_people_2000_times_50_steps() -> None:
-    """For as long as the issue asks."""
     run_state_machine_as_test(LinkedPeople, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))
 
 
 def test_a_link_changes_no_row_of_what_either_has() -> None:
-    """Both have a plan of one week and a goal, one lets a tool run unasked: all of it is as it was once they part."""
     with database(with_practice) as connection:
         stays, joins = (
             people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
@@ -296,7 +293,6 @@ def everything(connection: sa.Connection) -> dict[str, list[object]]:
 
 
 def test_the_only_owner_is_not_joined_away() -> None:
-    """They are told to begin on the side where they are the owner; then they stay it."""
     with database(with_practice) as connection:
         owner, member = (
             people.enrol(connection, Newcomer("default", sender, "", sender, role, "cli"), NOON)
@@ -315,7 +311,6 @@ def test_the_only_owner_is_not_joined_away() -> None:
 
 
 def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
-    """Both confirmations have to come within them."""
     with database(with_practice) as connection:
         stays, joins = (
             people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
@@ -331,7 +326,6 @@ def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
 
 
 def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
-    """Found by the machine: they had agreed to two links, and the second one's last word came after the first's."""
     with database(with_practice) as connection:
         first, second, joins = (
             people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)
@@ -351,7 +345,6 @@ def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
 
 
 def test_zone_and_language_of_who_stays_are_filled_in() -> None:
-    """They never set theirs, so they have those of who joined."""
     with database(with_practice) as connection:
         stays, joins = (
             people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)

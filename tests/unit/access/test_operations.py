@@ -63,7 +63,6 @@ async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
 
 
 async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gateway) -> None:
-    """The next one is a member; both are known at once, and greeted where they wait."""
     first, second = await gateway.asks("42"), await gateway.asks("43")
     await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, first)))
     await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, second)))
@@ -76,14 +75,12 @@ async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gat
 
 
 async def test_people_are_greeted_in_their_language(gateway: Gateway) -> None:
-    """As the platform told it when they asked."""
     await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, await gateway.asks("42", locale="es-MX"))))
     assert "es-MX" == (gateway.changes[0].person and gateway.changes[0].person.locale)
     assert gateway.said[0][1].startswith("Ya estás dentro")
 
 
 async def test_the_list_shows_who_asks_but_no_code(gateway: Gateway) -> None:
-    """Number, sender, name, account and age."""
     request_id = await gateway.asks("42")
     gateway.now += minutes(5)
     expected = {
@@ -102,7 +99,6 @@ async def test_the_list_shows_who_asks_but_no_code(gateway: Gateway) -> None:
 
 
 async def test_a_request_can_be_approved_by_the_end_of_its_number(gateway: Gateway) -> None:
-    """Also while codes are locked: nothing is guessed that way."""
     request_id = await gateway.asks("42")
     for _ in range(5):
         with pytest.raises(OperationRefused):
@@ -119,7 +115,6 @@ async def refusal(doing: Awaitable[object]) -> str:
 
 
 async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
-    """And change nothing."""
     request_id = await gateway.asks("42")
     operations = gateway.operators
     assert "`tenk pairing list`" in await refusal(operations.approve("cli", CodeEntry(code=" ")))
@@ -131,7 +126,6 @@ async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
 
 
 async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gateway) -> None:
-    """Until there is another."""
     await gateway.operators.approve_request("cli", await gateway.asks("42"))
     await gateway.operators.approve_request("cli", await gateway.asks("43"))
     assert "only owner" in await refusal(gateway.operators.block("cli", BlockWish(who="telegram:42")))
@@ -143,14 +137,12 @@ async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gatewa
 
 
 async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_with(gateway: Gateway) -> None:
-    """So that a list says who it was."""
     await gateway.asks("42")
     assert "Ana" == (await gateway.operators.block("cli", BlockWish(who="telegram:42"))).name
     assert "telegram:43" == (await gateway.operators.block("cli", BlockWish(who="telegram:43"))).name
 
 
 async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:
-    """An open account makes members only; the first word of an operator makes the owner."""
     newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", people.BY_POLICY)
     before = await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))
     assert (frozenset(), frozenset({"telegram:main"})) == (before.grants, before.policy_grants)
@@ -161,7 +153,6 @@ async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway:
 
 
 async def test_every_change_is_in_the_audit_log(gateway: Gateway) -> None:
-    """With who did it."""
     first, second, third = [await gateway.asks(sender) for sender in ("1", "2", "3")]
     owner = (await gateway.operators.approve_request("cli", first)).user
     await gateway.operators.deny(owner, second)
@@ -180,7 +171,6 @@ async def test_every_change_is_in_the_audit_log(gateway: Gateway) -> None:
 
 
 async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: Gateway) -> None:
-    """The writer repeats a job after an outage; the second run tells the same, and nobody is greeted twice."""
     request_id = await gateway.asks("42")
     key = code_of(KEY, request_id)
 
@@ -193,7 +183,6 @@ async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: G
 
 
 async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
-    """Zone, and the language that the platform told; a tag that is none is forgotten."""
     await gateway.operators.approve_request("cli", await gateway.asks("42", "es"))
     user_id = (await gateway.store.read(people.everybody))[0].user_id
     await gateway.store.commit(lambda c: people.set_timezone(c, user_id, "Europe/Madrid"))
@@ -203,7 +192,6 @@ async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
 
 
 async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
-    """The running gateway knows at once, the audit log for ever; the second time there is nothing to take back."""
     await gateway.operators.approve_request("cli", await gateway.asks("42"))
     await gateway.operators.revoke("cli", "telegram:42", AccountName(account="telegram:main"))
     person = gateway.snapshot.find("default", "telegram:42")
@@ -216,6 +204,5 @@ async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
 
 
 def test_a_person_over_their_bound_is_told_when_to_come_back() -> None:
-    """In whole seconds, at least one."""
     assert "about 1 s" in words.too_fast_text("en", 0.2)
     assert "20 mensajes" in words.too_many_text("es", 20)

@@ -150,5 +150,4 @@ TestPairing.settings = settings(max_examples=share(40), stateful_step_count=30)
 @pytest.mark.long
 @pytest.mark.timeout(3000)
 def test_s8_pairing_2000_times_50_steps() -> None:
-    """S8: the same machine, for as long as it was asked to."""
     run_state_machine_as_test(Pairing, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))

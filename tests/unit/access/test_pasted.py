@@ -43,7 +43,6 @@ def message(text: str, **more: object) -> InboundMessage:
     ],
 )  # fmt: skip
 def test_a_typing_error_is_no_way_around_it(text: str) -> None:
-    """What is meant as the command is kept, and run, as it."""
     kept = seal_pasted(message(text), VAULT, {"connect", "connections", "log"})
     assert isinstance(kept, InboundMessage)
     assert SECRET not in kept.text
@@ -55,7 +54,6 @@ def test_a_typing_error_is_no_way_around_it(text: str) -> None:
 
 
 def test_a_quotation_of_it_holds_bullets() -> None:
-    """Who replies to such a message brings it along as it was."""
     quoted = (Quoted(QuoteKind.REPLY, f"/connect acme {SECRET}", "Ana"), Quoted(QuoteKind.REPLY, "hello", None))
     kept = seal_pasted(message("why?", quoted=quoted), VAULT)
     assert isinstance(kept, InboundMessage)
@@ -71,7 +69,6 @@ def test_a_quotation_of_it_holds_bullets() -> None:
     ],
 )  # fmt: skip
 def test_a_key_in_a_sentence_is_gone(key: str) -> None:
-    """Said, quoted, as the words of a command, and in what could not be understood; the rest of it stays."""
     quoted = (Quoted(QuoteKind.REPLY, f"{key} is it", "Ana"),)
     kept = seal_pasted(message(f"my key is {key}, does it work?", quoted=quoted), VAULT)
     assert isinstance(kept, InboundMessage)
@@ -94,7 +91,6 @@ def test_a_key_in_a_sentence_is_gone(key: str) -> None:
     ],
 )  # fmt: skip
 def test_everything_else_stays_as_it_is(text: str) -> None:
-    """Also the bare command, and events that say nothing."""
     assert message(text) == seal_pasted(message(text), VAULT, {"connect", "connections", "log"})
     gone = MessageDeleted(**ABOUT, message_id="1")  # type: ignore[arg-type]  as above
     assert gone is seal_pasted(gone, VAULT)
@@ -103,7 +99,6 @@ def test_everything_else_stays_as_it_is(text: str) -> None:
 
 
 def test_what_could_not_be_understood_keeps_no_secret() -> None:
-    """Tokens of interactions and response URLs, as JSON and as a form, and what stands behind the command."""
     raws = [
         '{"type": 2, "token": "canary", "data": {"name": "log"}, "response_url":"canary"}',
         "token=canary&team_id=T1&response_url=canary%2F1&text=hello",

@@ -70,7 +70,6 @@ def by_policy(sender_key: str) -> Enrol:
 
 
 def test_a_paired_person_is_admitted_as_who_they_are() -> None:
-    """With everything a turn has to know of them."""
     decision = decided(message("42"), ANA)
     assert Admit(ANA) == decision
     assert isinstance(decision, Admit)
@@ -82,28 +81,24 @@ def test_a_paired_person_is_admitted_as_who_they_are() -> None:
 
 
 def test_an_unknown_direct_message_leads_to_pairing() -> None:
-    """A23: and to nothing else."""
+    """Cover A23."""
     assert Pair() == decided(message("7"), ANA)
 
 
 def test_an_edit_by_a_stranger_is_not_answered() -> None:
-    """Only a message asks for a code."""
     assert Silence("edited by a stranger") == decided(message("7", edited=True))
 
 
 def test_being_let_into_one_account_is_not_being_let_into_another() -> None:
-    """Grants are an account's."""
     assert Pair() == decided(message("42", account="second"), ANA)
 
 
 def test_an_open_account_makes_whoever_writes_a_member() -> None:
-    """The row of the user is written in the commit that admits the message."""
     assert by_policy("telegram:7") == decided(message("7"), config=OPEN)
     assert Admit(BY_NOBODY) == decided(message("42"), BY_NOBODY, config=OPEN)
 
 
 def test_a_bot_that_is_closed_again_asks_who_came_by_policy_to_pair() -> None:
-    """What nobody granted ends with the policy that did."""
     assert Pair() == decided(message("42"), BY_NOBODY)
     assert Silence("not on the allowlist") == decided(
         message("42"), BY_NOBODY, config=AccessConfig.model_validate({"direct": "allowlist"})
@@ -111,7 +106,6 @@ def test_a_bot_that_is_closed_again_asks_who_came_by_policy_to_pair() -> None:
 
 
 def test_a_listed_person_is_let_in_and_nobody_else() -> None:
-    """Under a list a pairing of earlier days does not count."""
     assert by_policy("telegram:42") == decided(message("42"), config=LISTED)
     ben = replace(ANA, user_id="u-ben", identities=frozenset({"telegram:7"}))
     assert Silence("not on the allowlist") == decided(message("7"), ben, config=LISTED)
@@ -119,20 +113,18 @@ def test_a_listed_person_is_let_in_and_nobody_else() -> None:
 
 @pytest.mark.parametrize("config", [AccessConfig(), OPEN, LISTED])
 def test_the_blocked_get_silence_under_every_policy(config: AccessConfig) -> None:
-    """A block is stronger than any list."""
     assert Silence("blocked") == decided(message("42"), replace(ANA, role="blocked"), config=config)
 
 
 @pytest.mark.parametrize("config", [AccessConfig(), OPEN, LISTED])
 def test_bots_and_nobody_are_refused_under_every_policy(config: AccessConfig) -> None:
-    """A29: also with an id that is on the list."""
+    """Cover A29."""
     assert Refuse("sent by a bot") == decided(message("42", is_bot=True), ANA, config=config)
     assert Refuse("sent by nobody") == decided(message(""), ANA, config=config)
 
 
 @pytest.mark.parametrize("policy", ["pairing", "allowlist", "open"])
 def test_a_group_that_is_not_allowed_gets_silence(policy: str) -> None:
-    """Groups are allowed by id, also for people who are let in."""
     event = message("42", kind=ChatKind.GROUP, chat="-999")
     assert Silence("group not allowed") == decided(event, ANA, config=groups(policy))
 
@@ -148,7 +140,7 @@ def test_a_group_that_is_not_allowed_gets_silence(policy: str) -> None:
     ],
 )
 def test_inside_an_allowed_group_the_policy_decides(policy: str, sender: str, decision: Decision) -> None:
-    """A24: never with a code for everybody to read."""
+    """Cover A24."""
     event = message(sender, kind=ChatKind.GROUP, chat=GROUP)
     assert decision == decided(event, ANA, config=groups(policy))
 
@@ -167,7 +159,7 @@ def press(sender: str) -> ButtonPressed:
 
 
 def test_a_button_is_taken_from_people_who_are_in() -> None:
-    """A34: from nobody else, and no stranger gets a code by pressing one."""
+    """Cover A34."""
     snapshot = AccessSnapshot([ANA])
     assert Admit(ANA) == decide(snapshot, AccessConfig(), press("42"))
     assert Silence("not let in") == decide(snapshot, AccessConfig(), press("7"))
@@ -175,7 +167,6 @@ def test_a_button_is_taken_from_people_who_are_in() -> None:
 
 
 def test_news_about_a_chat_is_no_request() -> None:
-    """Whoever added the bot is not let in by that."""
     about = {"event_id": "m:1", "address": Address("telegram", "main", "-5"), "sender": Sender("7", "Ben")}
     at = datetime(2026, 3, 2, tzinfo=UTC)
     added = MembershipChanged(**about, received_at=at, change=Membership.ADDED)  # type: ignore[arg-type]  # one table
@@ -186,7 +177,6 @@ def test_news_about_a_chat_is_no_request() -> None:
 
 
 def test_a33_a_person_blocked_mid_turn_is_nobodys_principal() -> None:
-    """A33: the look-up before each tool finds the change at once."""
     snapshot = AccessSnapshot([ANA])
     before = snapshot.principal("u-ana")
     snapshot.put(replace(ANA, role="blocked"))
@@ -198,7 +188,6 @@ def test_a33_a_person_blocked_mid_turn_is_nobodys_principal() -> None:
 
 
 def test_a_snapshot_follows_identities_that_move_and_people_who_go() -> None:
-    """No sender leads to somebody it is no longer."""
     snapshot = AccessSnapshot([ANA])
     snapshot.put(replace(ANA, identities=frozenset({"telegram:43"})))
     assert (None, "u-ana") == (
@@ -210,7 +199,6 @@ def test_a_snapshot_follows_identities_that_move_and_people_who_go() -> None:
 
 
 def test_one_tenants_people_are_strangers_to_another() -> None:
-    """The same sender under another tenant's bot is somebody unknown."""
     assert Pair() == decided(message("42", tenant="other"), ANA)
 
 
@@ -228,14 +216,13 @@ def test_one_tenants_people_are_strangers_to_another() -> None:
     ],
 )
 def test_let_in_is_whom_somebody_decided_to_let_in(person: Person | None, config: AccessConfig, let_in: bool) -> None:
-    """By a grant, a list or a role; a policy that takes everybody decides about nobody."""
     snapshot = AccessSnapshot([] if person is None else [person])
     rules = config.rules_of("telegram", "main")
     assert let_in == is_let_in(snapshot, rules, "default", "telegram:42", "telegram:main")
 
 
 def test_an_unlisted_group_is_offered_to_operators_alone_and_holds_where_it_moves() -> None:
-    """Mentions and commands of theirs, no edits; once it is allowed, whoever is let in is answered there (A24, A31)."""
+    """Cover A24, A31."""
     roles = {"1": "owner", "2": "operator", "3": "member"}
     known = [
         replace(ANA, user_id=f"u{id_}", role=role, identities=frozenset({f"telegram:{id_}"}))
@@ -259,7 +246,7 @@ def test_an_unlisted_group_is_offered_to_operators_alone_and_holds_where_it_move
 
 
 def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> None:
-    """A33: at that account alone, until they are let in again; operators are let in everywhere, the blocked nowhere."""
+    """Cover A33."""
     snapshot = AccessSnapshot([replace(ANA, grants=frozenset({"telegram:main", "slack:main"}))])
     snapshot.put(replace(ANA, grants=frozenset({"slack:main"})))
     may = [snapshot.may_command("u-ana", account) for account in ("telegram:main", "slack:main", "api:main")]
@@ -276,7 +263,7 @@ def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> 
 
 
 def test_whom_the_configuration_let_in_it_lets_in_as_it_is_now() -> None:
-    """By a list, or as an open account; what a person granted holds beside it (A33)."""
+    """Cover A33."""
     snapshot = AccessSnapshot([BY_NOBODY, replace(ANA, user_id="u-bea", identities=frozenset({"telegram:7"}))])
     for rules, expected in ((LISTED, True), (OPEN, True), (groups("open"), True), (AccessConfig(), False)):
         snapshot.configure("default", rules)
@@ -284,7 +271,6 @@ def test_whom_the_configuration_let_in_it_lets_in_as_it_is_now() -> None:
 
 
 def test_who_joined_somebody_is_known_as_them_and_again_as_themselves() -> None:
-    """Also by the user id that they had: what was under way goes on as the person they are."""
     bea = replace(ANA, user_id="u-bea", identities=frozenset({"slack:T1:U1"}), grants=frozenset({"slack:main"}))
     snapshot = AccessSnapshot([ANA, bea])
     both = replace(ANA, identities=ANA.identities | bea.identities, grants=ANA.grants | bea.grants)

@@ -63,7 +63,6 @@ async def done(doing: Awaitable[object]) -> bool:
 
 
 async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(team: Team) -> None:
-    """Every actor against everybody, themselves included: the machine alone stands above owners."""
     rank = [ranks.rank_of(role) for role in ROLES]
     for actor, own in enumerate(rank):
         for other in range(len(ROLES)):
@@ -84,7 +83,6 @@ async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(tea
 
 
 async def test_nobody_gives_a_role_that_is_not_below_their_own(team: Team) -> None:
-    """Neither to others nor to themselves, nor by an invitation."""
     for by, role in zip(team.ids, ROLES, strict=True):
         for given in (Role.MEMBER, Role.OPERATOR, Role.OWNER):
             below = ranks.rank_of(role) >= ranks.Rank.OPERATOR and ranks.rank_of(given) < ranks.rank_of(role)
@@ -97,7 +95,6 @@ async def test_nobody_gives_a_role_that_is_not_below_their_own(team: Team) -> No
 
 
 async def test_only_operators_and_owners_decide_about_requests(team: Team) -> None:
-    """Members, the blocked and whoever is nobody change nothing."""
     for by in (team.ids[4], team.ids[5], "nobody", ""):
         for doing in (
             team.operators.approve_request(by, team.request),
@@ -111,7 +108,6 @@ async def test_only_operators_and_owners_decide_about_requests(team: Team) -> No
 
 
 async def test_a_button_blocks_nobody_but_who_waits(team: Team) -> None:
-    """A sender, a user or the number of somebody else's is no request; neither is one that was decided."""
     for what in ("telegram:4", team.ids[4], "", team.request[:-1]):
         assert not await done(team.operators.block_request(team.ids[0], what)), what
     await team.operators.approve_request("cli", team.request)
@@ -120,7 +116,6 @@ async def test_a_button_blocks_nobody_but_who_waits(team: Team) -> None:
 
 
 async def test_an_operator_makes_no_first_owner(team: Team) -> None:
-    """Whoever is let in first on a fresh install becomes owner: by the machine's word."""
     await team.store.commit(
         lambda c: [people.set_role(c, one, "member", "cli", NOON) for one in people.holding(c, "default", Role.OWNER)]
     )

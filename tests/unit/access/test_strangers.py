@@ -33,7 +33,6 @@ class Door:
 
 
 def test_stranger_gets_a_few_rows_and_as_many_after_a_pause():
-    """Five at once."""
     door = Door()
     assert 5 == door.taken(message(), 2_000)
     door.now_s = 3_600.0
@@ -41,7 +40,6 @@ def test_stranger_gets_a_few_rows_and_as_many_after_a_pause():
 
 
 def test_hour_of_hammering_takes_twenty_rows_beside_the_first_few():
-    """However often they write."""
     door = Door()
     taken = 0
     for _ in range(3_600):
@@ -51,21 +49,18 @@ def test_hour_of_hammering_takes_twenty_rows_beside_the_first_few():
 
 
 def test_group_that_no_list_names_counts_as_one():
-    """Whoever talks in it, people who are let in elsewhere too."""
     door = Door()
     talk = [message(str(sender), kind=ChatKind.GROUP, chat="-100") for sender in range(100)]
     assert 5 == sum(door.taken(one, decision=UNLISTED, person=ANA) for one in talk)
 
 
 def test_people_who_are_let_in_are_never_left_out():
-    """Neither where they are admitted, nor where this account has another rule for them."""
     door = Door()
     for decision in (Admit(ANA), Silence("not on the allowlist"), Silence("not let in")):
         assert 1_000 == door.taken(message(), 1_000, decision, ANA)
 
 
 def test_blocked_people_are_strangers():
-    """They may not fill the disk either."""
     assert 5 == Door().taken(message(), 100, Silence("blocked"), replace(ANA, role="blocked"))
 
 
@@ -79,7 +74,6 @@ def about(sender: str = "42") -> MembershipChanged:
 
 
 def test_what_a_stranger_makes_happen_to_a_chat_counts_apart_from_what_they_say():
-    """A lane parks and unparks by it; so it does by the next thing said, which no blocking takes the place of."""
     door = Door()
     assert 5 == door.taken(about(), 100, Silence("about the chat"))
     assert 5 == door.taken(message(), 100)
@@ -87,7 +81,6 @@ def test_what_a_stranger_makes_happen_to_a_chat_counts_apart_from_what_they_say(
 
 
 def test_crowd_that_puts_the_bot_into_chats_takes_no_place_of_a_newcomer():
-    """However many chats there are: so many a minute over the account, and first messages are taken all the same."""
     door = Door()
     taken = sum(door.taken(about(f"chat-{n}"), 1, Silence("about the chat")) for n in range(5_000))
     assert ACCOUNT_BURST_MIN * CONFIG.newcomers_per_min == taken
@@ -95,7 +88,6 @@ def test_crowd_that_puts_the_bot_into_chats_takes_no_place_of_a_newcomer():
 
 
 def test_group_that_moves_is_never_left_out():
-    """What waits for it goes along."""
     where = message()
     moved = ChatMigrated(
         event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at, new_chat="-1001",
@@ -104,7 +96,6 @@ def test_group_that_moves_is_never_left_out():
 
 
 def test_crowd_that_hammers_takes_no_place_of_a_newcomer():
-    """Fifty puppets, every five seconds: each of a hundred newcomers among them is taken at once."""
     door = Door()
     for second in range(0, 600, 5):
         door.now_s = float(second)
@@ -114,7 +105,6 @@ def test_crowd_that_hammers_takes_no_place_of_a_newcomer():
 
 
 def test_account_takes_a_bounded_number_of_newcomers():
-    """Ever new senders: the account's own rate holds, another account has its own."""
     door = Door()
     most = ACCOUNT_BURST_MIN * CONFIG.newcomers_per_min
     assert most == sum(door.taken(message(str(sender))) for sender in range(3 * most))
@@ -122,7 +112,6 @@ def test_account_takes_a_bounded_number_of_newcomers():
 
 
 def test_memory_is_bounded():
-    """Whoever was silent longest is forgotten first."""
     door = Door(StrangersConfig(newcomers_per_min=6000))
     for sender in range(REMEMBERED + 500):
         door.taken(message(str(sender)))
@@ -130,7 +119,6 @@ def test_memory_is_bounded():
 
 
 def test_operator_is_told_once_a_minute_how_much_was_left_out():
-    """Of each account; never a word of what was said."""
     door = Door()
     with capture_logs() as logged:
         for second in range(0, 121, 60):
@@ -143,7 +131,6 @@ def test_operator_is_told_once_a_minute_how_much_was_left_out():
 
 @given(st.lists(st.booleans(), max_size=40))
 def test_what_is_given_back_was_never_taken(holds: list[bool]):
-    """An outage uses up nobody's bound, and makes nobody's larger."""
     door = Door()
     written = 0
     for held in holds:

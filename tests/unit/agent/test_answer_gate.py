@@ -84,7 +84,6 @@ async def answered(*said: str | Says) -> tuple[EndReason, FakeTurnPort, Scripted
 
 
 async def test_an_answer_that_does_not_fit_is_asked_for_once_more_and_paid_for() -> None:
-    """The model reads what was wrong; the person reads the second answer alone, and the first one is counted."""
     first = Says("Five.", usage=Usage(40, 5))
     reason, port, model = await answered(first, '{"minutes": 5}')
     assert (EndReason.COMPLETED, '{"minutes": 5}') == (reason, port.answer)

@@ -59,25 +59,20 @@ class TestLookingUp:
         ],
     )
     def test_the_language_is_that_of_the_tag(self, house: Catalogue, locale: str | None, expected: str):
-        """English where we do not speak theirs."""
         assert expected == house.text(locale, "hello", name="Ana")
 
     def test_a_value_is_shown_as_it_is(self, house: Catalogue):
-        """Its braces are nothing to fill."""
         assert "Hello {name} {0}!" == house.text("en", "hello", name="{name} {0}")
 
 
 class TestWhatIsMissing:
     def test_a_language_without_a_text_has_the_english_one(self, house: Catalogue):
-        """Better understood in part than not at all."""
         assert "Too late." == house.text("es", "late")
 
     def test_a_field_that_nobody_fills_leaves_its_name(self, house: Catalogue):
-        """The rest is said."""
         assert "Hello {name}!" == house.text("en", "hello", somebody="Ana")
 
     def test_a_key_that_nobody_has_is_the_words(self, house: Catalogue):
-        """An agent with two sentences needs no file; the empty key is no header."""
         assert "What {is} there" == house.text("es", "What {is} there")
         assert "" == house.text("es", "")
 
@@ -93,18 +88,15 @@ class TestWhatIsMissing:
     def test_words_that_stand_in_no_catalogue_have_their_fields_filled_in(
         self, house: Catalogue, words: str, read: str
     ):
-        """As far as they can be read; else they are said as they are."""
         assert read == house.text("es", words, n=30)
 
     def test_nothing_there_to_read_is_no_error(self, tmp_path: Path):
-        """A sentence in a wrong form is better than a turn that breaks."""
         assert ("hello", "waits") == (
             Catalogue(tmp_path, "none").text("es", "hello"),
             Catalogue(tmp_path, "none").plural("es", "waits", 2),
         )
 
     def test_what_could_not_be_read_once_is_read_again(self, tmp_path: Path, house: Catalogue):
-        """As where too many files were open."""
         file = tmp_path / "es" / "LC_MESSAGES" / "house.mo"
         compiled = file.read_bytes()
         file.unlink()
@@ -117,7 +109,6 @@ class TestWhatIsMissing:
     def test_what_the_layer_below_could_not_read_is_read_again_through_the_one_above(
         self, tmp_path: Path, house: Catalogue
     ):
-        """The upper one was read, and has no such text."""
         put(tmp_path, "en", "agent", entry("open", "Come in."))
         both = Catalogue(tmp_path, "agent").over(house)
         file = tmp_path / "en" / "LC_MESSAGES" / "house.mo"
@@ -132,7 +123,6 @@ class TestWhatIsMissing:
 
 class TestLayers:
     def test_an_agents_texts_go_before_the_house_s(self, tmp_path: Path, house: Catalogue):
-        """In each language by itself; all others stay, and the house's own stay as they are."""
         put(tmp_path, "en", "agent", entry("late", "The shop is closed."), entry("open", "Come in."))
         both = Catalogue(tmp_path, "agent").over(house)
         assert "The shop is closed." == both.text("en", "late")

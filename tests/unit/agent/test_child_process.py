@@ -43,14 +43,12 @@ async def until(holds):
 
 
 async def test_what_a_program_is_given_and_writes():
-    """Its input, both its outputs, and how it ended."""
     script = "import sys; print(sys.stdin.read() + sys.argv[1]); print('oh', file=sys.stderr); sys.exit(3)"
     done = await run_program([sys.executable, "-c", script, "; $HOME"], b"hello ")
     assert (3, b"hello ; $HOME\n", b"oh\n") == (done.code, done.output, done.errors)
 
 
 async def test_a_program_that_writes_too_much_and_reads_nothing_still_ends():
-    """What is beyond the bound is dropped; input that nobody reads is no error."""
     script = f"print('x' * {3 * MAX_OUTPUT_BYTES})"
     done = await run_program([sys.executable, "-c", script], b"y" * 1_000_000)
     assert (0, MAX_OUTPUT_BYTES) == (done.code, len(done.output))
@@ -69,7 +67,6 @@ signal.pause()
 
 
 async def test_a_daemon_that_keeps_the_pipes_is_not_waited_for():
-    """What the program itself wrote is heard, and each descriptor is closed again."""
     before = len(list(Path("/dev/fd").iterdir()))
     done = await run_bounded(run_program([sys.executable, "-c", DAEMON], b"y" * 200_000), 20)
     assert (0, True) == (done.code, b"heard" in done.output)
@@ -77,7 +74,6 @@ async def test_a_daemon_that_keeps_the_pipes_is_not_waited_for():
 
 
 async def test_f47_a_program_that_never_stops_writing_leaves_nothing_behind():
-    """Its pipe is full when it is killed, as it is every second time: nobody waits for its end for ever."""
     flood = "import os\nwhile True: os.write(1, bytes(65536))"
 
     async def run():
@@ -91,14 +87,12 @@ async def test_f47_a_program_that_never_stops_writing_leaves_nothing_behind():
 
 
 async def test_a_program_there_is_not_cannot_be_started():
-    """Whoever asked for it is told as of any file."""
     with pytest.raises(FileNotFoundError):
         await run_program(["/nowhere/at/all"])
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 async def test_f47_a_tool_whose_program_hangs_is_timed_out_and_its_grandchildren_die(tmp_path):
-    """The call has its result, the turn its answer, and no process is left behind."""
     there = tmp_path / "pids"
 
     async def hang(_context, _arguments):

@@ -88,7 +88,7 @@ items_of_turns = st.lists(
 class TestLayers:
     @given(items_of_turns, st.integers(-50, 2_000))
     def test_each_layer_keeps_the_transcript_valid_and_what_people_said(self, items, most):
-        """F44: a call keeps its one result, and every message its place; no layer makes anything larger."""
+        """Cover F44."""
         for fitted in (
             blank_old_results(items),
             drop_results(items, largest_results(items, most)),
@@ -102,7 +102,6 @@ class TestLayers:
         assert items == fit(items, estimate_tokens(items))
 
     def test_what_goes_first_is_cheapest(self):
-        """Old observations, then large ones, then the steps of old turns; the last result stays to the end."""
         items = [UserItem("a"), *(part for n in range(8) for part in step(n)), AssistantItem("done"), UserItem("b"),
                  *step(9, 4_000), *step(10), AssistantItem("x"), UserItem("c"), AssistantItem("y")]  # fmt: skip
         whole = estimate_tokens(items)
@@ -119,7 +118,6 @@ class TestLayers:
     ("window", "soft", "hard"), [(200_000, 187_000, 197_000), (128_000, 115_000, 125_000), (8_000, 6_000, 7_000)]
 )
 def test_thresholds_are_in_tokens_of_a_large_window_and_in_shares_of_a_small_one(window, soft, hard):
-    """13,000 and 3,000 below a large window; of a small one a quarter and an eighth."""
     room = WindowRoom(window)
     assert (soft, hard, window * 3 // 4) == (room.soft_tokens, room.hard_tokens, room.turn_tokens)
     assert room.output_tokens(8_192, hard) <= window - hard
@@ -128,7 +126,6 @@ def test_thresholds_are_in_tokens_of_a_large_window_and_in_shares_of_a_small_one
 
 class TestWithinATurn:
     async def test_a_long_conversation_is_condensed_before_it_is_asked(self):
-        """One call without tools makes notes of the older 70 %, the rest stays word for word; it is kept, then used."""
         port, model = FakeTurnPort(), Noting("Ana plays the cello.", ["Here you are."])
         agent = an_agent(model, a_tool("double", double), context_window_tokens=WINDOW)
         assert EndReason.COMPLETED is await run_turn(going_on(port), port.ports, agent)
@@ -146,7 +143,6 @@ class TestWithinATurn:
 
     @pytest.mark.parametrize("answer", [ModelFailure(FailureKind.OVERLOADED, "529"), KeyError("a bug"), "", "   "])
     async def test_f44_without_notes_it_is_trimmed_and_said(self, answer):
-        """The oldest is left out, and the model knows how much; the person gets an answer."""
         port, model = FakeTurnPort(), Noting(answer, ["Here you are."])
         assert EndReason.COMPLETED is await run_turn(
             going_on(port), port.ports, an_agent(model, context_window_tokens=WINDOW)
@@ -157,7 +153,6 @@ class TestWithinATurn:
         assert f"{summary.left_out} messages are left out" in model.requests[0].items[0].data
 
     async def test_f44_a_summary_that_stalls_is_given_up(self):
-        """After its own time, not the turn's."""
 
         class Stalling(Noting):
             async def respond(self, request, on_event):
@@ -172,7 +167,6 @@ class TestWithinATurn:
 
     @pytest.mark.parametrize("heard", [True, False])
     async def test_a_stop_while_notes_are_made_loses_no_cost(self, heard):
-        """What was paid for is counted: whole responses, and about what was heard of the one that was cut."""
         port = FakeTurnPort()
 
         class Stopped(Noting):
@@ -193,7 +187,6 @@ class TestWithinATurn:
         assert [True] * heard == [each.estimated and each.input_tokens > 500 and each.output_tokens > 0 for each in cut]
 
     async def test_what_a_smaller_model_refuses_as_too_long_shrinks_no_other_ones_window(self):
-        """The fallback learns its own size; the first link has all of its room once it is back."""
 
         class Down(ScriptedModel):
             async def respond(self, request, on_event):
@@ -214,7 +207,6 @@ class TestWithinATurn:
         assert 1_000 == calibration.tokens("big:one", 1_000) < calibration.tokens("small:one", 1_000)
 
     async def test_a_turn_that_grows_is_condensed_in_its_middle(self):
-        """At 75 %: what the person said stays, the older steps become notes, each call keeps its result."""
         wanted = [calls(("double", f'{{"n": {n}}}'), text=f"{n} {CHAT}" * 2) for n in range(20)]
         port, model = FakeTurnPort(), Noting("Doubled much.", [*wanted, "Done."])
         reason = await run_turn(
@@ -229,7 +221,6 @@ class TestWithinATurn:
         assert all(estimate_tokens(request.items) < WindowRoom(WINDOW).hard_tokens for request in model.requests)
 
     async def test_f43_a_message_longer_than_the_window_is_refused_politely(self):
-        """Nothing is asked; the person reads what they can do."""
         port, model = FakeTurnPort(), Noting("", ["unused"])
         turn = going_on(port, [], text="word " * 12_000)
         assert EndReason.CONTEXT_EXHAUSTED is await run_turn(
@@ -239,7 +230,6 @@ class TestWithinATurn:
 
     @pytest.mark.parametrize("after", [False, True])
     async def test_f45_killed_while_it_is_kept_it_is_old_or_new(self, after):
-        """The next life makes it again, or goes on from it; what is sent is valid in both."""
         port, model = FakeTurnPort(dies_at=0, dies_after=after), Noting("Notes.", [])
         with pytest.raises(Died):
             await run_turn(going_on(port), port.ports, an_agent(model, context_window_tokens=WINDOW))
@@ -255,7 +245,6 @@ class TestWithinATurn:
 class TestHistory:
     @pytest.mark.parametrize("asks", ["parked", "meanwhile", "after"])
     def test_what_ran_while_a_turn_waited_is_not_cut_off_by_its_summary(self, asks):
-        """It condensed what was before it and waited for its person while others ran: whoever asks, those are there."""
 
         def ended(id_, at_s):
             said = TurnStarted((UserItem(id_),)), TurnEnded(EndReason.COMPLETED, f"{id_} done")
@@ -271,7 +260,6 @@ class TestHistory:
         assert [id_ for _, id_ in known.starts] == said and summary is known.summary
 
     def test_a_summary_made_within_a_turn_holds_after_it(self):
-        """The turn's older steps are gone, what was said and its answer stay."""
         events = (
             TurnStarted((UserItem("q"),)),
             ModelResponded(0, "", (ToolCall("c1", "t", "{}"),)),

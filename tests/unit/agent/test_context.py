@@ -24,7 +24,6 @@ turns = st.lists(
 
 @given(turns, st.integers(0, 30), st.floats(-10, 300))
 def test_f44_a_trimmed_history_is_valid_and_newest(made, most, tokens):
-    """It is a tail of the history that begins with a person, within both bounds, no call without its result."""
     history = [item for turn in made for item in turn]
     # call ids repeat from turn to turn here: number them
     history = [_numbered(item, at) for at, item in enumerate(history)]
@@ -43,7 +42,6 @@ def _numbered(item, at):
 
 
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():
-    """What is of the person and the day stands below the boundary."""
     prompts = [
         compose(
             {

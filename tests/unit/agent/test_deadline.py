@@ -26,7 +26,6 @@ class Clock:
 
 
 def test_held_time_does_not_count_up_to_its_bound() -> None:
-    """10 s, of which 5 held ones are free and no more."""
     clock = Clock()
     deadline = Deadline(10, 5, clock)
     seen = []
@@ -55,18 +54,15 @@ def turn(base_url: str | None, *delays_s: float, deadline_s: float = 150.0) -> t
 
 @pytest.mark.parametrize("delays_s", [(286,), (100, 100, 100), (149, 800)])
 def test_a_local_model_that_works_outlives_the_deadline_of_its_turn(delays_s: tuple[float, ...]) -> None:
-    """A prompt of 2,864 tokens at 10 tokens a second, once or step by step: an answer, and no end before it."""
     reason, port = turn(LOCAL, *delays_s)
     assert (EndReason.COMPLETED, "done") == (reason, port.answer)
 
 
 def test_a_model_elsewhere_does_not() -> None:
-    """Its silence counts for the turn."""
     reason, _ = turn(None, 40, 50, deadline_s=60)
     assert EndReason.TIMEOUT is reason
 
 
 def test_a_local_model_has_its_bound_too() -> None:
-    """Five prompts of 14 minutes are more than half an hour of work."""
     reason, _ = turn(LOCAL, *[840] * 5)
     assert EndReason.TIMEOUT is reason

@@ -50,7 +50,6 @@ class StreamsCalls:
 
 
 async def test_a_reading_call_starts_before_its_response_is_over():
-    """It runs once, beside the stream, and its result is journaled behind the response."""
     port, model, keys = FakeTurnPort(), StreamsCalls(), []
 
     async def run(context, arguments):
@@ -68,7 +67,6 @@ async def test_a_reading_call_starts_before_its_response_is_over():
 
 @pytest.mark.parametrize("effect", [Effect.LOCAL, Effect.IDEMPOTENT, Effect.UNSAFE])
 async def test_a_call_with_an_effect_waits_for_its_response(effect):
-    """Nothing that changes anything starts before the response that asks for it is journaled (D4)."""
     port, model, seen = FakeTurnPort(run_effect=lambda _: "{}"), StreamsCalls(), []
     model.ran.set()
 
@@ -81,7 +79,6 @@ async def test_a_call_with_an_effect_waits_for_its_response(effect):
 
 
 async def test_a_call_begun_for_a_response_that_failed_leaves_nothing():
-    """The stream broke: what ran early is cancelled, no result is journaled, and the person is told."""
     port, ended = FakeTurnPort(), asyncio.Event()
     model = StreamsCalls(then=ModelFailure(FailureKind.NETWORK, "cut"))
 
@@ -157,7 +154,6 @@ class StreamsAll:
 
 
 async def test_a_read_begun_for_a_response_that_became_another_is_read_anew():
-    """The stream named a read first, the response has a write before it: what was read early does not count."""
     port, ledger = FakeTurnPort(), Ledger()
     response = [ToolCall("c0", "set", "{}"), ToolCall("c1", "read", "{}")]
     model = StreamsAll("read", "read", response=response)
@@ -167,7 +163,6 @@ async def test_a_read_begun_for_a_response_that_became_another_is_read_anew():
 
 
 async def test_a_read_begun_for_a_response_asked_again_does_not_count():
-    """The first try broke behind a read; the second has a write before the same read, which then sees it."""
     port, ledger = FakeTurnPort(), Ledger()
 
     class AsksAgain(StreamsAll):
@@ -188,7 +183,6 @@ async def test_a_read_begun_for_a_response_asked_again_does_not_count():
 
 
 async def test_a_last_response_starts_nothing():
-    """Where no tools were offered a call that streams in all the same does not begin."""
     port, ledger = FakeTurnPort(), Ledger()
     agent = an_agent(StreamsAll("read"), *ledger.tools(), max_steps=1)
     port.events.append(TurnStarted((UserItem("hello"),)))
@@ -198,7 +192,6 @@ async def test_a_last_response_starts_nothing():
 
 
 async def test_calls_of_a_refused_response_do_not_run():
-    """The provider's filter stopped it behind a call, and the person said something: the call is left out."""
     port, ledger = FakeTurnPort(), Ledger()
 
     class Refuses(StreamsAll):

@@ -6,7 +6,6 @@ from agent.foreign_code import contain_exits
 
 
 def test_a_waiting_coroutine_is_closed_in_silence():
-    """The generator exit that closes it is no error of the code it waits for."""
 
     async def wait():
         with contain_exits():

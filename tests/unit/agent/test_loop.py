@@ -22,7 +22,6 @@ from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 async def test_an_answer_without_tools_ends_the_turn():
-    """A text is the answer, committed with the end."""
     port, model = FakeTurnPort(), ScriptedModel(["Hello Ana."])
     assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "Hello Ana." == port.answer
@@ -31,7 +30,6 @@ async def test_an_answer_without_tools_ends_the_turn():
 
 
 async def test_tools_run_and_their_results_are_read():
-    """The model gets one result per call, right behind the call, and answers from it."""
     port = FakeTurnPort()
     model = ScriptedModel([calls(("double", '{"n": 21}'), ("double", '{"n": 1}'), text="Let me see."), "42"])
     reason = await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
@@ -44,7 +42,6 @@ async def test_tools_run_and_their_results_are_read():
 
 
 async def test_f56_steering_between_tools_skips_the_rest():
-    """What is said while a tool runs overtakes the calls not yet started, in the commit that takes it in."""
     port = FakeTurnPort()
 
     async def slow(_context, _arguments):
@@ -61,7 +58,6 @@ async def test_f56_steering_between_tools_skips_the_rest():
 
 
 async def test_f56_steering_while_the_answer_streams_is_read_and_the_answer_stands():
-    """A message during a final answer joins the turn; the answer already given is delivered with the next."""
     port = FakeTurnPort()
     port.on_progress = lambda event: port.say("and the bass?") if event == TextDelta("Guitar: ") else None
     model = ScriptedModel(["Guitar: 3 h.", "Bass: 1 h."])
@@ -73,7 +69,6 @@ async def test_f56_steering_while_the_answer_streams_is_read_and_the_answer_stan
 
 
 async def test_f56_steering_at_the_last_moment_is_read_before_the_end():
-    """finish() says that something came in: nothing ended, and the loop reads on."""
     port = FakeTurnPort()
     say, port.steering_waits = iter([True]), lambda: False
 
@@ -90,7 +85,6 @@ async def test_f56_steering_at_the_last_moment_is_read_before_the_end():
 
 
 async def test_f55_a_stop_closes_the_stream_and_keeps_what_was_said():
-    """A stop does not wait for the model; what had streamed is the answer, marked."""
     port = FakeTurnPort()
     port.on_progress = lambda event: port.stop() if event == TextDelta("two ") else None
 
@@ -104,7 +98,6 @@ async def test_f55_a_stop_closes_the_stream_and_keeps_what_was_said():
 
 
 async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
-    """A tool that cannot be cancelled finishes and is journaled; the next one is not started."""
     port = FakeTurnPort()
 
     async def slow(_context, _arguments):
@@ -121,7 +114,6 @@ async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
 
 
 async def test_an_answer_journaled_before_a_crash_is_not_asked_again():
-    """A text that stands last in the journal is finished, not repeated."""
     port = FakeTurnPort()
     turn = a_turn(port)
     port.events.append(ModelResponded(0, "Hi."))

@@ -37,7 +37,6 @@ async def answer_to(item, *script, history=(), **facts):
 
 @pytest.mark.parametrize("why", [each for each in Unseen if each is not Unseen.OLDER])
 async def test_a_person_is_told_why_a_picture_was_not_seen_beside_the_answer(why):
-    """The rest of the message is answered; the words are the harness's, and no part of what the model said."""
     port, _ = await answer_to(looking(why, why, None))
     said, _, note = port.answer.partition("\n\n")
     assert "So." == said
@@ -47,7 +46,6 @@ async def test_a_person_is_told_why_a_picture_was_not_seen_beside_the_answer(why
 
 
 async def test_that_no_picture_is_seen_is_told_once_a_conversation_and_never_beside_a_picture_alone():
-    """A model that is shown nothing else says it itself."""
     told, _ = await answer_to(looking(Unseen.BLIND))
     assert "pictures" in told.answer
     for port, _ in (
@@ -58,7 +56,6 @@ async def test_that_no_picture_is_seen_is_told_once_a_conversation_and_never_bes
 
 
 async def test_refused_pictures_are_left_out_the_older_ones_first_then_all():
-    """Each step once, journaled; the person reads that one was not taken, and it is not sent again in later turns."""
     older = looking(None)
     port, model = await answer_to(looking(None), REFUSED, REFUSED, "So.", history=(older,))
     fallbacks = [event.rung for event in port.events if isinstance(event, Recovered)]
@@ -70,7 +67,6 @@ async def test_refused_pictures_are_left_out_the_older_ones_first_then_all():
 
 
 async def test_one_refused_picture_alone_is_one_step_and_a_request_without_any_is_none():
-    """A step that would leave out nothing is passed by."""
     port, _ = await answer_to(looking(None), REFUSED, "So.")
     assert [Fallback.PICTURES_STRIPPED] == [event.rung for event in port.events if isinstance(event, Recovered)]
     port = FakeTurnPort()
@@ -79,7 +75,7 @@ async def test_one_refused_picture_alone_is_one_step_and_a_request_without_any_i
 
 
 async def test_too_long_with_pictures_leaves_the_older_ones_out():
-    """A request of too many bytes is one that is too long (F12)."""
+    """Cover F12."""
     too_long = ModelFailure(FailureKind.CONTEXT, "request_too_large", 413)
     port, model = await answer_to(looking(None), too_long, "So.", history=(looking(None),))
     fallbacks = [event.rung for event in port.events if isinstance(event, Recovered)]
@@ -88,20 +84,17 @@ async def test_too_long_with_pictures_leaves_the_older_ones_out():
 
 
 def test_a_server_without_eyes_that_fails_refuses_the_request():
-    """llama.cpp says it with a 500, which would be tried again."""
     said = '{"error": {"code": 500, "message": "image input is not supported - hint: you may need the mmproj"}}'
     assert FailureKind.BAD_REQUEST is from_answer(500, {}, said, NOW).kind
 
 
 def test_a_summary_and_a_full_window_have_words_in_the_place_of_old_pictures():
-    """What is condensed names a picture; what does not fit keeps those of the newest message."""
     assert ["Person: what is this? (with: [a picture, 120 kB, image/png])"] == _lines(looking(None), 1000)
     items = fit([looking(None), looking(None)], 800)
     assert [[], [PNG]] == [visible(item.pictures) for item in items]
 
 
 def test_a_picture_is_journaled_by_reference_and_an_old_journal_is_read():
-    """Its bytes are nowhere in it."""
     started = TurnStarted((looking(None),))
     assert started == JOURNAL_EVENT.validate_json(JOURNAL_EVENT.dump_json(started))
     old = JOURNAL_EVENT.validate_json('{"kind": "turn_started", "items": [{"text": "hi"}]}')
@@ -109,7 +102,6 @@ def test_a_picture_is_journaled_by_reference_and_an_old_journal_is_read():
 
 
 def test_the_offline_coach_says_that_it_cannot_look():
-    """One sentence to a picture alone; with words beside it those are answered."""
 
     def answer(item):
         return OfflineReader().answer(ModelRequest(SystemPrompt(), (item,)))

@@ -27,7 +27,7 @@ from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 async def test_past_the_step_limit_one_last_call_without_tools_answers():
-    """The limit ends in an answer from what is known, marked as such (F54)."""
+    """Cover F54."""
     port = FakeTurnPort()
     model = ScriptedModel(
         lambda request: calls(("double", f'{{"n": {len(request.items)}}}')) if request.tools else Says("So far 8.")
@@ -40,7 +40,6 @@ async def test_past_the_step_limit_one_last_call_without_tools_answers():
 
 
 async def test_f54_the_same_call_again_and_again_is_nudged_once_then_ended():
-    """Going in circles is told to the model once; then the next response is the last."""
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
     assert EndReason.STUCK is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
@@ -49,7 +48,6 @@ async def test_f54_the_same_call_again_and_again_is_nudged_once_then_ended():
 
 
 async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
-    """The first cut asks the same again with the higher cap; later ones continue, and the pieces are one answer."""
     port = FakeTurnPort()
     cut = [Says(text, stop=StopReason.LENGTH) for text in ("gone", "a", "b", "c")]
     model = ScriptedModel([*cut, Says("d")])
@@ -59,14 +57,12 @@ async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
 
 
 async def test_f29_an_answer_cut_too_often_ends_as_too_long():
-    """After three continuations the person gets the pieces and is told that it is cut."""
     port, model = FakeTurnPort(), ScriptedModel([Says(text, stop=StopReason.LENGTH) for text in "-abcd"])
     assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert port.answer.startswith("abcd\n\n(")
 
 
 async def test_f29_a_call_cut_in_its_arguments_never_runs():
-    """Half a call gets a result that says so."""
     port, ran = FakeTurnPort(), []
 
     async def run(_context, arguments):
@@ -80,7 +76,6 @@ async def test_f29_a_call_cut_in_its_arguments_never_runs():
 
 
 async def test_the_raised_cap_is_given_up_when_the_model_refuses_it():
-    """A model whose own cap is lower is asked with the first one again."""
     port = FakeTurnPort()
 
     def answer(request):
@@ -93,7 +88,6 @@ async def test_the_raised_cap_is_given_up_when_the_model_refuses_it():
 
 
 async def test_f30_a_refusal_in_the_middle_is_marked_and_hides_nothing_that_was_done():
-    """What had streamed is no whole answer; behind a tool without a word, what that came to is told."""
     partly, after = FakeTurnPort(), FakeTurnPort()
     refusal = Says("First, ", stop=StopReason.REFUSED)
     assert EndReason.COMPLETED is await run_turn(a_turn(partly), partly.ports, an_agent(ScriptedModel([refusal])))
@@ -104,7 +98,6 @@ async def test_f30_a_refusal_in_the_middle_is_marked_and_hides_nothing_that_was_
 
 
 async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
-    """Unreadable arguments come back as results; the third time the model must answer without tools."""
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", "{oops")) if request.tools else Says("Sorry."))
     assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(model, a_tool("double", double)))
@@ -113,7 +106,6 @@ async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
 
 
 async def test_five_timeouts_in_a_row_end_the_turn():
-    """Tools that time out again and again end the turn with words."""
     port = FakeTurnPort()
 
     async def hang(_context, _arguments):
@@ -126,14 +118,12 @@ async def test_five_timeouts_in_a_row_end_the_turn():
 
 
 async def test_f39_an_answer_beyond_measure_is_cut():
-    """10 MB of text do not reach a chat."""
     port, model = FakeTurnPort(), ScriptedModel([Says("word" * 300_000)])
     assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert 1_000_000 < len(port.answer) < 1_000_100
 
 
 async def test_the_last_call_answers_even_if_it_asks_for_tools():
-    """A model that calls without being offered anything: its words count, its calls do not."""
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", f'{{"n": {len(request.items)}}}'), text="So far 8."))
     agent = an_agent(model, a_tool("double", double), max_steps=2)
@@ -146,7 +136,6 @@ async def test_the_last_call_answers_even_if_it_asks_for_tools():
 
 
 async def test_a_forced_end_is_gone_on_with_after_a_crash():
-    """The journal says that the next response is the last, and how the turn ends with it."""
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
     agent = an_agent(model, a_tool("double", double))
@@ -158,7 +147,6 @@ async def test_a_forced_end_is_gone_on_with_after_a_crash():
 
 
 async def test_a_response_that_broke_off_is_counted_as_its_own_models():
-    """A chain's second model is not the first: what it began is paid for there, and its cost is unknown."""
     port = FakeTurnPort()
     journal = Journal("t1", (), port)
     prices = TokenPrices(TokenPrice(Decimal(3)), TokenPrice(Decimal(15)))
@@ -176,6 +164,5 @@ async def test_a_response_that_broke_off_is_counted_as_its_own_models():
 
 
 def test_whatever_the_model_is_told_is_a_rung_of_its_own():
-    """For each reason it is counted under a name; the context that a hook adds is none."""
     assert len(NudgeReason) == len({fallback_of(Nudged(0, "go on", why)) for why in NudgeReason} - {None})
     assert fallback_of(Nudged(0, "context")) is None

@@ -86,7 +86,6 @@ async def live(port, world):
 @pytest.mark.parametrize("dies_after", [False, True])
 @pytest.mark.parametrize("dies_at", range(18))
 async def test_d4_d5_f51_killed_at_every_commit(dies_at, dies_after):
-    """One answer, a valid transcript, and each effect as often as its kind allows, with the same key."""
     world, applied = World(), []
     port = FakeTurnPort(run_effect=lambda effect: applied.append(effect) or '{"success":true}')
     port.dies_at, port.dies_after = dies_at, dies_after
@@ -103,7 +102,6 @@ async def test_d4_d5_f51_killed_at_every_commit(dies_at, dies_after):
 
 
 async def test_f51_an_unsafe_call_that_died_is_told_as_unknown():
-    """With an intent and no result it is not run again: the model and the person are told."""
     port = FakeTurnPort(run_effect=lambda _: "{}")
     world = World(port, "unsafe")
     assert 1 == await live(port, world)
@@ -115,7 +113,6 @@ async def test_f51_an_unsafe_call_that_died_is_told_as_unknown():
 
 
 async def test_f51_an_idempotent_call_that_died_runs_again_with_its_key():
-    """The key is turn, step and index: the same after the crash."""
     port = FakeTurnPort(run_effect=lambda _: "{}")
     world = World(port, "idempotent")
     await live(port, world)
@@ -124,7 +121,6 @@ async def test_f51_an_idempotent_call_that_died_runs_again_with_its_key():
 
 
 async def test_what_a_dead_process_began_is_not_skipped_by_steering():
-    """A call that may have happened is settled as unknown before steering overtakes the rest."""
     port = FakeTurnPort(run_effect=lambda _: "{}")
     world = World(port, "unsafe")
     with pytest.raises(Died):

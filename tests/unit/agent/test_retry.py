@@ -26,7 +26,6 @@ async def retry(*history, model=None):
 
 @pytest.mark.parametrize("rest", [(BUSY,), (), (AssistantItem("Half an"), BUSY)])
 async def test_what_had_no_answer_is_asked_again(rest):
-    """In the person's words, as one question: nobody reads the word /retry."""
     before = (UserItem("first"), AssistantItem("done"))
     reason, port, model = await retry(*before, UserItem("and now"), UserItem("this"), *rest)
     assert (EndReason.COMPLETED, "Here it is.") == (reason, port.answer)
@@ -37,14 +36,12 @@ async def test_what_had_no_answer_is_asked_again(rest):
 
 @pytest.mark.parametrize("history", [(), (UserItem("hi"), AssistantItem("hello"))])
 async def test_what_has_its_answer_is_not_asked_again(history):
-    """The person is told so; no model is asked."""
     _, port, model = await retry(*history)
     assert "nothing to try again" in port.answer
     assert [] == model.requests
 
 
 async def test_a_turn_whose_tools_have_run_is_read_on_from_there():
-    """What they did stands in what the model reads, so that it does not do it twice."""
     _, port, model = await retry(UserItem("30 minutes of guitar"), *CALLED, BUSY)
     assert "Here it is." == port.answer
     items = model.requests[0].items
@@ -53,13 +50,11 @@ async def test_a_turn_whose_tools_have_run_is_read_on_from_there():
 
 
 async def test_what_others_said_in_a_group_is_not_asked_again():
-    """Only the person's own words are a question of theirs."""
     _, port, _ = await retry(UserItem("mine"), AssistantItem("answered"), UserItem("theirs", own=False))
     assert "nothing to try again" in port.answer
 
 
 async def test_a_model_that_is_still_busy_says_so_again():
-    """With the time to wait; the question is still there for the next /retry."""
     busy = ScriptedModel(lambda _: failure(FailureKind.RATE_LIMIT, "x", wait_s=150))
     reason, port, _ = await retry(UserItem("what?"), BUSY, model=busy)
     assert EndReason.MODEL_ERROR is reason

@@ -58,7 +58,6 @@ ASKS = calls(("leak", '{"n": 3}'))
 @pytest.mark.parametrize("dies_at", range(6))
 @pytest.mark.parametrize("effect", [Effect.NONE, Effect.LOCAL, Effect.IDEMPOTENT])
 async def test_a_hook_behind_a_call_is_heard_whenever_the_process_dies(effect, dies_at, dies_after):
-    """The model never reads what the hook takes out, and the hook is told of the input as it ran."""
     port = FakeTurnPort(run_effect=lambda _: '{"success":true,"data":"the secret","error":null}')
     port.dies_at, port.dies_after = dies_at, dies_after
     hooks, seen, reason = Masks(), [], None
@@ -95,7 +94,6 @@ WIRES = [("wire", '{"n": 1}'), ("wire", '{"n": 2}'), ("wire", '{"n": 3}')]
 
 @pytest.mark.parametrize("takes_s", [5.0, 90.0])
 def test_what_runs_beside_a_call_that_asks_comes_to_its_end_before_the_turn_waits(takes_s):
-    """It has an effect outside: cut, nobody would know whether it happened. Its own time limit holds."""
 
     async def scene(loop):
         ended = []
@@ -123,7 +121,6 @@ def test_what_runs_beside_a_call_that_asks_comes_to_its_end_before_the_turn_wait
 
 
 async def test_of_calls_that_ask_side_by_side_the_first_is_asked_for_first():
-    """One question at a time; the other ones come when the turn goes on."""
 
     async def wire(_context, arguments):
         return arguments.n
@@ -140,7 +137,6 @@ async def test_of_calls_that_ask_side_by_side_the_first_is_asked_for_first():
 
 
 async def test_words_that_come_while_a_call_ends_go_before_the_question():
-    """Nobody is asked about what they have just overtaken."""
     port = FakeTurnPort()
 
     async def read(_context, _arguments):
@@ -153,7 +149,6 @@ async def test_words_that_come_while_a_call_ends_go_before_the_question():
 
 
 async def test_what_a_tool_puts_in_by_the_clock_is_put_in_once():
-    """The person's word is for exactly that: the turn goes on with it and asks nobody again, whenever it does."""
     times, ran, port = iter(range(100)), [], FakeTurnPort()
 
     async def remind(_context, arguments):
@@ -174,7 +169,6 @@ async def test_what_a_tool_puts_in_by_the_clock_is_put_in_once():
 
 
 async def test_f53_a_tool_that_is_gone_when_its_person_allows_it_is_told_to_the_model():
-    """Nothing ran, and the turn comes to its end."""
     port = FakeTurnPort()
     pay = a_tool("pay", passes, effect=Effect.UNSAFE)
     with pytest.raises(TurnParked):
@@ -186,7 +180,6 @@ async def test_f53_a_tool_that_is_gone_when_its_person_allows_it_is_told_to_the_
 
 
 async def test_f53_a_result_whose_tool_is_gone_before_its_hooks_were_heard_stays_withheld():
-    """Nobody can tell them what it ran with; the model reads that it ran, and no more."""
     port, hooks, seen = FakeTurnPort(dies_at=1, dies_after=True), Masks(), []
     with pytest.raises((Died, BaseExceptionGroup)):
         await run_turn(a_turn(port), port.ports, masked_agent(Effect.NONE, hooks, seen))

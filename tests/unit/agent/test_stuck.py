@@ -45,14 +45,12 @@ def failing(name):
     ],
 )
 def test_f54_circles(events, found):
-    """Four pairs, three errors, three monologues, six alternations; nothing less."""
     how = detect_loop(events)
     assert (found is None) is (how is None)
     assert found is None or found in how
 
 
 def test_times_of_day_do_not_make_a_difference():
-    """A result that differs by its clock alone is the same result."""
     events = [event for n in range(4) for event in call("a", result=f'{{"at": "2026-01-02T10:00:0{n}Z"}}')]
     assert detect_loop(events)
 
@@ -69,25 +67,21 @@ def test_times_of_day_do_not_make_a_difference():
     ],
 )
 def test_a_clock_in_the_arguments_makes_no_difference_another_time_or_id_does(times, circles):
-    """Four reminders, each with the same "done", are four things; the same question with the time of asking is one."""
     events = [event for at in times for event in call("remind", f'{{"at": "{at}"}}', '{"data": "done"}')]
     assert circles is (detect_loop(events) is not None)
 
 
 @pytest.mark.parametrize("between", [Steered(0, (UserItem("go on"),)), Nudged(0, "stop", NudgeReason.STUCK)])
 def test_what_the_person_says_and_a_warning_start_anew(between):
-    """After either the count begins at none."""
     assert detect_loop([*call("a") * 3, between, *call("a") * 3]) is None
 
 
 def test_the_same_arguments_in_another_spelling_are_the_same():
-    """Order of keys and blanks make no difference."""
     spelled = ['{"a":1,"b":2}', '{"b": 2, "a": 1}', '{ "a": 1, "b": 2 }', '{"b":2,"a":1}']
     assert "same result 4" in detect_loop([event for each in spelled for event in call("a", each)])
 
 
 def test_a_batch_of_calls_that_is_asked_for_again_is_a_circle():
-    """Two reads at once, four times the same: one step, not an alternation."""
     batch = [
         ModelResponded(0, "", (ToolCall("c", "a", "{}"), ToolCall("d", "b", "{}"))),
         ToolReturned(0, "k", "c", "a", "{}"),
@@ -98,14 +92,12 @@ def test_a_batch_of_calls_that_is_asked_for_again_is_a_circle():
 
 
 def test_four_equal_calls_of_one_response_are_no_circle():
-    """The model has seen no result between them."""
     calls = tuple(ToolCall(f"c{n}", "a", "{}") for n in range(4))
     returned = [ToolReturned(0, f"k{n}", f"c{n}", "a", "{}") for n in range(4)]
     assert detect_loop([ModelResponded(0, "", calls), *returned]) is None
 
 
 def test_hardly_any_turn_that_works_is_taken_for_a_circle():
-    """Of 500 made-up turns that are no circles at most one in a hundred is ever told that it is one."""
     stopped = 0
     for seed in range(500):
         events = list(Dice(seed).turn())

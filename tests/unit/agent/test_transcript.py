@@ -80,7 +80,6 @@ def refuse(items):
 
 @given(st.lists(events, max_size=25))
 def test_i8_any_journal_folds_to_what_a_strict_api_takes(journal):
-    """Every call has exactly one result right behind it, in order, whatever was journaled and wherever it was cut."""
     items = fold(journal)
     assert "" == refuse(items)
     assert items == fold(journal)
@@ -88,24 +87,20 @@ def test_i8_any_journal_folds_to_what_a_strict_api_takes(journal):
 
 @given(st.lists(events, max_size=25))
 def test_nobodys_words_are_lost_or_doubled(journal):
-    """Each thing a person said appears exactly once, in the order it was said."""
     said = [item for event in journal if isinstance(event, TurnStarted | Steered) for item in event.items]
     assert said == [item for item in fold(journal) if isinstance(item, UserItem)]
 
 
 @given(st.lists(events, max_size=25))
 def test_events_survive_the_store(journal):
-    """Written as JSON and read again, an event is the same."""
     assert journal == [JOURNAL_EVENT.validate_json(JOURNAL_EVENT.dump_json(event)) for event in journal]
 
 
 def test_an_event_of_the_first_version_is_read():
-    """A nudge journaled before nudges had reasons has none."""
     assert Nudged(1, "x") == JOURNAL_EVENT.validate_json('{"kind":"nudged","step":1,"text":"x"}')
 
 
 def test_a_response_of_the_first_version_suggests_nothing():
-    """What was journaled before there were suggestions is read, and none of them stands in a transcript."""
     before = JOURNAL_EVENT.validate_json('{"kind":"model_responded","step":1,"text":"x"}')
     assert ModelResponded(1, "x") == before
     assert fold([before]) == fold([ModelResponded(1, "x", replies=(SuggestedReply("Yes", "yes"),))])
@@ -119,7 +114,6 @@ def result(id_, content="{}"):
 
 
 def test_results_stand_in_the_order_asked_and_steering_behind_them():
-    """Late, swapped and missing results all end up behind their response, before what was said meanwhile."""
     journal = [
         TurnStarted((UserItem("q"),)), ModelResponded(0, "", (A, B)), result("b", "2"), Steered(0, (UserItem("s"),)),
         result("b", "again"), result("orphan"), ModelResponded(1, "done"),
@@ -131,13 +125,11 @@ def test_results_stand_in_the_order_asked_and_steering_behind_them():
 
 
 def test_a_rewritten_result_is_what_the_model_sees():
-    """The raw one stays in the journal only."""
     journal = [ModelResponded(0, "", (A,)), result("a", "raw"), ToolResultRewritten(0, "t/0/0", "a", "shown")]
     assert ToolItem("a", "tool", "shown") == fold(journal)[1]
 
 
 def test_a_failed_end_closes_the_turn_with_what_the_person_read():
-    """What was answered before is not said twice; the words of the failure stand as an answer."""
     start, first = TurnStarted((UserItem("q"),)), ModelResponded(0, "First.")
     steered, ended = Steered(1, (UserItem("s"),)), TurnEnded(EndReason.MODEL_ERROR, "First.\n\nSorry.")
     assert (
@@ -146,25 +138,21 @@ def test_a_failed_end_closes_the_turn_with_what_the_person_read():
 
 
 def test_a_completed_end_adds_nothing():
-    """The last response is the answer, also when it was cleaned on its way out."""
     journal = [TurnStarted((UserItem("q"),)), ModelResponded(0, "A <b>."), TurnEnded(EndReason.COMPLETED, "A .")]
     assert (UserItem("q"), AssistantItem("A <b>.")) == fold(journal)
 
 
 def test_a_stop_in_mid_stream_keeps_what_was_said():
-    """A response that never came to be is in the transcript as far as the person read it."""
     journal = [TurnStarted((UserItem("q"),)), TurnEnded(EndReason.STOPPED, "half\n\n(Stopped.)")]
     assert (UserItem("q"), AssistantItem("half\n\n(Stopped.)")) == fold(journal)
 
 
 def test_notes_and_empty_responses():
-    """An empty response leaves nothing; the nudge it caused stays."""
     journal = [TurnStarted((UserItem("q"),)), ModelResponded(0, " "), Nudged(0, "speak"), ModelResponded(1, "ok")]
     assert (UserItem("q"), NoteItem("speak"), AssistantItem("ok")) == fold(journal)
 
 
 def test_spoken_joins_answers_and_continues_cut_ones():
-    """A new answer is a paragraph of its own; the rest of a cut one is not."""
     journal = [
         ModelResponded(0, "a", stop=StopReason.LENGTH), ModelResponded(1, "b"),
         ModelResponded(2, "looking", (A,)), ModelResponded(3, "c"),
@@ -173,7 +161,6 @@ def test_spoken_joins_answers_and_continues_cut_ones():
 
 
 def test_the_harnesss_words_at_an_end_are_nobodys_answer():
-    """What streamed stays the model's; the note behind it becomes a note, and the next message follows it."""
     ended = TurnEnded(EndReason.MODEL_ERROR, "Half.\n\nMy model is busy.", "My model is busy.")
     journal = [TurnStarted((UserItem("q"),)), ended, TurnStarted((UserItem("again"),))]
     _, said, note, again = fold(journal)
@@ -182,21 +169,18 @@ def test_the_harnesss_words_at_an_end_are_nobodys_answer():
 
 
 def test_an_end_that_was_journaled_before_there_were_notes_reads_as_it_did():
-    """An old journal has neither a note nor the new kinds of events: its ends are assistant items, as they were."""
     old = b'{"reason":"model_error","text":"My model is busy.","kind":"turn_ended"}'
     ended = JOURNAL_EVENT.validate_json(old)
     assert AssistantItem("My model is busy.") == fold([TurnStarted((UserItem("q"),)), ended])[-1]
 
 
 def test_a_change_of_model_is_noted_once():
-    """Who goes on reads that another one answered before; asked again at each step, it is not told again."""
     change = Recovered(0, Fallback.NEXT_MODEL, "openai:other")
     items = fold([TurnStarted((UserItem("q"),)), change, ModelResponded(0, "a"), change, ModelResponded(1, "b")])
     assert 1 == sum(isinstance(item, NoteItem) for item in items)
 
 
 def test_what_rules_answered_is_not_the_models_own() -> None:
-    """A note stands in its place, and ends the turn."""
     started, ended = TurnStarted((UserItem("hello"),)), TurnEnded(EndReason.COMPLETED, "I am the offline coach.")
     answered = ModelResponded(0, "I am the offline coach.", model="offline:rules")
     assert (UserItem("hello"), RULES_ANSWERED) == fold((started, answered, ended))

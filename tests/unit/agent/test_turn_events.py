@@ -24,7 +24,6 @@ def joined(events, kind):
 
 @given(st.lists(st.tuples(EVENTS, st.booleans())))
 def test_a_reader_gets_all_in_order_but_what_newer_progress_replaced(published):
-    """However often it reads: text whole, starts and ends each once, of a call's progress the newest at least."""
     reader, read = EventReader(), []
     for event, reads in published:
         reader.put(event)
@@ -40,7 +39,6 @@ def test_a_reader_gets_all_in_order_but_what_newer_progress_replaced(published):
 
 
 def test_whoever_publishes_too_much_waits_for_the_slowest_reader():
-    """Until that has read, and no longer."""
 
     async def scene(loop):
         events = TurnEvents()
@@ -57,7 +55,6 @@ def test_whoever_publishes_too_much_waits_for_the_slowest_reader():
 
 
 def test_a_reader_that_never_reads_holds_a_turn_up_once_for_some_seconds():
-    """Then it loses all but the text; the turn goes on."""
 
     async def scene(loop):
         events = TurnEvents()
@@ -73,7 +70,6 @@ def test_a_reader_that_never_reads_holds_a_turn_up_once_for_some_seconds():
 
 
 def test_a_closed_reader_holds_nobody_up():
-    """Whoever went away is not waited for, and hears nothing more."""
 
     async def scene(loop):
         events = TurnEvents()

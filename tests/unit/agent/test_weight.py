@@ -33,7 +33,6 @@ PLAIN = TurnFeatures(attached=False, code=False, tokens=5, recent_tools=0, depth
     ],
 )
 def test_the_score_is_the_sum_of_what_makes_a_turn_heavy(points, features):
-    """A plain greeting weighs nothing; of length and of tools only the heavier step counts."""
     assert points == score(features)
 
 
@@ -42,19 +41,16 @@ def test_the_score_is_the_sum_of_what_makes_a_turn_heavy(points, features):
     [("from 7 to 8 (piano; scales)", False), ("```\nx\n```", True), ("int x;\n", True), ("why does f() fail", True)],
 )
 def test_a_program_is_told_from_words(words, looks):
-    """By a fence, a line's end, a call; brackets in a sentence are none."""
     assert looks is features_of((), (UserItem(words),)).code
 
 
 def test_features_are_read_from_the_turns_beginning():
-    """Its own words, what comes with them, the tools that ran lately, and how long the talk is."""
     history = [UserItem("a"), *[ToolItem(str(n), "t", "{}") for n in range(12)], AssistantItem("b"), UserItem("c")]
     asked = (UserItem("x" * 350, data="[a file is attached]"), UserItem("more"))
     assert TurnFeatures(attached=True, code=False, tokens=101, recent_tools=8, depth=3) == features_of(history, asked)
 
 
 async def test_a_light_turn_stays_with_the_light_model_in_all_its_steps():
-    """Tools that run in it, and what is said meanwhile, do not change who is asked; a heavy one is the model's."""
     light = ScriptedModel([calls(("double", '{"n": 1}')), "2"], name="light:m")
     main = ScriptedModel(["long answer"], name="main:m")
     agent = an_agent(Chain([main], light=light), a_tool("double", double))
@@ -68,7 +64,6 @@ async def test_a_light_turn_stays_with_the_light_model_in_all_its_steps():
 
 @pytest.mark.parametrize("kind", [FailureKind.BAD_REQUEST, FailureKind.AUTH, FailureKind.SERVER])
 async def test_where_the_light_model_gives_nothing_the_model_answers(kind):
-    """Also where it refuses the request: its name may be wrong. What nobody weighed never goes there."""
     light, main = failing(kind, "light:m"), answering("ok", "main:m")
     chain = Chain([main], light=light)
     weighed = ModelRequest(SystemPrompt(), REQUEST.items, weight=HEAVY_FROM - 0.01)

@@ -4,7 +4,6 @@ from channels.bounded_dict import BoundedDict
 
 
 def test_what_was_set_longest_ago_is_forgotten() -> None:
-    """Setting an entry again makes it young; asking for one that is there does not."""
     kept: BoundedDict[str, int] = BoundedDict(2)
     kept["a"], kept["b"] = 1, 2
     kept["a"] = 3

@@ -12,7 +12,6 @@ HOUR_S = 3600.0
 
 @pytest.mark.parametrize("jump", [DAY, -DAY, timedelta(hours=1), timedelta(hours=-1), timedelta(minutes=-2)])
 def test_set_clock_changes_no_hour_by_more_than_a_tenth(jump: timedelta):
-    """What waits an hour waits an hour, whichever way the clock was set."""
     machine = SetClock()
     clock = SteadyClock(machine.wall, machine.passed_s)
     machine.pass_s(60.0)
@@ -25,7 +24,6 @@ def test_set_clock_changes_no_hour_by_more_than_a_tenth(jump: timedelta):
 
 @pytest.mark.parametrize("off", [timedelta(seconds=50), timedelta(seconds=-50)])
 def test_it_goes_by_anothers_clock_at_once_and_follows_that_slowly(off: timedelta):
-    """A machine of several: from its first word on; what that clock is set by later is followed as its own is."""
     machine, second = SetClock(), timedelta(seconds=1)
     clock = SteadyClock(machine.wall, machine.passed_s)
     assert off == clock.go_by(machine.wall() + off - second / 2, within=second)
@@ -40,7 +38,6 @@ def test_it_goes_by_anothers_clock_at_once_and_follows_that_slowly(off: timedelt
 
 
 def test_a_clock_that_is_far_off_is_not_gone_by():
-    """Whoever asks is told how far: one of the two is wrong, and this one may be right."""
     machine = SetClock()
     clock = SteadyClock(machine.wall, machine.passed_s)
     assert DAY == clock.go_by(machine.wall() + DAY, within=timedelta(0))

@@ -19,7 +19,6 @@ MENUS = {
 
 
 def test_discord_takes_all_of_them():
-    """Names, lengths, order of options: the simulator's checks, which are Discord's, find nothing."""
     commands = commands_of(MENUS)
     assert commands == check_commands(list(commands))
     assert ["coach", "log", "stats", "mode", "other"] == [command["name"] for command in commands]
@@ -27,7 +26,6 @@ def test_discord_takes_all_of_them():
 
 
 def test_an_option_is_described_in_every_language():
-    """Where it is said otherwise there."""
     spanish = {"es": [CommandSpec("log", "Anota", (CommandOption("text", "Qué practicaste", required=True),))]}
     (log,) = [command for command in commands_of(MENUS | spanish) if command["name"] == "log"]
     there = {"es-ES": "Qué practicaste", "es-419": "Qué practicaste"}
@@ -39,6 +37,5 @@ def test_an_option_is_described_in_every_language():
 
 
 def test_what_is_shared_is_known_by_its_name():
-    """In whatever language; nothing else is."""
     assert {"coach", "mode"} == shared_names(MENUS)
     assert frozenset() == shared_names({})

@@ -23,12 +23,10 @@ def account(**more: object) -> DiscordAccount:
     ],
 )
 def test_a_base_is_taken_with_and_without_its_path(given: str, base: str):
-    """An address alone is enough; a version that is given is kept."""
     assert base == account(api_base=given).api_base
 
 
 def test_only_discord_itself_is_official():
-    """Where the gateway's own address is trusted without asking."""
     assert (True, False) == (account().official, account(api_base="http://127.0.0.1:1").official)
 
 
@@ -48,7 +46,7 @@ def test_only_discord_itself_is_official():
     ],
 )
 def test_mistakes_are_told_without_the_token(wrong: dict[str, object], told: str):
-    """Each says what to do; none shows what was given as a token (A92)."""
+    """Cover A92."""
     with pytest.raises(ValidationError) as caught:
         account(**wrong)
     assert told in str(caught.value)
@@ -56,7 +54,6 @@ def test_mistakes_are_told_without_the_token(wrong: dict[str, object], told: str
 
 
 def test_the_nearest_word_about_a_channel_counts():
-    """A thread's own rule goes before its channel's, and that before the rule for all."""
     ours = account(wake="off", always_in=["1"], mention_in=["2"], off_in=["3"])
     asked = [("1", None), ("2", "1"), ("3", "1"), ("9", "1"), ("9", "8"), ("9", None)]
     expected = [Wake.ALWAYS, Wake.MENTION, Wake.OFF, Wake.ALWAYS, Wake.OFF, Wake.OFF]

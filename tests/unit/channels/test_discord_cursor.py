@@ -6,13 +6,11 @@ from channels.discord.cursor import Cursor, GatewaySession, read_cursor, write_c
 
 
 def test_what_is_written_is_read():
-    """Session, last message, an open gap and where something is missing still."""
     cursor = Cursor(GatewaySession("s", "wss://g", 7), 99, gap=True, behind=50).at(8)
     assert Cursor(GatewaySession("s", "wss://g", 8), 99, gap=True, behind=50) == read_cursor(write_cursor(cursor))
 
 
 def test_the_cursor_of_a_release_before_is_read():
-    """The list of direct conversations that stood in it is in the store by now."""
     assert Cursor(None, 99, gap=True) == read_cursor('{"session":null,"last":99,"gap":true,"direct":["3","1"]}')
 
 
@@ -20,7 +18,6 @@ def test_the_cursor_of_a_release_before_is_read():
     "text", [None, "", "not json", "[]", '{"last":"x"}', '{"session":7}', '{"behind":"x"}', '{"session":{"id":1}}']
 )
 def test_anything_else_is_a_first_start(text: str | None):
-    """A cursor of another release or another channel does no harm."""
     assert Cursor() == read_cursor(text)
 
 
@@ -35,5 +32,4 @@ def test_anything_else_is_a_first_start(text: str | None):
     ],
 )
 def test_what_was_not_read_is_read_again_from_where_it_begins(expected: int | None, cursor: Cursor):
-    """An open gap, a channel that is behind, or the earlier of the two."""
     assert expected == cursor.unread_from

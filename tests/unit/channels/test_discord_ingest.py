@@ -243,7 +243,6 @@ class IngestMachine(RuleBasedStateMachine):
 
 
 def test_nothing_said_is_lost_and_order_is_kept():
-    """Sessions lost and resumed, refused commits, gaps read in part, kills anywhere."""
     run_state_machine_as_test(
         IngestMachine, settings=settings(max_examples=share(200), stateful_step_count=20, deadline=None)
     )
@@ -267,7 +266,6 @@ def cursor_of(step: Commit) -> Cursor:
 
 
 def test_interactions_overtake_a_gap_and_move_nothing():
-    """They have three seconds; how far the others are stays as it was."""
     box = ingest(Cursor(GatewaySession("s", "wss://g", 5), snowflake(-60), gap=True))
     box.next(NOW)
     box.receive(said(6, FIRST))
@@ -282,7 +280,6 @@ def test_interactions_overtake_a_gap_and_move_nothing():
 
 
 def test_an_id_beyond_tomorrow_hides_nothing():
-    """A message that gives itself such an id is taken, and no gap begins there."""
     box = ingest()
     box.receive(said(2, FIRST))
     box.receive(said(3, snowflake(timedelta(days=2).total_seconds())))
@@ -291,7 +288,6 @@ def test_an_id_beyond_tomorrow_hides_nothing():
 
 @pytest.mark.parametrize("data", [None, [], {"session_id": 7}, {"session_id": "s", "resume_gateway_url": "http://["}])
 def test_a_ready_that_opens_no_session_is_refused_and_changes_nothing(data: object):
-    """The connection ends then; the session of before is still there."""
     box = ingest()
     with pytest.raises(ValueError, match=r"."):
         box.receive(Dispatch("READY", 1, data))  # type: ignore[arg-type]  # no JSON of a session
@@ -299,7 +295,6 @@ def test_a_ready_that_opens_no_session_is_refused_and_changes_nothing(data: obje
 
 
 def test_what_is_no_event_is_kept_in_its_place():
-    """A frame that is none, and a dispatch that is malformed, are quarantined with the batch; others are not lost."""
     box = ingest()
     box.receive(Rejected("frame:1", "?", "no JSON"))
     box.receive(said(2, FIRST))

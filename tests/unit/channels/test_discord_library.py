@@ -18,7 +18,6 @@ PRIVATE = [
 
 @pytest.mark.parametrize(("module", "name"), PRIVATE)
 def test_the_library_still_uses_the_name(module: ModuleType, name: str) -> None:
-    """By this spelling: another one means another way in."""
     assert re.search(rf"\b{re.escape(name)}\b", inspect.getsource(module)), name
 
 

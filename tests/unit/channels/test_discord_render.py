@@ -45,7 +45,6 @@ def rendered(markdown: str) -> str:
     ],
 )
 def test_markdown_becomes_discords(markdown, text):
-    """Each block and look in Discord's own words."""
     assert text == rendered(markdown)
 
 
@@ -70,7 +69,7 @@ def test_markdown_becomes_discords(markdown, text):
     ],
 )
 def test_literal_text_stays_literal(text):
-    """What a person typed is shown letter by letter, in a paragraph and as plain text; nothing pings (A62)."""
+    """Cover A62."""
     for content in (DISCORD.plain(text).text, DISCORD.render([Paragraph((Span(text),))]).text):
         shown = seen(content)
         assert text == shown.text
@@ -93,7 +92,6 @@ def test_literal_text_stays_literal(text):
     ],
 )
 def test_bare_urls_stay_whole_and_take_in_nothing_else(text: str, url: str | None):
-    """In brackets that are not shown: else Discord reads on up to the next blank, through our backslashes."""
     shown = seen(DISCORD.plain(text).text)
     assert text == shown.text
     assert ([] if url is None else [f"<{url}>"]) == shown.of("autolink")
@@ -101,7 +99,6 @@ def test_bare_urls_stay_whole_and_take_in_nothing_else(text: str, url: str | Non
 
 
 def test_what_follows_a_url_is_markup_still():
-    """Code, bold words and links right behind an address, and one that italics cannot stand around."""
     spans = (
         Span("https://x.y"),
         Span("a", Style.CODE),
@@ -119,13 +116,11 @@ def test_what_follows_a_url_is_markup_still():
 
 
 def test_a_link_ends_where_it_ends():
-    """Brackets behind it that only look like the end of one do not make it longer."""
     shown = seen(DISCORD.render([Paragraph((Span("a", link="https://x.y"), Span(" and ](b)")))]).text)
     assert ("a and ](b)", ["a"]) == (shown.text, shown.of("link"))
 
 
 def test_looks_side_by_side_are_told_apart():
-    """Markers that touch would be read as one: something invisible parts them, and none touches a blank."""
     spans = (
         Span("a", Style.BOLD),
         Span("b", Style.BOLD, "https://x.y"),
@@ -143,13 +138,11 @@ def test_looks_side_by_side_are_told_apart():
 
 
 def test_struck_words_end_before_italics():
-    """Two tildes right before an underscore end nothing, for Discord."""
     shown = seen(DISCORD.render([Paragraph((Span("a", Style.STRIKE), Span("b", Style.ITALIC), Span(" c ~~")))]).text)
     assert (["a"], ["b"]) == (shown.of("strike"), shown.of("em"))
 
 
 def test_code_cannot_end_early():
-    """Backticks inside are parted, in a block and in a line; a language that is none is left out."""
     block = DISCORD.render([CodeBlock("c++", "a\n```\nb````\n")]).text
     assert ["a\n```\nb````"] == [text.replace("\u200b", "") for text in seen(block).of("fence")]
     assert block.startswith("```c++\n")
@@ -162,7 +155,7 @@ def test_code_cannot_end_early():
 @GENERATED
 @given(document=documents(), max_text=st.integers(300, 2000))
 def test_every_generated_document_arrives_whole(document: Document, max_text: int):
-    """Each part is one Discord takes and pings nobody; together they say every word once and in order (S9)."""
+    """Cover S9."""
     limits = type(DISCORD_LIMITS)(max_text=max(max_text, len(document.text) // 20), unit=DISCORD_LIMITS.unit)
     parts = split(document.text, DISCORD, limits)
     for one in parts:
@@ -176,7 +169,6 @@ def test_every_generated_document_arrives_whole(document: Document, max_text: in
 @GENERATED
 @given(text=st.text(st.sampled_from("abc XYZ\n\t*_~#>-+|[]()!<&;:@/\\`.123😀é\u0301\u05d0\u200d\ud83d"), max_size=1500))
 def test_every_generated_noise_arrives_valid(text: str):
-    """Whatever stands in an answer, Discord takes the parts, and no spoiler or mention comes of it."""
     for one in split(text, DISCORD, type(DISCORD_LIMITS)(max_text=300, unit=DISCORD_LIMITS.unit)):
         assert [] == faults(one.rendered.text, 300)
         assert not {"spoiler", "mention", "emoji", "underline"} & seen(one.rendered.text).kinds()
@@ -185,7 +177,6 @@ def test_every_generated_noise_arrives_valid(text: str):
 @GENERATED
 @given(text=st.text(st.sampled_from("ab1 \n*_~#>-+|[]()<:@\\`."), max_size=200))
 def test_plain_text_is_shown_as_it_is(text: str):
-    """Escaping and Discord's reading are each other's reverse, but for blanks at the ends."""
     assert text.strip() == seen(DISCORD.plain(text).text).text.strip()
 
 
@@ -194,6 +185,5 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "markdown"
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.md")), ids=lambda path: path.stem)
 def test_an_answer_looks_as_it_did(path: Path):
-    """Whole answers, read by a person once, and kept (tests/golden/markdown)."""
     text = rendered(path.read_text(encoding="utf-8"))
     assert path.with_suffix(".discord.txt").read_text(encoding="utf-8") == text + "\n"

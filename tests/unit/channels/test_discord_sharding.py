@@ -22,33 +22,28 @@ def _cursor(last: int, shards: int, gap: bool = False, behind: int = 0) -> str:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 16, 1000])
 def test_each_server_is_told_of_to_one_shard_and_direct_messages_to_the_first(count: int):
-    """By (guild_id >> 22) % count, as Discord does."""
     shards = [Shard(number, count) for number in range(count)]
     assert [(GUILD >> 22) % count] == [shard.number for shard in shards if shard.hears(str(GUILD))]
     assert [0] == [shard.number for shard in shards if shard.hears(None)]
 
 
 def test_words_name_the_shard_only_where_there_are_several():
-    """A small bot's operator never reads of shards."""
     assert ("lost", "shard 2 of 4: lost") == (SOLE.name("lost"), Shard(2, 4).name("lost"))
 
 
 def test_an_old_resume_point_is_one_of_a_single_shard():
-    """What was written before there were any is resumed."""
     old = '{"session":{"id":"s","url":"wss://g","seq":5},"last":9,"gap":false,"behind":0}'
     assert 1 == read_cursor(old).shards
     assert {} == lay_out({0: old}, 1)
 
 
 def test_a_first_start_and_a_count_that_stays_change_nothing():
-    """Sessions are resumed."""
     assert {} == lay_out({}, 4)
     assert {} == lay_out({number: _cursor(100 + number, 2) for number in range(2)}, 2)
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 4), (4, 1), (4, 2), (2, 3), (3, 2)])
 def test_another_count_drops_the_sessions_and_reads_on_from_the_least(before: int, after: int):
-    """Whichever shard told of a server until now, none hears of it from later on than was heard."""
     known = {number: _cursor(500 - number, before) for number in range(before)}
     changed = lay_out(known, after)
     fresh = Cursor(None, 500 - before + 1, shards=after)
@@ -59,26 +54,22 @@ def test_another_count_drops_the_sessions_and_reads_on_from_the_least(before: in
 
 
 def test_a_gap_that_was_open_goes_along():
-    """Also of a channel that could not be read for long."""
     known = {0: _cursor(500, 2, gap=True, behind=90), 1: _cursor(400, 2)}
     assert 90 == read_cursor(lay_out(known, 3)[2]).last
 
 
 def test_a_shard_that_begins_later_than_the_others_misses_nothing():
-    """At first contact they open one after another: what the first has heard since is read."""
     changed = lay_out({0: _cursor(500, 4)}, 4)
     assert dict.fromkeys((1, 2, 3), 500) == {number: read_cursor(text).last for number, text in changed.items()}
 
 
 def test_what_cannot_be_read_is_no_resume_point():
-    """It is a first start, not one from the beginning of time."""
     assert {} == lay_out({0: "garbage"}, 1)
     changed = lay_out({0: "{}", 1: _cursor(7, 2)}, 1)
     assert (7, None) == (read_cursor(changed[0]).last, changed[1])
 
 
 def test_shards_of_one_bucket_are_5_s_apart_and_those_of_others_go_at_once():
-    """max_concurrency 4: shards 0 to 3 begin together, then 4 to 7."""
     pace = IdentifyPace(max_concurrency=4)
     for number in range(4):
         assert 0.0 == pace.wait_s(Shard(number, 8), 100.0)
@@ -109,7 +100,6 @@ def test_shards_of_one_bucket_are_5_s_apart_and_those_of_others_go_at_once():
     ],
 )
 def test_what_discord_says_of_its_gateway_is_taken_as_far_as_it_is_sane(answer: object, told: GatewayInfo):
-    """Nothing that an answer holds makes us wait for ever, or begin all at once."""
     assert told == to_gateway_info(URL, answer)
 
 
@@ -117,5 +107,4 @@ def test_what_discord_says_of_its_gateway_is_taken_as_far_as_it_is_sane(answer: 
     ("left", "at_once", "used_up"), [(None, 1, False), (0, 1, True), (1, 1, False), (15, 16, True)]
 )
 def test_no_session_is_opened_with_the_last_of_the_day(left: int | None, at_once: int, used_up: bool):
-    """As many as may begin at once are left alone: another process may be about to."""
     assert used_up is GatewayInfo(URL, 1, at_once, left).is_used_up

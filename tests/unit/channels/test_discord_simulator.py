@@ -24,7 +24,6 @@ async def _ask(http: aiohttp.ClientSession, method: str, path: str, body: object
 
 
 async def test_another_process_can_play_the_person():
-    """Say, edit, use a command, look, read the history, script a fault, cut the connection: all over HTTP."""
     async with discord() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http, rig.running():
         _, said = await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "one"})
         batch = [{"chat": 1, "text": "two"}, {"chat": 2, "text": "three"}]
@@ -65,7 +64,6 @@ async def test_another_process_can_play_the_person():
     ],
 )
 async def test_wrong_control_calls_are_told(method: str, path: str, body: object):
-    """A mistake of the one who drives is answered 400 with what is wrong."""
     async with discord() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
         status, answer = await _ask(http, method, path, body)
         assert isinstance(answer, dict)
@@ -73,7 +71,6 @@ async def test_wrong_control_calls_are_told(method: str, path: str, body: object
 
 
 async def test_alone_it_says_how_to_be_reached_and_prints_what_a_bot_does():
-    """Lines typed are said by person 1; answers are printed as they come."""
     out = io.StringIO()
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(serve("discord", port=0, out=out, lines=io.StringIO("")))
@@ -105,7 +102,6 @@ async def test_alone_it_says_how_to_be_reached_and_prints_what_a_bot_does():
     ],
 )
 def test_bodies_discord_refuses_are_refused(check, body):
-    """50035 with the path of what is wrong."""
     with pytest.raises(Refusal) as caught:
         check(body)
     assert 50035 == caught.value.code
@@ -113,7 +109,6 @@ def test_bodies_discord_refuses_are_refused(check, body):
 
 
 def test_buttons_with_one_id_twice_are_refused():
-    """Discord could not tell which was pressed."""
     button = {"type": 2, "style": 1, "custom_id": "a", "label": "x"}
     with pytest.raises(Refusal, match="Invalid"):
         checked_components({"components": [{"type": 1, "components": [button, button]}]})
@@ -131,12 +126,10 @@ def test_buttons_with_one_id_twice_are_refused():
     ],
 )
 def test_pings_are_what_allowed_mentions_lets_through(content, allowed, whom):
-    """Without the field everything in the text notifies."""
     assert whom == find_pings(content, allowed)
 
 
 def test_a_session_is_resumed_for_a_while_and_only_with_what_it_kept():
-    """Everything after a sequence number comes again; too late, or from the future, nothing does."""
     sessions = Sessions()
     outbox: asyncio.Queue = asyncio.Queue()
     session = sessions.open(1, outbox)
@@ -156,7 +149,6 @@ def test_a_session_is_resumed_for_a_while_and_only_with_what_it_kept():
 
 
 def test_events_of_another_intent_are_not_told():
-    """A session hears what it asked for."""
     sessions = Sessions()
     heard = sessions.open(0b10, asyncio.Queue())
     sessions.emit("A", {}, intent=0b01)
@@ -165,7 +157,6 @@ def test_events_of_another_intent_are_not_told():
 
 
 def test_a_script_counts_every_fault_on_its_own():
-    """skip, every, times and chat, as for the other simulators."""
     faults = FaultScript()
     faults.script(Fault(kind="cut", method="createMessage", chat=1, skip=1, every=2, times=2))
     due = [faults.due("createMessage", 1) is not None for _ in range(7)]
@@ -175,7 +166,6 @@ def test_a_script_counts_every_fault_on_its_own():
 
 
 async def test_commands_that_are_not_registered_cannot_be_used():
-    """As in the client: what is not in the menu cannot be chosen."""
     async with discord() as rig:
         await rig.channel.set_commands({"en": [CommandSpec("coach", "Talk", shared=True), CommandSpec("log", "Log")]})
         with pytest.raises(LookupError):
@@ -183,7 +173,6 @@ async def test_commands_that_are_not_registered_cannot_be_used():
 
 
 async def test_interactions_that_nobody_answers_fail():
-    """After the deadline the person is told so, and the callback comes too late."""
     async with discord() as rig:
         rig.simulator.interactions.deadline_s = -1.0
         used = rig.simulator.command(1, "log", {"text": "x"})

@@ -59,7 +59,6 @@ def heard(**more: object) -> InboundMessage:
 
 
 def test_a_direct_message():
-    """No guild: one person's chat; the id tells when it was said if nothing else does."""
     event = heard()
     assert ("msg:1000", "discord:7", "Ana") == (event.event_id, event.sender_key, event.sender.display_name)
     assert (ChatKind.DIRECT, "1", None) == (event.kind, event.address.chat, event.address.thread)
@@ -67,7 +66,6 @@ def test_a_direct_message():
 
 
 def test_a_thread_is_an_address_under_its_channel():
-    """The chat is the channel, the thread the thread; a nickname is what is shown."""
     event = heard(channel_id="51", guild_id="5", member={"nick": "Annie"})
     assert (ChatKind.GROUP, "50", "51", "Annie") == (
         event.kind,
@@ -78,7 +76,6 @@ def test_a_thread_is_an_address_under_its_channel():
 
 
 def test_words_as_people_read_them():
-    """Our mention goes, wherever it stands; others become names; custom emoji their word; a bare mention stays."""
     bot, bob = {"id": "99", "username": "TenK"}, {"id": "8", "username": "bob"}
     cases = {
         "<@99> hello": "hello",
@@ -94,7 +91,7 @@ def test_words_as_people_read_them():
 
 
 def test_files_by_kind():
-    """An image is a photo, sound is a voice message, the rest a document; the name is text (A70)."""
+    """Cover A70."""
     files = [
         {"id": "1", "filename": "../../x", "size": 5},
         {"id": "2", "filename": "a.png", "content_type": "image/png"},
@@ -112,7 +109,6 @@ def test_files_by_kind():
 
 
 def test_nothing_is_heard_of_what_says_nothing():
-    """Our own words, Discord's own words, an embed added later, empty messages, other events."""
     silent = [
         ("MESSAGE_CREATE", message(author=AUTHOR | {"id": "99"})),
         ("MESSAGE_CREATE", message(type=7)),
@@ -128,7 +124,6 @@ def test_nothing_is_heard_of_what_says_nothing():
 
 
 def test_deletions_name_who_had_written_as_long_as_it_is_known():
-    """One by one or many at once; the oldest authors are forgotten."""
     around = context()
     for number in range(MOST_AUTHORS + 1):
         around.wrote(str(number), Sender("7", "Ana"))
@@ -138,7 +133,6 @@ def test_deletions_name_who_had_written_as_long_as_it_is_known():
 
 
 def test_only_messages_of_servers_need_their_channel_told():
-    """A direct message says itself that it is one."""
     asked = [
         ("MESSAGE_CREATE", {"channel_id": "5", "guild_id": "1"}),
         ("MESSAGE_CREATE", {"channel_id": "5"}),
@@ -150,14 +144,12 @@ def test_only_messages_of_servers_need_their_channel_told():
 
 
 def test_ids_and_instants_are_each_others_reverse():
-    """The least id of an instant is of that instant."""
     unix_ms = NOW.timestamp() * 1000
     assert NOW == instant_of(snowflake_at(unix_ms))
     assert 0 == snowflake_at(0)
 
 
 def test_a_rejected_dispatch_has_a_name_and_is_cut():
-    """Its own id where it has one, else one of its content, always the same."""
     assert "dispatch:X:12" == to_rejected("X", 1, {"id": "12"}, "no").event_id
     unnamed = to_rejected("X", 1, {"a": "b" * 20_000}, "no")
     assert unnamed == to_rejected("X", 1, {"a": "b" * 20_000}, "no")
@@ -183,7 +175,6 @@ FIELDS = [
     base=st.sampled_from([{}, message(), {"id": "5", "type": 2, "token": "s3cret", "channel_id": "1", "user": AUTHOR}]),
 )
 def test_nothing_ends_the_translation(event: str, data: object, base: dict[str, object]):
-    """Whatever comes in a dispatch, events or a quarantined one come out (F-P6)."""
     around = context()
     laid = base | data if isinstance(data, dict) else data
     around.channels.learn(event, laid)
@@ -194,7 +185,6 @@ def test_nothing_ends_the_translation(event: str, data: object, base: dict[str, 
 
 
 def test_commands_as_they_are_used():
-    """Options in their order, a subcommand's name before its own; the place is what the interaction says."""
     options = [
         {"name": "group", "type": 1, "options": [{"name": "text", "type": 3, "value": " guitar "}]},
         {"name": "minutes", "type": 4, "value": 30},
@@ -233,7 +223,6 @@ def test_commands_as_they_are_used():
     ],
 )
 def test_who_sees_the_answer_is_told_by_the_name(name: str, guild: str | None, kind: str, person: str):
-    """In a server everything but talk is the asker's alone, for ever; in direct messages nothing has to be hidden."""
     raw = {
         "id": str(snowflake_at(NOW.timestamp() * 1000)),
         "type": 2,
@@ -263,7 +252,6 @@ def test_who_sees_the_answer_is_told_by_the_name(name: str, guild: str | None, k
 
 
 def test_interactions_that_are_not_ours():
-    """Autocompletion, forms, commands on a message, select menus, one without a person or a place."""
     fine = {"id": "1", "type": 2, "token": "t", "channel_id": "1", "user": AUTHOR, "data": {"name": "log", "type": 1}}
     others = [
         fine | {"type": 4},

@@ -43,13 +43,11 @@ ANYTHING = st.one_of(
     ],
 )  # fmt: skip
 def test_waits(said: object, seconds: float | None) -> None:
-    """A number, a text of one or an HTTP date becomes seconds from 0 to a day; anything else is no word at all."""
     assert seconds == wait_of(said, NOW)
 
 
 @given(said=ANYTHING)
 def test_nothing_that_is_said_breaks_the_reading(said: object) -> None:
-    """Total, and always in bounds."""
     assert seconds_of(said) in (None, 0.0) or 0 < (seconds_of(said) or 0) <= MOST_SAID_S
     assert wait_of(said, NOW) is None or 0 <= (wait_of(said, NOW) or 0) <= MOST_SAID_S
     assert whole_of(said) is None or 0 <= (whole_of(said) or 0) <= MOST_ID
@@ -59,7 +57,6 @@ def test_nothing_that_is_said_breaks_the_reading(said: object) -> None:
 
 @given(at=st.datetimes(), aware=st.booleans())
 def test_a_date_stays_in_our_time(at: datetime, aware: bool) -> None:
-    """With a zone or without, of the year 1 or 9999."""
     assert EARLIEST <= in_our_time(at.replace(tzinfo=UTC) if aware else at) <= LATEST
 
 
@@ -68,12 +65,10 @@ def test_a_date_stays_in_our_time(at: datetime, aware: bool) -> None:
     [(7, 7), ("7", 7), (MOST_ID, MOST_ID), (MOST_ID + 1, None), ("²", None), ("１２", None), (True, None), (7.0, None)],
 )
 def test_ids_are_whole_numbers_of_64_bits(said: object, number: int | None) -> None:
-    """What a database and a platform can hold; digits are those of ASCII."""
     assert number == whole_of(said)
 
 
 def test_whatever_an_adapter_makes_of_a_failure_is_bounded() -> None:
-    """Also one of others: its wait is finite, its words can be stored."""
     assert MOST_SAID_S == Retryable("busy", retry_after_s=1e12).retry_after_s
     assert Retryable("busy", retry_after_s=float("nan")).retry_after_s is None
     words = "a\x00b\ud800\n" * 900
@@ -84,7 +79,6 @@ def test_whatever_an_adapter_makes_of_a_failure_is_bounded() -> None:
 
 
 def test_what_is_nested_beyond_measure_is_still_written_down() -> None:
-    """For the operator, who is to see that something came."""
     deep: object = []
     for _ in range(100_000):  # beyond what any interpreter of ours follows
         deep = [deep]

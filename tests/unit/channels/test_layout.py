@@ -26,31 +26,26 @@ from tests.fakes.markdown_documents import Document, documents
     ],
 )
 def test_blocks_are_laid_out_as_people_write_chat(markdown, text):
-    """Bullets by depth, numbers, indented followers, quotes in quotes behind a sign."""
     assert text == plain_text(parse(markdown))
 
 
 def test_a_narrow_table_stands_in_columns():
-    """Cells are padded by the columns they take, wide characters and emoji counting two."""
     table = "| Day | What |\n|---|---|\n| Mon | 日本語 |\n| 👍 | b |"
     assert "Day | What\n----+-------\nMon | 日本語\n👍  | b" == plain_text(parse(table))
 
 
 def test_a_wide_table_is_told_cell_by_cell():
-    """What no phone shows in one line becomes a line a cell; empty cells say nothing."""
     table = "| Day | What |\n|---|---|\n| Mon | " + "word " * 10 + "|\n| Tue | |"
     assert "Day: Mon\nWhat: " + "word " * 9 + "word\n\nDay: Tue" == plain_text(parse(table))
 
 
 def test_a_table_with_links_keeps_them():
-    """Columns cannot hold links, so such a table is told cell by cell."""
     laid = lay_out(parse("| a | b |\n|---|---|\n| 1 | [l](https://x.y) |"))
     assert "a: 1\nb: l" == laid.text
     assert ["https://x.y"] == [mark.detail for mark in laid.marks if mark.look is Look.LINK]
 
 
 def test_a_table_without_rows_or_titles_says_what_it_has():
-    """Odd tables lose nothing."""
     assert "a | b\n--+--" == plain_text(parse("| a | b |\n|---|---|"))
     assert "1 | 2" == plain_text(parse("| | |\n|---|---|\n| 1 | 2 |"))
     (table,) = parse("| a | b |\n|---|---|")
@@ -61,7 +56,6 @@ def test_a_table_without_rows_or_titles_says_what_it_has():
 @settings(max_examples=share(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents())
 def test_marks_are_apart_or_inside_one_another(document: Document):
-    """No two marks cross, nothing is marked inside code, none is empty."""
     text, marks = lay_out(parse(document.text))
     assert all(0 <= mark.start < mark.end <= len(text) for mark in marks)
     for one, other in combinations(sorted(marks, key=lambda mark: (mark.start, -mark.end)), 2):

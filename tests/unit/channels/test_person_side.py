@@ -18,7 +18,6 @@ async def side(request: pytest.FixtureRequest) -> AnySimulator:
 
 
 async def test_what_somebody_writes_is_shown_to_them(side: AnySimulator):
-    """With its id, as theirs, without reactions, buttons or pings; in a room as in a chat of their own."""
     for chat in (side.direct(7), side.room(5_001)):
         message_id = side.say(chat, "hello", person=7)
         (shown,) = side.messages(chat, 7)
@@ -29,7 +28,6 @@ async def test_what_somebody_writes_is_shown_to_them(side: AnySimulator):
 
 
 async def test_what_somebody_changes_is_shown_as_it_reads_now(side: AnySimulator):
-    """And what they take back is shown no more."""
     chat = side.direct(7)
     changed, taken_back = side.say(chat, "helo"), side.say(chat, "oops")
     side.edit(chat, changed, "hello")
@@ -38,7 +36,6 @@ async def test_what_somebody_changes_is_shown_as_it_reads_now(side: AnySimulator
 
 
 async def test_a_command_waits_until_it_is_taken(side: AnySimulator):
-    """On Telegram it is a message, kept until somebody comes; elsewhere it stands in no chat."""
     taken = side.command(side.direct(7), "log", "45m guitar")
     telegram = side.name == "telegram"
     assert telegram == taken.acked
@@ -46,7 +43,6 @@ async def test_a_command_waits_until_it_is_taken(side: AnySimulator):
 
 
 async def test_nothing_is_there_before_a_bot_comes(side: AnySimulator):
-    """Nobody is connected and nothing is said, also after somebody wrote."""
     async with side:
         side.say(side.direct(7), "hello")
         assert (False, 0, 0) == (side.is_connected(), side.arrivals(), len(side.history(side.direct(7))))
@@ -56,7 +52,6 @@ async def test_nothing_is_there_before_a_bot_comes(side: AnySimulator):
 
 
 async def test_what_waits_for_the_gateway_is_kept_or_forgotten(side: AnySimulator):
-    """Telegram keeps it whatever comes; Slack loses it; Discord alone cannot tell."""
     side.say(side.direct(7), "hello")
     waited = side.count_unacknowledged()
     side.forget()
@@ -64,7 +59,6 @@ async def test_what_waits_for_the_gateway_is_kept_or_forgotten(side: AnySimulato
 
 
 async def test_its_environment_leads_to_the_simulator(side: AnySimulator):
-    """Only loopback addresses and tokens, named for the platform."""
     async with side:
         told = side.environment()
     assert all(key.startswith(f"{side.name.upper()}_") for key in told)
@@ -73,13 +67,11 @@ async def test_its_environment_leads_to_the_simulator(side: AnySimulator):
 
 
 def test_the_bot_is_named_as_each_platform_does():
-    """A name on Telegram, ids elsewhere."""
     sides = (TelegramSimulator.with_bot(), SlackSimulator.with_bot(), DiscordSimulator.with_bot())
     assert ["@tenk_bot", "<@U0TENK>", "<@900000>"] == [side.mention for side in sides]
 
 
 async def test_an_answer_in_a_thread_says_so():
-    """Slack's threads hang under a message."""
     slack = SlackSimulator.with_bot()
     first = slack.say("C7", "one", person=3)
     slack.say("C7", "two", person=3, under=first)
@@ -87,7 +79,6 @@ async def test_an_answer_in_a_thread_says_so():
 
 
 async def test_slack_takes_no_command_that_its_app_did_not_declare():
-    """Whoever types one reads that, and the app hears nothing; without a manifest any is taken."""
     declared, any_ = SlackSimulator.with_bot(commands=["/log"]), SlackSimulator.with_bot()
     with pytest.raises(LookupError, match="/mode is not a valid command"):
         declared.command("D1", "mode")

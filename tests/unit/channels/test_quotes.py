@@ -45,7 +45,6 @@ ORIGINS = [
 
 @pytest.mark.parametrize(("origin", "author"), ORIGINS)
 def test_telegram_says_whose_forwarded_words_are(origin: object, author: str | None) -> None:
-    """All kinds of origin; one that nobody knows is a forward all the same."""
     event = telegram(forward_origin=origin)
     assert (True, author, "hi") == (event.forwarded, event.forwarded_from, event.text)
 
@@ -60,13 +59,11 @@ def test_telegram_says_whose_forwarded_words_are(origin: object, author: str | N
     ],
 )
 def test_telegram_servers_before_7_are_understood(fields: dict[str, Any], author: str | None) -> None:
-    """Older servers and other people's emulators say it in other fields."""
     event = telegram(**fields)
     assert (True, author) == (event.forwarded, event.forwarded_from)
 
 
 def test_a_forwarded_command_or_mention_is_for_nobody() -> None:
-    """Its mention wakes nobody in a group, its command stays as it was written, another bot's too."""
     command = [{"type": "bot_command", "offset": 0, "length": 12}]
     ours = telegram(chat=GROUP, text="/log@tenkbot 45m x", entities=command, forward_origin={"type": "hidden_user"})
     assert (False, "/log@tenkbot 45m x") == (ours.mentions_bot, ours.text)
@@ -92,13 +89,11 @@ REPLIED = {"message_id": 4, "from": {"id": 9, "first_name": "Bo"}, "text": "I pr
     ],
 )  # fmt: skip
 def test_telegram_says_what_is_replied_to(fields: dict[str, Any], expected: Quoted) -> None:
-    """The part that was quoted, else the whole text or caption, also from another chat."""
     event = telegram(**fields)
     assert ("hi", (expected,), False) == (event.text, event.quoted, event.forwarded)
 
 
 def test_a_quotation_is_bounded() -> None:
-    """However much is replied to."""
     (found,) = telegram(reply_to_message=REPLIED | {"text": "x" * 100_000}).quoted
     assert MAX_QUOTED_CHARS == len(found.text)
 
@@ -128,14 +123,12 @@ BO = {"id": "9", "username": "bo", "global_name": "Bo"}
     ],
 )  # fmt: skip
 def test_discord_says_what_is_replied_to(earlier: object, expected: tuple[Quoted, ...]) -> None:
-    """With mentions as names; nothing of what is gone."""
     reference = {"type": 0, "message_id": "1300000000000000004"}
     event = discord(type=19, message_reference=reference, referenced_message=earlier)
     assert ("hi", expected) == (event.text, event.quoted)
 
 
 def test_a_discord_forward_mentions_nobody() -> None:
-    """Its words are somebody else's, whom Discord does not name; they call nobody."""
     fields = {
         "guild_id": "5", "content": "", "message_reference": {"type": 1, "message_id": "3"},
         "message_snapshots": [{"message": {"content": "/log 45m x <@7>"}}], "mentions": [{"id": "7", "username": "t"}],
@@ -155,7 +148,6 @@ def slack(known: TranslationContext | None = None, **fields: Any) -> InboundMess
 
 
 def test_slack_shares_are_passed_on_words() -> None:
-    """A shared message and an unfurled link to one, with their authors; what an app attaches is none."""
     shared = {"is_share": True, "author_name": "Bo", "author_id": "U8", "text": "&lt;45m&gt; guitar", "ts": 17}
     unfurled = {"is_msg_unfurl": True, "author_subname": "TenK", "author_id": "UBOT", "fallback": "[date] done"}
     event = slack(attachments=[shared, unfurled, {"text": "an app's card"}, "nonsense"])
@@ -178,7 +170,6 @@ json_values = st.recursive(
 @settings(max_examples=share(80), deadline=None)
 @given(value=json_values)
 def test_whatever_is_quoted_the_persons_own_words_are_read(value: object) -> None:
-    """Nothing malformed in somebody else's message makes this one unreadable, and a forward stays one."""
     for field in ("forward_origin", "quote", "external_reply", "forward_from", "forward_sender_name"):
         event = telegram(**{field: value})
         assert "hi" == event.text
@@ -190,7 +181,6 @@ def test_whatever_is_quoted_the_persons_own_words_are_read(value: object) -> Non
 
 
 def test_rows_from_before_quotations_were_kept_load() -> None:
-    """What an earlier version wrote to the inbox is read; what is written now is read back whole."""
     now = telegram(reply_to_message=REPLIED)
     assert now == INBOUND_EVENT.validate_json(INBOUND_EVENT.dump_json(now))
     before = INBOUND_EVENT.dump_python(now, mode="json")

@@ -34,48 +34,41 @@ def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("offered")
 def test_offered_channels_are_listed_without_importing_them():
-    """Names come from the packages' own lists."""
     assert {"telegramtoo", "lacking", "noclass"} <= set(channel_names())
     assert "adapter_that_lacks" not in sys.modules
 
 
 @pytest.mark.usefixtures("offered")
 def test_channel_is_loaded_by_name():
-    """The class that the entry point names."""
     assert TelegramChannel is load_channel("telegramtoo")
 
 
 @pytest.mark.usefixtures("offered")
 def test_missing_sdk_is_explained():
-    """The error names the package that is missing and the extra that brings it."""
     with pytest.raises(ChannelNotInstalled, match=r"needs an_sdk_nobody_has: pip install 'tenk-gateway\[lacking\]'"):
         load_channel("lacking")
 
 
 @pytest.mark.usefixtures("offered")
 def test_unknown_name_lists_what_there_is():
-    """A typing error in the configuration is answered with the right names."""
     with pytest.raises(UnknownChannel, match=r"there are: .*telegramtoo"):
         load_channel("telegrm")
 
 
 @pytest.mark.usefixtures("offered")
 def test_entry_point_that_names_no_class_is_refused():
-    """A channel must be a class."""
     with pytest.raises(TypeError, match="names no class"):
         load_channel("noclass")
 
 
 @pytest.mark.usefixtures("offered")
 def test_channel_without_a_model_of_its_accounts_cannot_be_configured():
-    """The error says what its class lacks."""
     with pytest.raises(TypeError, match="has no account_model"):
         account_model("telegramtoo")
 
 
 @pytest.mark.usefixtures("offered")
 def test_an_adapter_without_connections_stops_the_start_and_is_told_what_to_write(tmp_path: Path):
-    """Adapters written for an earlier contract have only `run`; the configuration names the account's table."""
     (tmp_path / "gateway.toml").write_text("[channels.older.main]\n")
     words = (
         r"gateway\.toml:1: channels\.older: its adapter adapter_of_before:Channel has no connections\(\); "

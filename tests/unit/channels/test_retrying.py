@@ -44,11 +44,9 @@ async def ask(sink: RecordingSink, waits: Waits, *answers: object, patience: int
 
 
 async def test_any_other_error_travels_up() -> None:
-    """What nobody expected is not called again."""
     with pytest.raises(ZeroDivisionError):
         await ask(RecordingSink(), Waits(), ZeroDivisionError())
 
 
 def test_nobody_is_waited_for_longer_than_an_hour() -> None:
-    """Whatever a platform asks for."""
     assert LONGEST_WAIT_S == BACKOFF.wait_s(1, asked_s=1e9)

@@ -9,7 +9,6 @@ from channels.simulators.slack.server import SlackSimulator
 
 
 def test_a_script_with_one_wrong_line_adds_nothing():
-    """A script is taken whole or not at all."""
     faults = FaultScript()
     with pytest.raises(ValidationError):
         faults.load([{"kind": "cut"}, {"kind": "explode"}])
@@ -17,14 +16,12 @@ def test_a_script_with_one_wrong_line_adds_nothing():
 
 
 def test_a_method_is_named_in_any_case():
-    """`chat.postmessage` is the method that Slack writes with a capital letter."""
     faults = FaultScript()
     faults.script(Fault(kind="cut", method="chat.postmessage"))
     assert faults.due("chat.postMessage", "D1") is not None
 
 
 def test_the_log_is_read_by_chat_and_from_where_one_was():
-    """`after` is a `seq`; without a chat every call is read."""
     log = World[str]()
     for chat in ("D1", "D2", "D1"):
         log.record(Call("B", "post", chat))
@@ -34,7 +31,6 @@ def test_the_log_is_read_by_chat_and_from_where_one_was():
 
 
 async def test_a_simulator_listens_again_where_it_did():
-    """After `aclose` the port is free, and `start` takes the same one."""
     simulator = SlackSimulator()
     async with simulator:
         before = simulator.base_url

@@ -50,7 +50,6 @@ LOCALES = Path(__file__).parents[3]
     ],
 )
 def test_a_command_without_a_name_of_its_own_stands_behind_the_one_that_talks(said: str, read: str) -> None:
-    """With its slash where words follow it that might be talk; wherever in a text it stands."""
     assert read == SLACK.render(parse(said)).text
     assert read == SLACK.render(parse(read)).text
 
@@ -69,14 +68,12 @@ def test_a_command_without_a_name_of_its_own_stands_behind_the_one_that_talks(sa
     ],
 )
 def test_what_is_no_command_stays_as_it_is(said: str) -> None:
-    """Paths, addresses, dates, code that is none, and commands that have a name."""
     assert SlackRenderer().render(parse(said)).text == SLACK.render(parse(said)).text
 
 
 @settings(max_examples=share(200), deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_nothing_is_lost_and_what_was_named_once_is_not_named_again(said: str) -> None:
-    """Without what was put before it a text is the one it was; a second time changes nothing."""
     named = NAMES.in_text(said)
     assert named == NAMES.in_text(named)
     bare = re.compile(r"/coach\s+/?")
@@ -84,7 +81,6 @@ def test_nothing_is_lost_and_what_was_named_once_is_not_named_again(said: str) -
 
 
 def test_all_that_we_say_names_what_can_be_typed() -> None:
-    """Each text of every catalogue, in each language and both dialects."""
     table = list_commands(COACH)
     own = {spec.name for spec in reachable(describe_slack_app(COACH).commands)}
     names = CommandNames(table.talk, own, table.specs())

@@ -13,7 +13,6 @@ def account(**more: object) -> SlackAccount:
 
 
 def test_defaults_are_slacks_own():
-    """Socket Mode, the official server, its file and hook hosts."""
     one = account()
     assert ("socket", "https://slack.com/api/") == (one.mode, one.api_url)
     assert (frozenset({"files.slack.com"}), frozenset({"hooks.slack.com"})) == (one.file_hosts, one.hook_hosts)
@@ -21,7 +20,6 @@ def test_defaults_are_slacks_own():
 
 @pytest.mark.parametrize("base", ["http://127.0.0.1:8083", "http://127.0.0.1:8083/", "http://127.0.0.1:8083/api"])
 def test_another_server_brings_its_own_hosts(base):
-    """The token goes nowhere else then, not even to Slack."""
     one = account(api_base=base)
     assert "http://127.0.0.1:8083/api/" == one.api_url
     assert frozenset({"127.0.0.1:8083"}) == one.file_hosts == one.hook_hosts
@@ -44,7 +42,6 @@ def test_another_server_brings_its_own_hosts(base):
     ],
 )
 def test_wrong_words_are_explained_without_a_secret(more, told):
-    """What is wrong, and where to click."""
     with pytest.raises(ValidationError, match=told) as refused:
         account(**more)
     assert "xapp-secret" not in str(refused.value)
@@ -52,5 +49,4 @@ def test_wrong_words_are_explained_without_a_secret(more, told):
 
 
 def test_secrets_are_not_shown():
-    """Neither printed nor dumped."""
     assert "xoxb-1-a" not in repr(account()) + str(account().model_dump())

@@ -23,7 +23,6 @@ def said(ts: str, chat: str = "D1", thread: str | None = None, *, mention: bool 
 
 
 def test_a_late_event_does_not_turn_it_back():
-    """The newest ts stands."""
     places = ResumePoint(None)
     for ts in ("1700000002.000001", "1700000001.000001"):
         places.note(said(ts))
@@ -31,7 +30,6 @@ def test_a_late_event_does_not_turn_it_back():
 
 
 def test_it_stays_small():
-    """Of a thousand chats and threads the newest are written; while it runs more are known."""
     places = ResumePoint(None)
     for n in range(1_000):
         places.note(said(f"170000{n:04}.000001", f"C{n}", f"170000{n:04}.000001", mention=True))
@@ -44,7 +42,6 @@ def test_it_stays_small():
 
 @pytest.mark.parametrize("cursor", [None, "", "17", "{", "[]", '{"ts":7}', '{"chats":"D1"}'])
 def test_what_is_no_resume_point_counts_as_none(cursor):
-    """A new start then, and no crash."""
     places = ResumePoint(cursor)
     assert ("0", {}) == (places.ts, places.chats)
     places.note(said("1700000001.000001"))
@@ -52,20 +49,17 @@ def test_what_is_no_resume_point_counts_as_none(cursor):
 
 
 def test_direct_messages_with_us_are_known():
-    """Those between two other people are not."""
     places = ResumePoint(None)
     places.note(said("1700000001.000001", "D1"))
     assert [True, False, False] == [places.knows_direct(chat) for chat in ("D1", "D2", "C1")]
 
 
 def test_ts_are_compared_as_numbers():
-    """Not as text."""
     assert later("1700000000.000001", "999999999.000001")
     assert not later("1700000000.000001", "1700000000.000001")
 
 
 def test_a_gap_begins_where_we_were_a_while_ago():
-    """What is heard after an outage does not hide where the outage began."""
     now_s = [1_700_000_000.0]
     places = ResumePoint(None)
     trail = Trail(places, 420.0, lambda: now_s[0])

@@ -69,7 +69,6 @@ def as_taken(one: Rendered) -> Content:
     ],
 )
 def test_looks_become_markdown(markdown, expected):
-    """Each look is its standard syntax; what only looks like syntax is escaped."""
     assert expected == rendered(markdown)
 
 
@@ -86,14 +85,13 @@ def test_looks_become_markdown(markdown, expected):
     ],
 )
 def test_looks_become_mrkdwn(markdown, expected):
-    """Each look is Slack's own syntax; brackets are escaped."""
     assert expected == rendered(markdown, MRKDWN)
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "slack://open"])
 @DIALECTS
 def test_dangerous_links_are_text(url, dialect):
-    """Only http and https lead anywhere (A68)."""
+    """Cover A68."""
     text = rendered(f"[press]({url})", dialect)
     assert "press" in text
     assert f"({url}" not in text
@@ -104,7 +102,6 @@ def test_dangerous_links_are_text(url, dialect):
 @GENERATED
 @given(document=documents())
 def test_generated_documents_arrive_whole(dialect: str, document: Document):
-    """Each part is one Slack takes, and together they say every word once and in order, without a ping."""
     parts = split(document.text, RENDERERS[dialect], LIMITS[dialect])
     shown = [as_taken(part.rendered) for part in parts]
     assert [] == [ping for one in shown for ping in one.pings]
@@ -114,7 +111,6 @@ def test_generated_documents_arrive_whole(dialect: str, document: Document):
 @GENERATED
 @given(document=documents())
 def test_markdown_reads_back_as_it_was_meant(document: Document):
-    """What is sent, read as standard Markdown, says the same words as the answer did: nothing became syntax."""
     text = rendered(document.text)
     again = plain_text(parse(text))
     assert document.words == re.findall(r"w\d+", again)
@@ -124,7 +120,7 @@ def test_markdown_reads_back_as_it_was_meant(document: Document):
 @GENERATED
 @given(noise=st.lists(st.one_of(NOISE, PINGS), max_size=4).map(" ".join))
 def test_noise_is_taken_and_pings_nobody(dialect: str, noise: str):
-    """Whatever stands in an answer, Slack takes the parts, also as plain text, and notifies nobody (A63)."""
+    """Cover A63."""
     for part in split(noise, RENDERERS[dialect], LIMITS[dialect]):
         assert () == as_taken(part.rendered).pings
         assert () == as_taken(Rendered(part.plain)).pings
@@ -132,7 +128,6 @@ def test_noise_is_taken_and_pings_nobody(dialect: str, noise: str):
 
 @DIALECTS
 def test_forty_kilobytes_of_code_come_in_closed_fences(dialect: str):
-    """Every part opens and closes its fence, and all lines are there."""
     lines = [f"line {n} of the code" for n in range(2_000)]
     parts = split("```python\n" + "\n".join(lines) + "\n```", RENDERERS[dialect], LIMITS[dialect])
     assert 4 <= len(parts)
@@ -146,7 +141,6 @@ def test_forty_kilobytes_of_code_come_in_closed_fences(dialect: str):
 
 
 def test_long_answers_have_a_short_text_for_notifications():
-    """chat.update takes 4,000 characters beside the blocks; the cut splits no entity."""
     body = content(RENDERERS[MARKDOWN].render(parse("&" * 5_000)))
     assert 1_001 >= len(str(body["text"]))
     assert str(body["text"]).removesuffix("…").endswith("&amp;")

@@ -50,7 +50,6 @@ def button(**more: object) -> list:
     ],
 )
 def test_limits_are_kept(text, blocks, updated, error):
-    """Each limit in its own unit, up to the last character."""
     if error is None:
         check_content(text, blocks, updated=updated)
     else:
@@ -62,7 +61,6 @@ def test_limits_are_kept(text, blocks, updated, error):
     "ping", ["<!channel>", "<!here|here>", "<!everyone>", "<!subteam^S1|@x>", "<@U7>", "<@W7|bob>", "`<!channel>`"]
 )
 def test_pings_are_counted_wherever_they_stand(ping):
-    """In the text, in a section, in a Markdown block; escaped ones are none, nor are those of plain_text."""
     assert (ping.strip("`"),) == check_content(ping, []).pings
     assert (ping.strip("`"),) == check_content("", section(ping)).pings
     assert (ping.strip("`"),) == check_content("", markdown(ping)).pings
@@ -71,12 +69,10 @@ def test_pings_are_counted_wherever_they_stand(ping):
 
 
 def test_markdown_is_shown_without_its_escapes():
-    """But code keeps its backslashes and entities."""
     assert "*a* <b>\n```\n\\* &lt;\n```\nc_d" == markdown_as_shown("\\*a\\* &lt;b&gt;\n```\n\\* &lt;\n```\nc\\_d")
 
 
 def test_faults_count_what_they_match():
-    """Skip, every, times; a star leaves introductions and sockets alone."""
     faults = FaultScript(only_by_name={"auth.test", "apps.connections.open", "socket.ack", "users.info"})
     faults.script(Fault(kind="cut", skip=1, every=2, times=2))
     assert [False, True, False, True, False, False] == [bool(faults.due("chat.update", "D1")) for _ in range(6)]
@@ -96,7 +92,6 @@ async def call(simulator: SlackSimulator, method: str, token: str = BOT_TOKEN, *
 
 
 async def test_tokens_are_told_apart():
-    """None, wrong, of the other kind, revoked; a scope that misses is named."""
     async with SlackSimulator() as simulator:
         app = simulator.add_app()
         assert "not_authed" == (await call(simulator, "auth.test", token=""))["error"]
@@ -114,7 +109,6 @@ async def test_tokens_are_told_apart():
 
 
 async def test_pace_is_kept_where_asked_for():
-    """A burst of three passes, then it is one a second, with Retry-After."""
     async with SlackSimulator(per_chat_per_s=1.0) as simulator:
         simulator.add_app()
         simulator.world.chat("D1")
@@ -124,7 +118,6 @@ async def test_pace_is_kept_where_asked_for():
 
 
 async def test_ticket_is_good_once():
-    """A socket's URL cannot be used again."""
     async with SlackSimulator() as simulator, aiohttp.ClientSession() as http:
         simulator.add_app()
         url = (await call(simulator, "apps.connections.open", token=APP_TOKEN))["url"]
@@ -135,7 +128,6 @@ async def test_ticket_is_good_once():
 
 
 async def test_envelope_is_delivered_four_times_and_then_lost():
-    """With its attempt numbered; the message stays in the chat's history."""
     async with SlackSimulator(redeliver_after_s=0.05) as simulator, aiohttp.ClientSession() as http:
         simulator.add_app()
         url = (await call(simulator, "apps.connections.open", token=APP_TOKEN))["url"]
@@ -151,7 +143,6 @@ async def test_envelope_is_delivered_four_times_and_then_lost():
 
 
 async def test_response_url_is_good_five_times():
-    """Then it is used up; one nobody made has expired."""
     async with SlackSimulator() as simulator, aiohttp.ClientSession() as http:
         simulator.add_app()
         used = simulator.command("C1", "/stats", person="U7")
@@ -167,7 +158,6 @@ async def test_response_url_is_good_five_times():
 
 
 async def test_another_process_can_drive_it():
-    """Everything a person does and sees, over /sim/; errors are 400 with words."""
     async with SlackSimulator() as simulator, aiohttp.ClientSession() as http:
 
         async def order(name: str, body: object) -> tuple[int, object]:
@@ -200,7 +190,6 @@ async def test_another_process_can_drive_it():
 
 
 async def test_it_ends_at_once_with_sockets_open():
-    """Nobody waits for a socket's goodbye."""
     async with aiohttp.ClientSession() as http, SlackSimulator() as simulator:
         simulator.add_app()
         url = (await call(simulator, "apps.connections.open", token=APP_TOKEN))["url"]

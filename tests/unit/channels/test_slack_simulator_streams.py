@@ -57,7 +57,6 @@ async def refused(error: str) -> AsyncIterator[None]:
 
 
 async def test_a_stream_grows_and_ends():
-    """Started, appended to, stopped; it is a message like any other then."""
     async with a_thread() as place:
         ts = await place.start(markdown_text="one ", **TO)
         await place.client.chat_appendStream(channel="C1", ts=ts, chunks=[{"type": "markdown_text", "text": "two "}])
@@ -68,7 +67,6 @@ async def test_a_stream_grows_and_ends():
 
 
 async def test_a_stream_needs_a_thread():
-    """There is none in the chat itself, nor under what nobody said."""
     async with a_thread() as place:
         async with refused("invalid_arguments"):
             await place.client.api_call("chat.startStream", json={"channel": "C1", **TO})
@@ -78,7 +76,6 @@ async def test_a_stream_needs_a_thread():
 
 @pytest.mark.parametrize("missing", ["recipient_team_id", "recipient_user_id"])
 async def test_a_stream_in_a_channel_needs_its_recipient(missing: str):
-    """In a direct message it is plain who that is."""
     async with a_thread() as place, refused(f"missing_{missing}"):
         await place.start(**{name: value for name, value in TO.items() if name != missing})
     async with a_thread("D3") as place:
@@ -87,7 +84,6 @@ async def test_a_stream_in_a_channel_needs_its_recipient(missing: str):
 
 
 async def test_nothing_else_may_change_a_stream():
-    """Neither an update nor a deletion, as long as it is open."""
     async with a_thread() as place:
         where = {"channel": "C1", "ts": await place.start(**TO)}
         async with refused("streaming_state_conflict"):
@@ -100,7 +96,6 @@ async def test_nothing_else_may_change_a_stream():
 
 
 async def test_slack_ends_a_stream_after_a_while():
-    """It is left broken, nothing can be appended, and an update mends it."""
     async with a_thread() as place:
         place.simulator.world.stream_lasts_s = 0.0
         where = {"channel": "C1", "ts": await place.start(markdown_text="one", **TO)}
@@ -114,7 +109,6 @@ async def test_slack_ends_a_stream_after_a_while():
 
 
 async def test_the_history_tells_a_stream_and_its_metadata_at_the_end():
-    """Until then it has nothing by which it could be known."""
     async with a_thread() as place:
         ts = await place.start(**TO)
         listed = await place.listed(ts)
@@ -126,7 +120,6 @@ async def test_the_history_tells_a_stream_and_its_metadata_at_the_end():
 
 
 async def test_limits_of_a_stream_are_kept():
-    """12,000 characters a call, and over all of its calls; no empty piece; blocks that Slack takes."""
     async with a_thread() as place:
         async with refused("msg_too_long"):
             await place.start(markdown_text="x" * 12_001, **TO)
@@ -142,7 +135,6 @@ async def test_limits_of_a_stream_are_kept():
 
 
 async def test_what_is_appended_is_read_as_any_text():
-    """A ping that comes in two pieces is one, a link may be previewed, blanks at a join may be lost."""
     async with a_thread() as place:
         where = {"channel": "C1", "ts": await place.start(markdown_text="hello <!chan", **TO)}
         assert ([], False) == (place.simulator.pings(), place.answer.unfurls)
@@ -153,7 +145,6 @@ async def test_what_is_appended_is_read_as_any_text():
 
 
 async def test_so_many_streams_a_minute():
-    """Tier 2 where asked for: starts and stops are counted each by themselves, over all chats."""
     async with a_thread() as place:
         place.simulator.world.streams_per_min = 2
         begun = [await place.start(**TO) for _ in range(2)]
@@ -164,7 +155,6 @@ async def test_so_many_streams_a_minute():
 
 
 async def test_another_process_sees_what_streams():
-    """Over /sim/shown, as an open stream looks to people."""
     async with a_thread() as place:
         await place.start(**TO)
         shown = f"{place.simulator.base_url}/sim/shown?chat=C1"

@@ -51,7 +51,6 @@ def live(markdown: str) -> str:
 
 
 def test_an_answer_only_grows():
-    """At every letter of a usual answer, with code, a list and a table in it, what was shown still stands."""
     whole, shown = rendered(ANSWER), ""
     steps = set()
     for length in range(1, len(ANSWER) + 1):
@@ -83,7 +82,6 @@ def test_an_answer_only_grows():
     ],
 )
 def test_what_may_change_is_held_back(text, stands):
-    """Words, the last line of code, what may be a table; and no next piece begins with a blank."""
     assert stands == stable_prefix(text + GOES_ON)
 
 
@@ -99,7 +97,6 @@ def test_what_may_change_is_held_back(text, stands):
     ],
 )
 def test_the_rest_is_told_or_that_there_is_none(text, shown, more):
-    """A blank that was shown behind the last word is no other text."""
     assert more == rest(text, shown)
 
 
@@ -107,19 +104,17 @@ def test_the_rest_is_told_or_that_there_is_none(text, shown, more):
     "text", ["https://evil.example/?q=secret", "[a](b)", "see WWW.example.com", "evil.example/x", "go to evil.io?q=1"]
 )
 def test_what_may_be_previewed_is_a_link(text):
-    """A59: whatever Slack could make a link of counts as one."""
+    """Cover A59."""
     assert holds_link(f"Read this: {text}")
 
 
 @pytest.mark.parametrize("text", ["", "45 min. Great!", "e.g. scales", "3.5/4", "Really? Yes."])
 def test_words_are_no_links(text):
-    """What is held back costs the stream."""
     assert not holds_link(text)
 
 
 @given(documents(), st.integers(0, 2_000))
 def test_what_stands_begins_the_rendering(document, length):
-    """Whatever the Markdown, nothing is made up, and the next piece begins with a letter or a mark."""
     text = live(document.text[:length])
     stands = stable_prefix(text)
     assert text.startswith(stands)

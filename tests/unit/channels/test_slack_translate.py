@@ -38,7 +38,6 @@ def said(threads: frozenset[str] = frozenset(), **more: object) -> InboundMessag
 
 
 def test_a_direct_message():
-    """Key, chat, sender with team, time, text."""
     one = said()
     assert (f"msg:T1:D1:{TS}", "D1", None) == (one.event_id, one.address.chat, one.address.thread)
     assert ("T1:U1", False, ChatKind.DIRECT, "hi", False) == (
@@ -56,7 +55,7 @@ def test_a_direct_message():
     ],
 )
 def test_sender_is_known_with_their_own_team(more, sender):
-    """In a shared channel two people may have one id (A30)."""
+    """Cover A30."""
     assert sender == said(**more).sender.id
 
 
@@ -69,7 +68,7 @@ def test_sender_is_known_with_their_own_team(more, sender):
     ],
 )
 def test_apps_and_webhooks_are_no_persons(more):
-    """Whatever name they carry (A27, A29)."""
+    """Cover A27, A29."""
     assert said(**more).sender.is_bot
 
 
@@ -89,12 +88,10 @@ def test_apps_and_webhooks_are_no_persons(more):
     ],
 )
 def test_what_says_nothing_is_no_event(more):
-    """Our own words, joins, topics, empty messages, other people's comings."""
     assert None is translate_event(event(**more), US)
 
 
 def test_a_deleted_message_that_others_replied_to_is_taken_back():
-    """Slack keeps its place: it is told as a change to a tombstone."""
     before = {"user": "U1", "text": "oops", "ts": TS, "thread_ts": TS}
     tomb = {"user": "USLACKBOT", "subtype": "tombstone", "text": "This message was deleted.", "ts": TS, "thread_ts": TS}
     found = translate_event(event(subtype="message_changed", message=tomb, previous_message=before), US)
@@ -103,7 +100,6 @@ def test_a_deleted_message_that_others_replied_to_is_taken_back():
 
 
 def test_preview_added_to_a_message_is_no_edit():
-    """Only what its author changed is one."""
     before = {"user": "U1", "text": "https://x.y", "ts": TS}
     changed = event(subtype="message_changed", message=before | {"attachments": []}, previous_message=before)
     assert None is translate_event(changed, US)
@@ -121,13 +117,11 @@ def test_preview_added_to_a_message_is_no_edit():
     ],
 )
 def test_mention_in_a_channel_opens_a_thread(text, mention, thread, shown):
-    """What is not for us opens none."""
     one = said(channel="C1", channel_type="channel", text=text)
     assert (mention, thread, shown) == (one.mentions_bot, one.address.thread, one.text)
 
 
 def test_thread_of_ours_needs_no_mention():
-    """Known by its key, or because its first message is ours."""
     where = {"channel": "C1", "channel_type": "channel", "thread_ts": "1600000000.000001"}
     assert not said(**where).mentions_bot
     assert said(frozenset({"C1:1600000000.000001"}), **where).mentions_bot
@@ -135,7 +129,6 @@ def test_thread_of_ours_needs_no_mention():
 
 
 def test_message_and_mention_are_equal():
-    """The two events of one post give one and the same event."""
     where = {"channel": "C1", "text": "<@U0BOT> hi", "channel_type": "channel"}
     assert said(**where) == said(**where | {"type": "app_mention", "channel_type": None})
 
@@ -151,7 +144,7 @@ def test_message_and_mention_are_equal():
     ],
 )
 def test_files_keep_their_names_as_data(mime, subtype, kind):
-    """Kind, handle, the name as sent (A70), the size as told; a file that is gone is none."""
+    """Cover A70."""
     file = {"id": "F1", "name": "../../x\x00", "mimetype": mime, "subtype": subtype, "size": 21_000_000}
     gone = {"id": "F2", "mode": "tombstone"}
     one = said(text="", subtype="file_share", files=[{k: v for k, v in file.items() if v is not None}, gone])
@@ -177,12 +170,10 @@ def test_files_keep_their_names_as_data(mime, subtype, kind):
     ],
 )
 def test_markup_is_read_as_people_saw_it(raw, shown):
-    """Links, mentions, escapes; what is no markup stays."""
     assert shown == as_said(raw, "U0BOT")
 
 
 def test_mentioned_people_are_called_by_their_names():
-    """As far as they are known; a label that Slack gives is second, the id the last resort."""
 
     def name_of(user: str, team: str | None) -> str | None:
         return {"U7": "Ann <&> Co"}.get(user)
@@ -192,7 +183,7 @@ def test_mentioned_people_are_called_by_their_names():
 
 @given(st.text(max_size=200))
 def test_escaping_can_be_undone_and_mentions_nobody(text: str):
-    """Whatever a text says, escaped it is only text (A63)."""
+    """Cover A63."""
     assert text == unescape(escape(text))
     assert not mentions(escape(text), "U0BOT")
     assert not {"<", ">"} & {*escape(text)}
@@ -205,7 +196,6 @@ COMMAND = {
 
 
 def test_a_command():
-    """Its name without the slash, its words as typed, its route, its key."""
     one = translate_command(COMMAND, US, NOW)
     assert isinstance(one, CommandInvoked)
     assert ("log", "45m & more", ChatKind.DIRECT, "cmd:T1:1.2.abc", "T1:U1") == (
@@ -226,7 +216,6 @@ ACTIONS = {
 
 
 def test_a_press():
-    """Who pressed what under which message, in its thread; the chat is answered where all see it."""
     one = translate_actions(ACTIONS, US, NOW)
     assert isinstance(one, ButtonPressed)
     assert ("yes", TS, "T2:U1", "1600000000.000001", None) == (
@@ -235,7 +224,6 @@ def test_a_press():
 
 
 def test_a_press_of_somebody_elses_button_is_none_of_ours():
-    """Another action id, a select, a view without a message."""
     other = [{"type": "button", "action_id": "x", "value": "yes"}]
     assert None is translate_actions(ACTIONS | {"actions": other}, US, NOW)
     select = [{"type": "static_select", "action_id": "tenk:0"}]
@@ -255,7 +243,7 @@ _KEYS = st.sampled_from(
 
 @given(st.dictionaries(_KEYS, _JSON, max_size=4))
 def test_damaged_events_never_raise(damage: dict):
-    """Any field may hold anything (A91, P6): an event, nothing, or a rejection that keeps it."""
+    """Cover A91."""
     found = translate_event(event(**damage), US)
     assert found is None or found.event_id
     if isinstance(found, Rejected):
@@ -264,7 +252,6 @@ def test_damaged_events_never_raise(damage: dict):
 
 @given(_JSON, st.sampled_from([translate_command, translate_actions]))
 def test_damaged_interactions_never_raise(body: object, translate):
-    """Whatever was posted."""
     found = translate(body, US, NOW)
     assert found is None or isinstance(found, Rejected)
     for key in ("text", "user", "actions", "channel_id", "trigger_id"):
@@ -275,13 +262,11 @@ def test_damaged_interactions_never_raise(body: object, translate):
 
 @given(_JSON)
 def test_whose_names_are_needed_is_told_of_anything(body: object):
-    """Whatever was posted: ids or nothing."""
     for whole in (body, event() | {"event": body}, COMMAND | {"user_id": body}, {"user": body}):
         assert all(user.startswith(("U", "W")) for user in people_in(whole))
 
 
 def test_names_are_needed_of_who_speaks_and_whom_they_mention():
-    """Once each, not of apps, and of no more than ten in one text."""
     crowd = "".join(f"<@U{n}>" for n in range(100, 150))
     assert ["U1", "U2"] == people_in(event(text="<@U2> and <@U1>"))
     assert [] == people_in(event(bot_id="B1", text="<@U2>"))

@@ -38,7 +38,6 @@ def meant(status: int, words: str, **more: Any) -> ChannelError:
     ],
 )
 def test_refusals_for_good(status: int, words: str, kind: PermanentKind):
-    """A 4xx will be refused again; its kind says what delivery does about it."""
     error = meant(status, words)
     assert isinstance(error, Permanent)
     assert (kind, words) == (error.kind, error.reason)
@@ -46,7 +45,6 @@ def test_refusals_for_good(status: int, words: str, kind: PermanentKind):
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_server_errors_may_have_happened(status: int):
-    """A 5xx can come after the message went out."""
     assert isinstance(meant(status, "Internal Server Error"), Unknown)
 
 
@@ -62,5 +60,4 @@ def test_server_errors_may_have_happened(status: int):
     ],
 )
 def test_only_what_never_connected_may_be_repeated(cause: BaseException | None, kind: type[Exception]):
-    """Once a request may have been written nobody knows."""
     assert kind is type(to_transport_error(cause, "seen"))

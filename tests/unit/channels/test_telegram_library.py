@@ -43,18 +43,15 @@ def _run(code: str) -> str:
 
 
 def test_models_work_after_the_light_import():
-    """Hardly any is built; sends with buttons, edits, reactions and updates work: each is built at its first use."""
     _run(f"{LIGHT}load_aiogram()\n{HARDLY_ANY_IS_BUILT}{USES_MODELS}")
 
 
 @pytest.mark.gate
 def test_importing_twice_is_harmless():
-    """A second call, or one after a plain import, changes nothing."""
     _run(f"{LIGHT}import aiogram\nload_aiogram()\nload_aiogram()\n{USES_MODELS}")
 
 
 def test_pydantic_is_left_as_it_was():
-    """Models of others are rebuilt as ever, during and after the import."""
     _run(
         "from pydantic import BaseModel\n"
         "before = BaseModel.__dict__['model_rebuild']\n"
@@ -69,7 +66,6 @@ def test_pydantic_is_left_as_it_was():
 
 @pytest.mark.gate
 def test_light_import_saves_most_of_the_memory():
-    """It takes less than half of what the plain import takes on top of pydantic and aiohttp."""
     measure = (
         "import aiohttp, orjson, pydantic, re\n"
         "def rss():\n    return int(re.search(r'VmRSS:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
@@ -81,7 +77,6 @@ def test_light_import_saves_most_of_the_memory():
 
 
 def test_contract_and_registry_import_no_sdk():
-    """Reading configuration and finding channels loads no aiogram."""
     _run(
         "import sys\n"
         "import channels.base, channels.registry, channels.telegram.config, channels.telegram.limits\n"

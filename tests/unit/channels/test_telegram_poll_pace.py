@@ -25,14 +25,12 @@ def rests(clock: Clock, pace: PollPace, *polls: tuple[float, bool]) -> list[floa
 
 
 def test_empty_answers_at_once_are_paced_up_to_a_second() -> None:
-    """The first one may be a hiccup; soon no more than one a second is asked for."""
     clock = Clock()
     assert [*IDLE_BACKOFF.steps_s, 1.0, 1.0] == rests(clock, PollPace(50, clock), *[(0.001, False)] * 8)
     assert (0.0, 1.0) == (IDLE_BACKOFF.steps_s[0], IDLE_BACKOFF.steps_s[-1])
 
 
 def test_a_poll_that_took_its_time_is_followed_at_once() -> None:
-    """An empty answer after the timeout, or after a second, is how a long poll is."""
     clock = Clock()
     assert [0.0] * 9 == rests(clock, PollPace(50, clock), *[(1.0, False)] * 9)
     assert [0.0] * 9 == rests(clock, PollPace(1, clock), *[(0.5, False)] * 9)

@@ -40,18 +40,15 @@ def rendered(markdown: str) -> Rendered:
     ],
 )
 def test_looks_become_entities(markdown, entities):
-    """Each look is the entity of its kind, around exactly its characters."""
     assert entities == shown(rendered(markdown))
     assert [] == faults(rendered(markdown))
 
 
 def test_offsets_count_utf16_units():
-    """An emoji before an entity moves it by two, one inside makes it longer by two."""
     assert [{"type": "bold", "offset": 3, "length": 3}] == json.loads(rendered("😀 **😀b**").markup or "")
 
 
 def test_language_and_url_go_with_their_entity():
-    """`pre` says its language, `text_link` its URL."""
     entities = json.loads(rendered("```c++\nx\n```\n\n[a](https://x.y/?q=1&r=2)").markup or "")
     assert [("c++", None), (None, "https://x.y/?q=1&r=2")] == [(e.get("language"), e.get("url")) for e in entities]
 
@@ -67,7 +64,7 @@ def test_language_and_url_go_with_their_entity():
     ],
 )
 def test_nobody_is_called(markdown, called):
-    """The server makes a mention of every @name outside code: these are none, and marks move along (A62)."""
+    """Cover A62."""
     for one in (rendered(markdown), TELEGRAM.plain(plain_text(parse(markdown)))):
         assert [] == mentioned(one)
         assert [] == faults(one)
@@ -76,19 +73,16 @@ def test_nobody_is_called(markdown, called):
 
 
 def test_nothing_marked_is_no_markup():
-    """Text alone goes without entities."""
     assert Rendered("a < b & c") == rendered("a < b & c")
 
 
 def test_blanks_are_trimmed_and_entities_with_them():
-    """Entities neither begin nor end in blanks, code keeps its first indentation."""
     blocks = [Paragraph((Span("  "), Span(" a ", Style.BOLD), Span("\n"))), CodeBlock("", "  x\n\n")]
     assert [("bold", "a"), ("pre", "  x")] == shown(TELEGRAM.render(blocks))
     assert [("blockquote", "  x"), ("pre", "  x")] == shown(TELEGRAM.render([Quote((CodeBlock("", "  x"),))]))
 
 
 def test_of_too_many_entities_looks_go_first():
-    """At most a hundred count; links and code stay, and all the text."""
     one = rendered("**a** *b* [c](https://x.y) `d` " * 60)
     kinds = [kind for kind, _ in shown(one)]
     assert 100 == len(kinds)
@@ -97,7 +91,6 @@ def test_of_too_many_entities_looks_go_first():
 
 
 def test_a_heading_in_bold_is_bold_once():
-    """Emphasis inside a heading nests or is one with it."""
     blocks = [Heading(1, (Span("a "), Span("b", Style.BOLD | Style.ITALIC)))]
     assert [("bold", "a b"), ("italic", "b")] == shown(TELEGRAM.render(blocks))
 
@@ -107,13 +100,12 @@ def test_a_heading_in_bold_is_bold_once():
     [("**as** it <is>", "**as** it <is>"), (" a\0b\ud83d\r\n", "ab\ufffd"), ("\u202etxt", "txt")],
 )
 def test_plain_text_is_taken_as_it_is(text, plain):
-    """Nothing of it is interpreted; what no message can hold is taken out (F40)."""
+    """Cover F40."""
     assert Rendered(plain) == TELEGRAM.plain(text)
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.md")), ids=lambda path: path.stem)
 def test_an_answer_looks_as_it_did(path: Path):
-    """Whole answers, read by a person once, and kept (tests/golden/markdown)."""
     one = rendered(path.read_text(encoding="utf-8"))
     assert [] == faults(one)
     expected = path.with_suffix(".telegram.txt").read_text(encoding="utf-8")

@@ -63,13 +63,11 @@ def _blocks(markdown: str) -> list[object]:
     ],
 )  # fmt: skip
 def test_blocks_are_what_they_mean(markdown: str, block: dict[str, object]):
-    """Headings, lists with their numbers, quotes and dividers are blocks of their own."""
     assert [block] == _blocks(markdown)
 
 
 @pytest.mark.parametrize("markdown", ["plain", "**bold** text", "```python\nx = 1\n```", "one\n\ntwo"])
 def test_what_looks_the_same_stays_classic(markdown: str):
-    """Paragraphs and code need no rich message: every client shows the classic one."""
     assert TelegramRenderer().render(parse(markdown)) == RICH.render(parse(markdown))
 
 
@@ -83,12 +81,10 @@ def test_what_looks_the_same_stays_classic(markdown: str):
     ids=["blocks", "items", "columns"],
 )
 def test_what_is_over_the_limits_stays_classic(blocks: list[Block]):
-    """500 blocks with their items, 20 columns: beyond that the classic rendering says all of it."""
     assert rich_message(RICH.render(blocks)) is None
 
 
 def test_what_is_nested_too_deep_stays_classic():
-    """Sixteen levels, with the styles inside."""
     deep: Block = Paragraph((Span("x"),))
     for _ in range(8):
         deep = Quote((deep,))
@@ -96,7 +92,6 @@ def test_what_is_nested_too_deep_stays_classic():
 
 
 def test_rest_of_a_cut_entry_stands_without_a_label():
-    """A list that goes on in a second part does not number its first entry twice."""
     rest = ListItem((Paragraph((Span("rest"),)),), number=3, continued=True)
     following = ListItem((Paragraph((Span("next"),)),), number=4)
     message = rich_message(RICH.render([ListBlock((rest, following))]))
@@ -105,7 +100,6 @@ def test_rest_of_a_cut_entry_stands_without_a_label():
 
 
 def test_text_put_behind_is_a_paragraph_of_its_own():
-    """Marks and dots that delivery adds are shown; a text changed inside is no rich message any more."""
     rendered = RICH.render(parse("# Plan 😀"))
     behind = rich_message(Rendered(rendered.text + " …", rendered.markup))
     assert behind is not None
@@ -114,7 +108,6 @@ def test_text_put_behind_is_a_paragraph_of_its_own():
 
 
 def test_classic_rendering_is_inside():
-    """Where rich messages cannot go, the same text goes with its entities."""
     markdown = "# Plan\n\n- **a**"
     plain = TelegramRenderer().render(parse(markdown))
     text, entities = classic(RICH.render(parse(markdown)))
@@ -124,7 +117,6 @@ def test_classic_rendering_is_inside():
 @settings(max_examples=share(80), deadline=None)
 @given(documents())
 def test_any_document_is_taken_whole(document: Document):
-    """Whatever Markdown: each part is typed as the SDK types it, taken by the simulator, and no word is lost."""
     said = ""
     for piece in split(document.text, RICH, TELEGRAM_LIMITS, reserve=100):
         message = rich_message(piece.rendered)
@@ -137,6 +129,5 @@ def test_any_document_is_taken_whole(document: Document):
 
 
 def test_length_is_that_of_the_text():
-    """The splitter measures what people read, rich or not."""
     blocks = parse("# Plan\n\n1. a\n2. b")
     assert plain_text(blocks) == RICH.render(blocks).text

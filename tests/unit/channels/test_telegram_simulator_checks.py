@@ -32,7 +32,6 @@ def _entity(kind: str, offset: int, length: int, **more: object) -> dict[str, ob
     ],
 )
 def test_what_telegram_refuses(text: str, entities: object, words: str):
-    """Each is answered 400 in Telegram's own words."""
     with pytest.raises(Refusal, match=words) as refused:
         check_text(text, entities)
     assert 400 == refused.value.status
@@ -55,14 +54,12 @@ def test_what_telegram_refuses(text: str, entities: object, words: str):
     ],
 )  # fmt: skip
 def test_what_telegram_makes_of_it(text: str, entities: object, shown: str, kept: list[tuple[str, int, int]]):
-    """Text is trimmed and cleaned with its entities; what cannot nest is cut or dropped, not refused."""
     seen, entities_kept = check_text(text, entities)
     assert shown == seen
     assert kept == [(one["type"], one["offset"], one["length"]) for one in entities_kept]
 
 
 def test_only_a_hundred_entities_count():
-    """The rest of the text is shown, unstyled."""
     _, kept = check_text("ab " * 150, [_entity("bold", 3 * n, 2) for n in range(150)])
     assert 100 == len(kept)
 
@@ -74,7 +71,6 @@ def test_only_a_hundred_entities_count():
     ),
 )
 def test_what_is_taken_fits_its_text(text: str, wanted: list[tuple[str, int, int]]):
-    """Whatever is taken, its entities lie inside the text, on character boundaries, and never cross."""
     try:
         shown, kept = check_text(text, [_entity(*one) for one in wanted])
     except Refusal:

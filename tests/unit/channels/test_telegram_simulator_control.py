@@ -25,7 +25,6 @@ async def _ask(http: aiohttp.ClientSession, method: str, path: str, body: object
 
 
 async def test_another_process_can_play_the_person():
-    """Say, edit, look, read the history, script a fault: all over HTTP."""
     async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
         assert (200, 1) == await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "one"})
         batch = [{"chat": 1, "text": "two"}, {"chat": 2, "text": "three"}]
@@ -58,7 +57,6 @@ async def test_another_process_can_play_the_person():
     ],
 )
 async def test_a_person_has_a_name_and_a_language_on_each_platform(make, person, told):
-    """So that who tries it by hand can be somebody whose app is not in English."""
     async with make() as simulator, aiohttp.ClientSession(simulator.base_url) as http:
         language = "language_code" if make is TelegramSimulator else "locale"
         order = {"person": person, "name": "Ana", language: "es-ES"}
@@ -83,7 +81,6 @@ async def test_a_person_has_a_name_and_a_language_on_each_platform(make, person,
     ],
 )
 async def test_wrong_control_calls_are_told(method: str, path: str, body: object):
-    """A mistake of the one who drives is answered 400 with what is wrong."""
     async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
         status, answer = await _ask(http, method, path, body)
         assert 400 == status
@@ -92,7 +89,6 @@ async def test_wrong_control_calls_are_told(method: str, path: str, body: object
 
 
 async def test_history_can_be_waited_for():
-    """The long poll of the history ends with the first call that arrives."""
     async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
         rig.simulator.add_chat(1, "private")
         async with asyncio.TaskGroup() as tasks:
@@ -104,7 +100,6 @@ async def test_history_can_be_waited_for():
 
 
 async def test_text_mode_says_lines_and_prints_answers():
-    """A terminal is person 1: what they type arrives, buttons too, and what the bot does is printed."""
     out, (read, typed) = io.StringIO(), os.pipe()
     keys = [{"text": "Yes, do", "callback_data": "1"}, {"text": "No", "callback_data": "2"}]
     with os.fdopen(read) as lines, os.fdopen(typed, "w", buffering=1) as keyboard:
@@ -140,7 +135,6 @@ async def test_text_mode_says_lines_and_prints_answers():
 
 
 async def test_rate_limits_answer_429_when_they_are_on():
-    """With limits on, a burst passes and then Telegram asks for a pause."""
     async with TelegramSimulator(per_chat_per_s=1.0) as simulator:
         simulator.add_bot(TOKEN)
         simulator.add_chat(1, "private")
@@ -154,7 +148,6 @@ async def test_rate_limits_answer_429_when_they_are_on():
 
 
 async def test_group_that_moves_is_told_on_both_sides():
-    """The old chat refuses with the new id; both chats get their service message."""
     async with telegram() as rig:
         rig.simulator.add_chat(-5, "group")
         rig.simulator.say(-5, "hello", person=7)
@@ -169,7 +162,6 @@ async def test_group_that_moves_is_told_on_both_sides():
 
 
 async def test_another_process_can_send_files_and_see_drafts():
-    """Groups, files as base64, drafts, moves and webhooks: all over HTTP."""
     async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
         assert 200 == (await _ask(http, "POST", "/sim/add_chat", {"chat": -5, "kind": "group"}))[0]
         photo = {"kind": "photo", "content": "iVBORw0KGgo=", "album": "a"}
@@ -198,7 +190,6 @@ async def test_another_process_can_send_files_and_see_drafts():
 
 
 async def test_draft_is_gone_after_its_time():
-    """Thirty seconds after it was last shown a draft shows no more."""
     async with telegram() as rig:
         chat = rig.simulator.add_chat(1, "private")
         await rig.channel.draft(Address("telegram", "main", "1"), 3, part("so far").rendered)

@@ -24,7 +24,6 @@ def _hits(faults: FaultScript, calls: int, method: str = "sendmessage", chat: in
     ],
 )
 def test_which_calls_are_hit(fault: Fault, hit: list[int]):
-    """`skip`, `every`, `times`, `method` and `chat` say which of ten calls."""
     faults = FaultScript(only_by_name={"getupdates"})
     faults.script(fault)
     assert hit == _hits(faults, 10)
@@ -32,14 +31,12 @@ def test_which_calls_are_hit(fault: Fault, hit: list[int]):
 
 
 def test_any_method_is_not_getupdates():
-    """Without a method named, the poll is left alone: it must be named to be hit."""
     faults = FaultScript(only_by_name={"getupdates"})
     faults.script(Fault(kind="cut", times=None))
     assert [] == _hits(faults, 3, method="getupdates", chat=None)
 
 
 def test_faults_are_used_in_their_order_and_can_be_ended():
-    """The first that is due is used; after `clear` all goes well."""
     faults = FaultScript(only_by_name={"getupdates"})
     faults.script(Fault(kind="cut"), Fault(kind="html", times=2))
     kinds = [fault.kind if (fault := faults.due("sendmessage", 1)) else None for _ in range(4)]
@@ -51,6 +48,5 @@ def test_faults_are_used_in_their_order_and_can_be_ended():
 
 @pytest.mark.parametrize("line", [{"kind": "explode"}, {"kind": "cut", "time": 3}, {"kind": "cut", "every": 0}, "cut"])
 def test_a_script_that_is_none_is_refused(line: object):
-    """A typing error in a script is an error, not a fault that never happens."""
     with pytest.raises(ValidationError):
         FaultScript(only_by_name={"getupdates"}).load([line])

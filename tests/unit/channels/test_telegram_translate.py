@@ -44,7 +44,6 @@ def _command(text: str) -> dict[str, object]:
 
 
 def test_message_of_a_person():
-    """A private message carries everything the gateway decides by."""
     event = _message()
     assert ("msg:7:5", "telegram:main:7", "telegram:7") == (event.event_id, event.address.lane, event.sender_key)
     assert ("Ann Lee", False, "de") == (event.sender.display_name, event.sender.is_bot, event.locale)
@@ -53,7 +52,6 @@ def test_message_of_a_person():
 
 
 def test_edit_has_the_messages_id_and_its_own_key():
-    """Two edits of one message are two events; the time is the edit's."""
     event = _message("edited_message", edit_date=1_790_000_060)
     assert ("edit:7:5:900", "5", True) == (event.event_id, event.message_id, event.edited)
     assert 1_790_000_060 == event.received_at.timestamp()
@@ -69,13 +67,11 @@ def test_edit_has_the_messages_id_and_its_own_key():
     ],
 )
 def test_command_meant_for_us_loses_our_name(said: str, heard: str):
-    """In a group a command for us, named or not, is for us, and reads the same."""
     event = _message(chat=BAND, **_command(said))
     assert (heard, True, ChatKind.GROUP) == (event.text, event.mentions_bot, event.kind)
 
 
 def test_command_for_another_bot_is_not_ours():
-    """`/cmd@other` says nothing to us."""
     assert translate(_update(chat=BAND, **_command("/log@other_bot 30m")), US, NOW) is None
 
 
@@ -90,7 +86,6 @@ def test_command_for_another_bot_is_not_ours():
     ],
 )  # fmt: skip
 def test_groups_wake_us_by_mention_and_reply(fields: dict[str, object]):
-    """A mention by name (offsets in UTF-16), by link, in a caption, or a reply to us."""
     assert _message(chat=BAND, **fields).mentions_bot
 
 
@@ -105,7 +100,6 @@ def test_groups_wake_us_by_mention_and_reply(fields: dict[str, object]):
     ],
 )
 def test_groups_do_not_wake_us_otherwise(fields: dict[str, object]):
-    """Talk among others, other names, and the hidden "reply" to a topic we opened are not for us."""
     assert not _message(chat=BAND, **fields).mentions_bot
 
 
@@ -120,19 +114,18 @@ def test_groups_do_not_wake_us_otherwise(fields: dict[str, object]):
     ],
 )
 def test_what_no_person_wrote_has_no_persons_name(kind: str, fields: dict[str, object], sender: str):
-    """Bots, inline bots, anonymous admins and channels are marked as bots, under an id of their own (A29)."""
+    """Cover A29."""
     event = _message(kind, **fields)
     assert (sender, True) == (event.sender_key, event.sender.is_bot)
 
 
 def test_threads_only_where_there_are_topics():
-    """A topic's id is the thread; the thread id that mere replies carry is not."""
     assert "42" == _message(chat=BAND, message_thread_id=42, is_topic_message=True).address.thread
     assert _message(chat=BAND, message_thread_id=42).address.thread is None
 
 
 def test_forwarded_words_are_marked():
-    """What somebody else wrote is not the sender's wish (A32)."""
+    """Cover A32."""
     assert _message(forward_origin={"type": "hidden_user", "date": 1}).forwarded
     assert not _message().forwarded
 
@@ -145,34 +138,31 @@ def test_forwarded_words_are_marked():
     ],
 )
 def test_group_that_moved_tells_where_to(chat: dict[str, object], field: dict[str, int], event_id: str):
-    """A group that became a supergroup goes on under another id, told in the old chat and in the new one (A31)."""
+    """Cover A31."""
     event = translate(_update(chat=chat, text=None, **field), US, NOW)
     assert isinstance(event, ChatMigrated)
     assert (event_id, "-5", "-100500") == (event.event_id, event.address.chat, event.new_chat)
 
 
 def test_files_of_one_album_say_so():
-    """What a client sent as one keeps its album; anything else has none."""
     photo = [{"file_id": "p"}]
     assert "135" == _message(text=None, photo=photo, media_group_id="135").album
     assert _message(text=None, photo=photo).album is None
 
 
 def test_recordings_and_films_are_documents():
-    """What has no kind of its own is a file with its type."""
     for name in ("audio", "video", "video_note"):
         (file,) = _message(text=None, **{name: {"file_id": "f", "mime_type": "x/y", "file_size": 5}}).attachments
         assert (AttachmentKind.DOCUMENT, "f", "x/y", 5) == (file.kind, file.handle, file.mime, file.size_bytes)
 
 
 def test_general_topic_is_no_thread():
-    """Telegram takes no thread id for the General topic, and tells of none."""
     forum = BAND | {"is_forum": True}
     assert _message(chat=forum).address.thread is None
 
 
 def test_anonymous_admin_in_a_topic_is_no_person():
-    """Who writes for the group is the group, in a topic too; a mention still wakes us, as policy decides (A29)."""
+    """Cover A29."""
     mention = {"text": "@tenk_bot hi", "entities": [{"type": "mention", "offset": 0, "length": 9}]}
     robot = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
     event = _message(
@@ -194,7 +184,6 @@ def test_anonymous_admin_in_a_topic_is_no_person():
     ],
 )
 def test_coming_and_going(chat: dict[str, object], before: str, after: str, change: Membership | None):
-    """Blocked, unblocked, added, removed; a change of rights alone is nothing."""
     body = {
         "chat": chat,
         "from": ANN,
@@ -208,7 +197,6 @@ def test_coming_and_going(chat: dict[str, object], before: str, after: str, chan
 
 @pytest.mark.parametrize("fields", [{"text": None, "pinned_message": {}}, {"text": None, "new_chat_title": "x"}])
 def test_service_messages_say_nothing(fields: dict[str, object]):
-    """Pins, titles and the like are understood and left alone."""
     assert translate(_update(**fields), US, NOW) is None
 
 
@@ -231,7 +219,6 @@ def test_service_messages_say_nothing(fields: dict[str, object]):
     ],
 )
 def test_malformed_updates_are_rejected_with_a_reason(raw: object):
-    """Whatever is wrong, it is told; the event id is the best identity there is."""
     event = translate(raw, US, NOW)
     assert isinstance(event, Rejected)
     assert event.reason
@@ -239,7 +226,7 @@ def test_malformed_updates_are_rejected_with_a_reason(raw: object):
 
 
 def test_bad_unicode_is_mended_one_unit_for_one():
-    """NUL goes, lone surrogates are replaced, and entities after them still point at the right words (A91)."""
+    """Cover A91."""
     event = _message(text="\ud800 @tenk_bot\x00", entities=[{"type": "mention", "offset": 2, "length": 9}])
     assert ("\ufffd @tenk_bot", True) == (event.text, event.mentions_bot)
 
@@ -259,7 +246,6 @@ JSON = st.recursive(
     JSON,
 )
 def test_translate_is_total(kind: str, body: object):
-    """Any JSON under any kind gives an event, a rejection or nothing; never an exception."""
     event = translate({"update_id": 1, kind: body}, US, NOW)
     if isinstance(event, Rejected):
         event.raw.encode()
@@ -267,7 +253,6 @@ def test_translate_is_total(kind: str, body: object):
 
 @given(st.text(st.characters(codec=None), min_size=1, max_size=50))
 def test_any_text_survives_the_inbox(text: str):
-    """Text of any kind can be written as JSON and read back the same."""
     event = translate(_update(text=text), US, NOW)
     assert isinstance(event, InboundMessage)
     assert storable(text) == event.text

@@ -26,14 +26,12 @@ ADA = Visitor(Address("web", "main", "abc"), Sender("abc", "web visitor abc"), "
 
 
 def test_press_is_a_press():
-    """With what the button holds."""
     event = to_event(read_frame('{"type":"press","id":"12345678","message":"b-1","data":"deny:7"}'), ADA, NOW)
     assert isinstance(event, ButtonPressed)
     assert ("press:abc:12345678", "b-1", "deny:7") == (event.event_id, event.message_id, event.data)
 
 
 def test_control_is_a_command_of_a_short_list():
-    """No other one, and no words in it but an id."""
     event = to_event(read_frame('{"type":"do","id":"12345678","name":"sessions","arguments":"0a1b"}'), ADA, NOW)
     assert isinstance(event, CommandInvoked)
     assert ("do:abc:12345678", "sessions", "0a1b") == (event.event_id, event.name, event.arguments)
@@ -61,19 +59,17 @@ def test_other_frames_are_told_apart():
     ],
 )  # fmt: skip
 def test_what_is_no_frame_is_refused(raw: str | bytes):
-    """With a reason, and nothing else (A91)."""
+    """Cover A91."""
     with pytest.raises(BadFrame):
         read_frame(raw)
 
 
 def test_list_of_frames_is_bounded():
-    """A hundred at once."""
     with pytest.raises(BadFrame):
         read_frames(json.dumps([{"type": "hello"}] * 101))
 
 
 def test_blank_text_says_nothing():
-    """Blanks and control characters alone are no message."""
     assert to_event(SayFrame(type="say", id="12345678", text=" \x00\n"), ADA, NOW) is None
 
 
@@ -83,7 +79,6 @@ def test_blank_text_says_nothing():
      ("../../etc/passwd", None), ("", None), ("Europe/\x00", None)],
 )  # fmt: skip
 def test_a_place_is_a_hint_of_the_zone(zone: str, told: str | None):
-    """And a tag one of the language, where the channel knows none; neither can be anything else."""
     nobody = replace(ADA, locale=None)
     event = to_event(SayFrame(type="say", id="12345678", text="hi", zone=zone, locale="es-ES"), nobody, NOW)
     assert isinstance(event, InboundMessage)
@@ -94,7 +89,6 @@ def test_a_place_is_a_hint_of_the_zone(zone: str, told: str | None):
 
 @given(st.text(max_size=300), st.from_regex(r"[A-Za-z0-9_-]{8,64}", fullmatch=True))
 def test_any_text_arrives_clean_and_can_be_stored(text: str, id_: str):
-    """Whatever is typed becomes an event that survives the inbox's JSON, or nothing."""
     frame = SayFrame(type="say", id=id_, text=text)
     event = to_event(frame, ADA, NOW)
     if event is not None:
@@ -104,7 +98,7 @@ def test_any_text_arrives_clean_and_can_be_stored(text: str, id_: str):
 
 @given(st.text(max_size=64))
 def test_press_data_is_printable_ascii(data: str):
-    """What cannot have been in one of our buttons is refused (A34)."""
+    """Cover A34."""
     raw = json.dumps({"type": "press", "id": "12345678", "message": "m", "data": data})
     try:
         frame = read_frame(raw)

@@ -12,7 +12,6 @@ def bounds(clock: Clock, **config: int) -> Bounds:
 
 
 def test_a_minutes_worth_goes_at_once_then_as_time_passes():
-    """Sixty a minute: sixty now, then none for five seconds, then five."""
     clock = Clock()
     made = bounds(clock)
     assert [0] * 60 + [5, 5] == [made.say("ada", "1.2.3.4") for _ in range(62)]
@@ -23,7 +22,6 @@ def test_a_minutes_worth_goes_at_once_then_as_time_passes():
 
 
 def test_a_refused_person_takes_nothing_from_their_address():
-    """Whoever hammers leaves room for their neighbours."""
     clock = Clock()
     made = bounds(clock, messages_per_min=1, address_messages_per_min=3)
     assert 0 == made.say("ada", "1.2.3.4")
@@ -32,7 +30,6 @@ def test_a_refused_person_takes_nothing_from_their_address():
 
 
 def test_what_came_to_nothing_is_given_back():
-    """As if it had not been said; never more than there ever was."""
     made = bounds(Clock(), messages_per_min=2)
     for _ in range(10):
         assert 0 == made.say("ada", "1.2.3.4")
@@ -41,7 +38,6 @@ def test_what_came_to_nothing_is_given_back():
 
 
 def test_a_file_costs_as_many_messages_as_it_is_large():
-    """One that costs more than there ever is costs all there is."""
     clock = Clock()
     made = bounds(clock)
     assert [0] * 5 + [12] == [made.say("ada", "1.2.3.4", 12) for _ in range(6)]
@@ -49,7 +45,6 @@ def test_a_file_costs_as_many_messages_as_it_is_large():
 
 
 def test_the_old_limit_on_new_visitors_names_what_replaced_it():
-    """The gateway does not start with it."""
     with pytest.raises(ValueError, match="address_messages_per_min counts new visitors, too"):
         WebAccount.model_validate({"address_newcomers_per_min": 60})
 
@@ -67,5 +62,4 @@ def test_the_old_limit_on_new_visitors_names_what_replaced_it():
     ],
 )
 def test_an_address_is_what_one_customer_has(remote: str | None, address: str):
-    """A whole network of IPv6 is one, and IPv4 in its clothes is itself."""
     assert address == address_of(remote)

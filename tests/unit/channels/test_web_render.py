@@ -86,7 +86,6 @@ def html(markdown: str) -> str:
     ],
 )  # fmt: skip
 def test_markdown_becomes_html(markdown: str, expected: str):
-    """Each look is the element of its kind."""
     assert expected == html(markdown)
 
 
@@ -112,7 +111,7 @@ def test_markdown_becomes_html(markdown: str, expected: str):
     ],
 )
 def test_nothing_said_can_act(attack: str):
-    """A54, A59, A68: whatever a model or a stranger writes stays text; nothing is loaded, nothing runs."""
+    """Cover A54, A59, A68."""
     for text in (html(attack), to_html(Rendered(attack)), to_html(WEB.plain(attack))):
         seen = Seen(text)
         assert set() == seen.tags - TAGS
@@ -122,7 +121,6 @@ def test_nothing_said_can_act(attack: str):
 
 
 def test_text_put_behind_goes_on_in_the_last_paragraph():
-    """A live answer that grows, and a recovery mark, need no markup of their own."""
     for markdown, expected in [
         ("plain", "<p>plain …</p>"),
         ("**a** b", "<p><strong>a</strong> b …</p>"),
@@ -137,7 +135,6 @@ def test_text_put_behind_goes_on_in_the_last_paragraph():
 
 
 def test_text_exchanged_in_place_is_shown_in_place():
-    """A pairing code takes the place of bullets of its length, at the moment of sending, inside its markup."""
     rendered = WEB.render(parse("Your code:\n\n`••••••••`\n\nBye **now**."))
     filled = Rendered(rendered.text.replace("••••••••", "ABCD2345"), rendered.markup)
     assert '<p>Your code:</p><p><code class="alone">ABCD2345</code></p><p>Bye <strong>now</strong>.</p>' == to_html(
@@ -147,7 +144,6 @@ def test_text_exchanged_in_place_is_shown_in_place():
 
 @given(documents())
 def test_every_word_is_there_and_every_tag_closes(document: Document):
-    """Of any Markdown nothing is lost, in its order, and the HTML is well formed."""
     seen = Seen(html(document.text))
     assert set() == seen.tags - TAGS
     at = 0
@@ -159,7 +155,6 @@ def test_every_word_is_there_and_every_tag_closes(document: Document):
 
 @given(st.text(max_size=500))
 def test_any_text_is_safe_as_markdown_and_as_it_is(text: str):
-    """Also what is no Markdown at all, with a mark behind it."""
     for rendered in (WEB.render(parse(text)), WEB.plain(text)):
         seen = Seen(to_html(Rendered(rendered.text + " …", rendered.markup)))
         assert set() == seen.tags - TAGS

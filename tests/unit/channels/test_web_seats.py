@@ -16,7 +16,6 @@ def opened(made: Seats, *chats: str, address: str = HERE) -> list[Viewer]:
 
 
 def test_strangers_of_one_address_make_room_for_its_next():
-    """The one that has said nothing for longest goes, and does not hurry back; other addresses are left alone."""
     made = seats(most_of_address=3)
     (other,) = opened(made, "other", address=THERE)
     first, second, third = opened(made, "a", "b", "c")

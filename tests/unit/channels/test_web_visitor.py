@@ -28,12 +28,10 @@ from channels.web.visitor import HOST_COOKIE, Identities, Identity, cookie_value
     ],
 )
 def test_no_other_cookie_passes_for_ours(headers: list[str], values: list[str]):
-    """What another host of the domain may set begins with another name, whatever stands around it."""
     assert values == cookie_values(headers, HOST_COOKIE)
 
 
 def test_a_mark_is_that_of_one_gateway():
-    """The same key makes the same cookie for ever; another one makes another."""
     ada = Identity("x" * 22, fresh=False)
     first, same, other = (Identities(key * 32, lambda _: False) for key in (b"a", b"a", b"b"))
     assert first.value_of(ada) == same.value_of(ada)
@@ -41,6 +39,5 @@ def test_a_mark_is_that_of_one_gateway():
 
 
 def test_everybody_is_somebody_else():
-    """128 random bits."""
     made = Identities(b"k", lambda _: False)
     assert 1000 == len({made.make().chat for _ in range(1000)})

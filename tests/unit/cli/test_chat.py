@@ -53,7 +53,6 @@ def gateway(home: Path, config: str = "") -> Iterator[Forked]:
 
 
 def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
-    """Without a gateway one is started for the while; nothing but the answer is printed, and it has ended after."""
     done = chat(tmp_path, "--print", "/log 45m guitar")
     assert (0, "") == (done.returncode, done.stderr)
     assert done.stdout.startswith("Logged 45 min 🎸 guitar.")
@@ -62,7 +61,6 @@ def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
 
 
 def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
-    """A pipe in, answers out, in their order, all of them before it ends."""
     done = chat(tmp_path, said="/log 30m piano\n\n/stats piano")
     assert (0, "") == (done.returncode, done.stderr)
     assert 0 <= done.stdout.find("30 min") < done.stdout.rfind("piano")
@@ -70,7 +68,6 @@ def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
 
 @pytest.mark.parametrize("arguments", [("--print", "/forget everything yes"), ()])
 def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path, arguments: tuple[str, ...]):
-    """One-shot or piped, without a gateway: nothing is left to a start that may never come."""
     said = "/log 45m guitar\n/forget everything yes\n" if not arguments else ""
     assert 0 == chat(tmp_path, "--print", "/log 45m guitar").returncode
     done = chat(tmp_path, *arguments, said=said)
@@ -81,14 +78,12 @@ def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path, arguments
 
 
 def test_running_gateway_is_talked_to(tmp_path: Path):
-    """What was logged through it is there; the person at the machine is let in without a code."""
     with gateway(tmp_path):
         assert "45 min" in chat(tmp_path, "--print", "/log 45m guitar").stdout
         assert "guitar" in chat(tmp_path, "--print", "How is it going?").stdout
 
 
 def test_an_earlier_conversation_is_gone_on_with(tmp_path: Path):
-    """By the end of its id; an unknown one is an error and nothing is said. Another model is asked where none runs."""
     with gateway(tmp_path):
         chat(tmp_path, "--print", "I like scales")
         chat(tmp_path, "--print", "/new")
@@ -107,7 +102,6 @@ def tenk_sessions(home: Path) -> str:
 
 
 def test_gateway_without_a_console_is_named(tmp_path: Path):
-    """The lock is held, and nobody listens: the error says which key to set."""
     with gateway(tmp_path, "[channels.console]\nenabled = false\n"):
         done = chat(tmp_path, "--print", "hello")
     assert (1, "") == (done.returncode, done.stdout)
@@ -116,14 +110,12 @@ def test_gateway_without_a_console_is_named(tmp_path: Path):
 
 
 def test_operator_may_ask_for_a_code_also_here(tmp_path: Path):
-    """That the terminal is open is a default of the product, not a rule."""
     (tmp_path / "mine.toml").write_text('[access.accounts."console:main"]\ndirect = "pairing"\n')
     done = chat(tmp_path, "--config", "mine.toml", "--print", "hello")
     assert "tenk pairing approve" in done.stdout
 
 
 def test_interrupt_ends_it_cleanly(tmp_path: Path):
-    """Ctrl-C at the prompt: no traceback, and the terminal's own gateway is gone too."""
     with terminal(tmp_path) as (running, ours):
         drawn = _until(ours, b"joins it.")
         os.write(ours, b"/log 45m guitar\n")
@@ -139,7 +131,6 @@ def test_interrupt_ends_it_cleanly(tmp_path: Path):
 
 
 def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Path):
-    """The terminal says so, goes on with the next one, and ends at Ctrl-D."""
     with ExitStack() as first:
         ending = first.enter_context(gateway(tmp_path))
         with terminal(tmp_path) as (running, ours):
@@ -158,7 +149,6 @@ def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Pa
 
 
 def test_line_too_long_is_not_said(tmp_path: Path):
-    """It is told so at once; the other lines are said."""
     with gateway(tmp_path):
         printed = chat(tmp_path, "--print", "x" * (MAX_SAID_CHARS + 1))
         piped = chat(tmp_path, said="x" * (MAX_SAID_CHARS + 1) + "\n/log 45m guitar\n")

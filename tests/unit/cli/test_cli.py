@@ -31,7 +31,6 @@ def tenk(*arguments: str, home: Path, **environ: str) -> subprocess.CompletedPro
 
 
 def test_help_lists_every_command(tmp_path: Path) -> None:
-    """Name and summary of each, and nothing on stderr."""
     done = tenk("--help", home=tmp_path)
     assert (0, "") == (done.returncode, done.stderr)
     assert [] == [name for name, (_, summary) in COMMANDS.items() if f"{name}" not in done.stdout]
@@ -39,20 +38,17 @@ def test_help_lists_every_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(tmp_path: Path, name: str) -> None:
-    """`tenk NAME --help` works for each, without a configuration."""
     done = tenk(name, "--help", home=tmp_path)
     assert (0, "") == (done.returncode, done.stderr)
     assert f"tenk {name}" in done.stdout
 
 
 def test_a_wrong_command_is_told(tmp_path: Path) -> None:
-    """A wrong use exits with 2, and the nearest command is named."""
     done = tenk("rum", home=tmp_path)
     assert (2, True) == (done.returncode, "No such command 'rum'. Did you mean 'run'?" in done.stderr)
 
 
 def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> None:
-    """Exit status 1, file, line, key and the nearest right name."""
     (tmp_path / "mine.toml").write_text("[http]\nlisen = 1\n")
     done = tenk("config", "check", "--config", "mine.toml", home=tmp_path)
     expected = 'error: mine.toml:2: http.lisen: there is no such key; did you mean "listen"?\n'
@@ -60,14 +56,12 @@ def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> Non
 
 
 def test_config_check_says_what_could_be_set(tmp_path: Path) -> None:
-    """A usable configuration is confirmed, with hints."""
     done = tenk("config", "check", home=tmp_path)
     assert (0, "The configuration can be used.") == (done.returncode, done.stdout.splitlines()[0])
     assert "TELEGRAM_BOT_TOKEN" in done.stdout and "run` and open http" in done.stdout
 
 
 def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
-    """What is in force, where it comes from, and no secret; it is TOML that could be loaded again."""
     done = tenk("config", "show", home=tmp_path, TELEGRAM_BOT_TOKEN=TOKEN, TENK_HTTP="127.0.0.1:9")
     assert 0 == done.returncode
     assert 'token = "********"  # TELEGRAM_BOT_TOKEN' in done.stdout
@@ -77,7 +71,6 @@ def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
 
 
 def test_config_show_prints_caps_in_usd_and_unset_takes_one_away(tmp_path: Path) -> None:
-    """The cap is printed as a plain number; `unset` removes its line and leaves the file's comments."""
     (tmp_path / "mine.toml").write_text(
         "# mine\n[budgets]\n# a person\nuser_usd = 0.000001\nday_usd = 5 # all\n\n# end\n"
     )
@@ -91,20 +84,17 @@ def test_config_show_prints_caps_in_usd_and_unset_takes_one_away(tmp_path: Path)
 
 
 def test_pairing_works_without_a_running_gateway(tmp_path: Path) -> None:
-    """The store is opened by the command itself; a wrong code is an error and no traceback."""
     refused = tenk("pairing", "approve", "ABCD2345", home=tmp_path)
     assert (1, "error: ") == (refused.returncode, refused.stderr.splitlines()[-1][:7])
     assert "Traceback" not in refused.stderr
 
 
 def test_pairing_approve_needs_a_code_or_a_number(tmp_path: Path) -> None:
-    """Neither, or both, is a wrong use."""
     assert 2 == tenk("pairing", "approve", home=tmp_path).returncode
     assert 2 == tenk("pairing", "approve", "ABCD2345", "--request", "1234", home=tmp_path).returncode
 
 
 def test_an_invitation_is_made_and_taken_back_without_a_gateway(tmp_path: Path) -> None:
-    """Its code is told once; the list has what became of it."""
     made = tenk("invite", "--days", "2", home=tmp_path).stdout
     code = re.search(r"say ((?:[2-9A-HJ-NP-Z]{4}-){3}[2-9A-HJ-NP-Z]{4}) to the bot", made)
     number = re.search(r"invite revoke ([0-9a-f]{8})", made)
@@ -117,14 +107,12 @@ def test_an_invitation_is_made_and_taken_back_without_a_gateway(tmp_path: Path) 
 
 
 def test_block_and_deny_answer(tmp_path: Path) -> None:
-    """A sender who never wrote can be blocked; an unknown request is told."""
     blocked = tenk("pairing", "block", "telegram:42", home=tmp_path)
     assert (0, True) == (blocked.returncode, blocked.stdout.startswith("telegram:42 (telegram:42) is blocked. Nobody"))
     assert 1 == tenk("pairing", "deny", "zzzz9999", home=tmp_path).returncode
 
 
 def test_people_are_shown_and_changed_without_a_gateway(tmp_path: Path) -> None:
-    """`tenk users`: another role, and who is there."""
     tenk("pairing", "block", "telegram:42", home=tmp_path)
     changed = tenk("users", "role", "telegram:42", "member", home=tmp_path)
     assert "telegram:42 (telegram:42) is member now.\n" == changed.stdout
@@ -132,7 +120,6 @@ def test_people_are_shown_and_changed_without_a_gateway(tmp_path: Path) -> None:
 
 
 def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
-    """`tenk users audit` says what was done; what cannot be done is told in a line."""
     tenk("pairing", "block", "telegram:42", home=tmp_path)
     tenk("pairing", "block", "telegram:4", home=tmp_path)
     (changed,) = json.loads(
@@ -151,7 +138,6 @@ LISTS = {
 
 
 def test_lists_are_read_beside_whoever_has_the_home(tmp_path: Path) -> None:
-    """A gateway that hangs, or another command; where nothing ever ran, that is said and nothing is made."""
     assert 2 == tenk("usage", "--days", "0", home=tmp_path).returncode
     before = tenk("users", "list", home=tmp_path)
     assert (1, True) == (before.returncode, "no gateway has run on this home" in before.stderr)
@@ -168,7 +154,6 @@ def test_lists_are_read_beside_whoever_has_the_home(tmp_path: Path) -> None:
 
 
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
-    """Looking at a home where nothing runs leaves it as it is."""
     done = tenk("status", home=tmp_path)
     assert 3 == done.returncode
     assert "No gateway runs on" in done.stdout
@@ -178,7 +163,6 @@ def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path)
 
 
 def test_the_doctor_says_what_is_to_be_done_and_mends_it(tmp_path: Path) -> None:
-    """Secrets that others can read keep everything else from being read, until --fix closes them; JSON has it all."""
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "secrets.toml").touch()
     (tmp_path / "config" / "secrets.toml").chmod(0o644)
@@ -194,7 +178,6 @@ def test_the_doctor_says_what_is_to_be_done_and_mends_it(tmp_path: Path) -> None
 
 
 def test_db_upgrade_makes_the_store(tmp_path: Path) -> None:
-    """The schema can be brought up to date apart; twice does no harm, and status reads the store."""
     for _ in range(2):
         done = tenk("db", "upgrade", home=tmp_path)
         assert (0, "The database is up to date.\n") == (done.returncode, done.stdout)
@@ -202,7 +185,6 @@ def test_db_upgrade_makes_the_store(tmp_path: Path) -> None:
 
 
 def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    """A file in the home's place is an error about TENK_HOME."""
     (tmp_path / "var").write_text("")
     done = tenk("db", "upgrade", home=tmp_path)
     assert (1, True) == (done.returncode, "TENK_HOME" in done.stderr)
@@ -210,7 +192,6 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_taken_port_of_the_simulator_is_told(tmp_path: Path) -> None:
-    """The error names the port and the option."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -220,7 +201,6 @@ def test_a_taken_port_of_the_simulator_is_told(tmp_path: Path) -> None:
 
 
 def test_the_simulator_runs_alone(tmp_path: Path) -> None:
-    """It prints where it listens, and any token is a bot's."""
     command = [sys.executable, "-m", "gateway", "sim", "telegram", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         try:
@@ -233,7 +213,6 @@ def test_the_simulator_runs_alone(tmp_path: Path) -> None:
 
 
 def test_what_could_be_set_next_is_said_in_plain_sentences(tmp_path: Path) -> None:
-    """On stdout, terminal or not, a sentence a line and nothing else; here a gateway that finds its home taken."""
     with HomeLock(tmp_path / "var"):
         done = tenk("run", home=tmp_path)
     assert list(Settings().hints()) == done.stdout.splitlines()
@@ -241,13 +220,11 @@ def test_what_could_be_set_next_is_said_in_plain_sentences(tmp_path: Path) -> No
 
 
 def test_an_answer_is_shown_line_by_line() -> None:
-    """Tables are indented, empty values left out."""
     answer = {"pid": 7, "parts": {"store": {"state": "ready", "detail": ""}}, "outbox": {}}
     assert ["pid: 7", "parts:", "  store:", "    state: ready", "outbox: none"] == lines_of(answer)
 
 
 def test_nothing_is_restored_under_a_running_gateway(tmp_path: Path) -> None:
-    """Whoever holds the home is named; a database that is a server's has tools of its own, which are named."""
     with HomeLock(tmp_path / "var"):
         done = tenk("db", "restore", "copy.db", home=tmp_path)
     assert (1, True) == (done.returncode, "already runs a gateway" in done.stderr)
@@ -256,7 +233,6 @@ def test_nothing_is_restored_under_a_running_gateway(tmp_path: Path) -> None:
 
 
 def test_output_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
-    """Letters that a terminal does not know are question marks; a full disk is told."""
     kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(tmp_path)}
     with Path("/dev/full").open("w") as full:
         shown, lost = (
@@ -271,7 +247,6 @@ def test_output_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
 
 
 def test_what_this_user_may_not_look_at_is_a_line(tmp_path: Path) -> None:
-    """A home, a file: who it is that may not, and no traceback; root may, so here a name is no directory's."""
     (tmp_path / "file").touch()
     with pytest.raises(GatewayError, match=r"cannot be looked at \(File name too long\); run as whose it is"):
         check_home(tmp_path / ("x" * 300))

@@ -7,7 +7,6 @@ from tests.unit.cli.test_cli import tenk
 
 
 def test_a_key_is_made_shown_once_and_taken_back(tmp_path: Path) -> None:
-    """Its text is printed by `create` alone; the list says what it opens and that it was revoked."""
     made = tenk("keys", "create", "my program", "--scope", "chat", "--scope", "read", home=tmp_path)
     key = re.search(r"tenk-([a-z2-7]{8})-[0-9a-f]{32}", made.stdout)
     assert (0, "") == (made.returncode, made.stderr)
@@ -23,7 +22,6 @@ def test_a_key_is_made_shown_once_and_taken_back(tmp_path: Path) -> None:
 
 
 def test_a_key_that_cannot_be_made_says_why(tmp_path: Path) -> None:
-    """A scope there is not is a wrong use; a person nobody knows is told."""
     assert 2 == tenk("keys", "create", "a", "--scope", "root", home=tmp_path).returncode
     refused = tenk("keys", "create", "a", "--for", "telegram:42", home=tmp_path)
     assert (1, True) == (refused.returncode, "'telegram:42' is nobody" in refused.stderr)

@@ -23,7 +23,6 @@ PART = {
 
 
 def test_the_outbox_is_a_table_whose_names_move_no_cursor() -> None:
-    """Headers, ids without separators, a turn by its short id, an unknown outcome as such."""
     header, line = table_lines([PART], OUT_COLUMNS)
     assert ["ID", "AT", "(UTC)", "ACCOUNT", "CHAT", "TO", "ANSWERS", "PART", "STATE", "TRIES", "WHY"] == header.split()
     shown = "An\\x1b[2Ja  turn deadbeef  1     unknown      2  timed out"
@@ -32,7 +31,6 @@ def test_the_outbox_is_a_table_whose_names_move_no_cursor() -> None:
 
 
 def test_an_unknown_part_is_shown_with_what_it_may_lead_to() -> None:
-    """Whoever would say it again is told to look first; a delivered one has nothing to be done."""
     lines = part_lines(PART, "hello\x07\nthere")
     assert "name: An\\x1b[2Ja" in lines
     assert ["", "hello\\x07", "there", ""] == lines[-6:-2]
@@ -42,7 +40,6 @@ def test_an_unknown_part_is_shown_with_what_it_may_lead_to() -> None:
 
 
 def test_without_a_store_there_is_nothing_to_look_at(tmp_path: Path) -> None:
-    """Looking makes no database; an empty one has no rows, and what is no outcome is told with those there are."""
     done = tenk("outbox", "retry", "--dead", home=tmp_path)
     assert (1, True) == (done.returncode, "no gateway has run on this home" in done.stderr)
     assert not (tmp_path / "var").exists()
@@ -51,7 +48,6 @@ def test_without_a_store_there_is_nothing_to_look_at(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_be_asked_is_told_with_what_can(tmp_path: Path) -> None:
-    """An outcome and a state that there are not, and a part of no id."""
     store = await quick_store(tmp_path / "tenk.db")
     operators = Operators(store, b"", lambda: NOON, DetachedProcess())
     try:
@@ -66,7 +62,6 @@ async def test_what_cannot_be_asked_is_told_with_what_can(tmp_path: Path) -> Non
 
 
 def test_the_home_is_found_without_the_settings(tmp_path: Path) -> None:
-    """The environment, else the file, else secrets beside it; what is not sure is left to the settings."""
     file = tmp_path / "gateway.toml"
     assert Path("/h") == home_of(file, {"TENK_HOME": " /h "})
     assert None is home_of(file, {})

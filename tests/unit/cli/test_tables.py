@@ -17,7 +17,6 @@ COLUMNS = {"id": lambda row: short(row["id"]), "name": "name", "count": "count",
 
 
 def test_columns_stand_below_their_headers() -> None:
-    """Wide characters count twice, numbers stand to the right, nothing at all is a dash."""
     assert [
         "ID        NAME  COUNT  AT",
         "0000aaaa  Ana   1,200  2026-11-22 10:00",
@@ -26,19 +25,17 @@ def test_columns_stand_below_their_headers() -> None:
 
 
 def test_a_name_moves_no_cursor() -> None:
-    """A67: controls, line ends and marks of direction are spelled out."""
+    """Cover A67."""
     assert r"a\x1b[2J\x0ab\u202e" == table_lines([{"name": "a\x1b[2J\nb\u202e"}], {"name": "name"})[1]
 
 
 def test_a_narrow_terminal_cuts_the_widest_column() -> None:
-    """What is cut says so; a short column stays whole, and where nothing more can be cut the line is longer."""
     rows = [{"id": "1", "words": "one two three four five six seven"}]
     assert ["ID  WORDS", "1   one two three…"] == table_lines(rows, {"id": "id", "words": "words"}, 18)
     assert "1   one two thr…" == table_lines(rows, {"id": "id", "words": "words"}, 5)[1]
 
 
 def test_programs_read_the_rows_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    """JSON has every key, also those that no column shows; an empty list is one too."""
     print_rows(ROWS, {"name": "name"}, "Nobody.", as_json=True)
     print_rows([], {"name": "name"}, "Nobody.", as_json=True)
     print_rows([], {"name": "name"}, "Nobody.", as_json=False)
@@ -47,7 +44,6 @@ def test_programs_read_the_rows_whole(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_json_is_whole_wherever_it_is_printed() -> None:
-    """A stream that knows no such letter gets it escaped, and no cursor is moved by it."""
     latin = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     with contextlib.redirect_stdout(latin):
         print_rows([{"name": "Zoë 🎸\x1b"}], {"name": "name"}, "", as_json=True)

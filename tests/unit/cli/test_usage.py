@@ -19,7 +19,6 @@ def row(day: str, tokens: int, cost_microusd: int | None = None, unpriced: int =
 
 
 def test_unknown_is_said_and_is_not_nothing():
-    """Known cost, part of it, none of it, and no call at all."""
     assert "$1.234567" == cost_text([row("d", 1, 1_000_000), row("d", 1, 234_567)])
     assert "$0.000007 and 2 calls of unknown cost" == cost_text([row("d", 1, 7, 2)])
     assert "cost unknown" == cost_text([row("d", 1, None, 1)])
@@ -27,7 +26,6 @@ def test_unknown_is_said_and_is_not_nothing():
 
 
 def test_a_chart_has_a_line_a_day_and_its_longest_bar_is_the_busiest_day():
-    """Days of nothing stand there too, older ones do not; little is still seen."""
     rows = [row("2026-11-01", 9), row("2026-11-09", 1, 5), row("2026-11-22", 3000, 7), row("2026-11-22", 1000, None, 1)]
     lines = chart(rows, date(2026, 11, 22))
     assert (CHART_DAYS, "2026-11-09") == (len(lines), lines[0][:10])
@@ -36,7 +34,6 @@ def test_a_chart_has_a_line_a_day_and_its_longest_bar_is_the_busiest_day():
 
 
 def test_a_chart_of_no_tokens_is_flat():
-    """Calls that nobody counted have no bar."""
     assert not any("█" in line for line in chart([row("2026-11-22", 0)], date(2026, 11, 22)))
 
 
@@ -59,7 +56,6 @@ def weigh(turns: list[RecordedTurn]) -> dict[str, Any]:
 
 
 def test_a_report_tells_what_light_turns_would_have_cost_elsewhere():
-    """Each turn by what came before it in its conversation; calls of unknown cost are left out, and said to be."""
     priced = Usage(1000, 100, 500, None, cost_microusd=9_000)
     sums = weigh(
         [

@@ -17,7 +17,6 @@ def there(member: Member, *, lives: bool = True) -> MemberStanding:
 
 
 def test_it_says_who_is_how_far_behind() -> None:
-    """By machine, by account, and of what has no owner; a machine that is dead does nothing."""
     report = cluster_report(
         ClusterLook(
             members=[there(A), there(B), there(OLD, lives=False)],

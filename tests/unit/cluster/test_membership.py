@@ -104,7 +104,6 @@ async def test_a_process_that_joins_gets_accounts_once_nothing_is_on_its_way_out
 
 
 async def test_a_process_that_joins_gets_its_share_of_the_shards_at_work() -> None:
-    """Of 100 shards at work half are to go, and half of the idle ones at once."""
     all_ = dict.fromkeys(range(256), 1)
     link, told = ScriptedLink(Round(all_, {}), *[Round(all_, {}, living=2)] * 2), Told()
     told.idle = list(range(100, 256))
@@ -126,32 +125,25 @@ class Told:
         self.sending = ""
 
     def gain_shards(self, shards: Mapping[int, int]) -> None:
-        """As the port says."""
         self.said.append(dict(shards))
 
     def lose_shards(self, shards: Collection[int]) -> None:
-        """As the port says."""
         self.said.append(list(shards))
 
     def note_leases(self) -> None:
-        """As the port says."""
         self.said.append("named")
 
     def list_idle(self) -> list[int]:
-        """As the port says."""
         return self.idle
 
     def part_with(self, shards: Collection[int]) -> None:
-        """As the port says."""
         self.parting = shards
 
     def is_sending(self, account: str) -> bool:
-        """As the port says."""
         return account == self.sending
 
 
 async def test_what_is_gained_and_lost_is_told_and_no_more() -> None:
-    """What stays is not; what is lost is told before what is gained."""
     link = ScriptedLink(Round({1: 1}, {}), Round({1: 1}, {}), Round({1: 3, 2: 1}, {CHORES: 1}))
     told = Told()
     one = membership(link, member(), told)
@@ -165,7 +157,6 @@ async def test_what_is_gained_and_lost_is_told_and_no_more() -> None:
 
 
 async def test_one_with_other_keys_does_not_join() -> None:
-    """It says whose, and what to copy; and leaves no trace."""
     link = ScriptedLink(others=[member("other", key="another")])
     with pytest.raises(GatewayError, match=r"other keys than the gateway on other .* copy pairing.key"):
         await membership(link, member()).begin(accounts, NOW)
@@ -173,7 +164,6 @@ async def test_one_with_other_keys_does_not_join() -> None:
 
 
 async def test_another_version_is_told_at_the_start() -> None:
-    """With both; it joins all the same."""
     link = ScriptedLink(others=[member("old", version="0.9"), member("me")])
     with structlog.testing.capture_logs() as logged:
         assert 1 == await membership(link, member()).begin(accounts, NOW)
@@ -182,7 +172,6 @@ async def test_another_version_is_told_at_the_start() -> None:
 
 
 async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
-    """Its operator is told once how far it is."""
     machine = SetClock()
     clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
     link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late), now=lambda: late))
@@ -195,7 +184,6 @@ async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
 
 
 async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out() -> None:
-    """A word that leases are free wakes it at once."""
     link = ScriptedLink(Round({1: 1}, {}), StoreUnavailable("gone"), Round({1: 1}, {}))
     one = membership(link, member())
     await one.begin(accounts, NOW)
@@ -209,7 +197,6 @@ async def test_a_server_that_is_away_is_asked_again_and_what_was_owned_runs_out(
 
 
 async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_back_first() -> None:
-    """Perhaps nobody could renew: for a second nothing that ran out is taken."""
     link, times_s = ScriptedLink(), iter([0.0, 0.0, LEASE_S, LEASE_S * 2 + 0.5, LEASE_S * 2 + 1, LEASE_S * 2 + 1.5])
     one = ClusterMembership(member(), cast(PostgresLink, link), Wakeups("me:1"), Told(), lambda: next(times_s))
     await one.begin(accounts, NOW)
@@ -220,14 +207,12 @@ async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_b
 
 
 def test_no_two_processes_have_one_name_though_their_homes_are_copies_and_their_numbers_alike(tmp_path: Path) -> None:
-    """Under one name both would hold the same shards by the same epochs: in a container each is process 1."""
     first, second = member_id(tmp_path), member_id(tmp_path)
     assert first != second
     assert first.partition(".")[0] == second.partition(".")[0]
 
 
 async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:
-    """It reads no more, and does no chores; the rest once it is drained."""
     link = ScriptedLink(Round({1: 1}, {"in telegram:main": 1, "out telegram:main": 2, CHORES: 1}))
     one = membership(link, member())
     await one.begin(accounts, NOW)
@@ -239,7 +224,6 @@ async def test_one_that_leaves_takes_nothing_and_tells_the_others() -> None:
 
 
 async def test_chores_are_done_where_their_lease_is() -> None:
-    """Begun when it is held, ended when it is lost, begun anew with the next; by nobody in between."""
     url = "postgresql://nobody@127.0.0.1:1/none"
     settings = Settings.model_validate({"gateway": {"database_url": url}})
     presence = ClusterProcess(settings, Store(engine_for(url)), member(), Wakeups("me:1"))

@@ -26,7 +26,6 @@ class Clock:
 
 
 async def test_one_process_alone_owns_everything() -> None:
-    """By one epoch, and nobody is ever asked."""
     alone = Ownership(7)
     assert Fence(shard_of(KEY), 7) == alone.fence_of(KEY)
     assert alone.stands(alone.fence_of(KEY))
@@ -37,14 +36,12 @@ async def test_one_process_alone_owns_everything() -> None:
 
 
 async def test_what_is_gained_and_lost_is_told_by_its_epoch() -> None:
-    """A shard that came back with another epoch was lost in between."""
     owns = SharedOwnership(Clock(), lambda *_: None)
     assert ({1: 1, 2: 1}, []) == owns.update(Round({1: 1, 2: 1}, {}), 103.0)
     assert ({2: 3}, [1, 2]) == owns.update(Round({2: 3}, {}), 103.0)
 
 
 async def test_what_is_not_renewed_runs_out_by_itself() -> None:
-    """Also for a process that was paused: the clock went on."""
     clock = Clock()
     owns = SharedOwnership(clock, lambda *_: None)
     owns.update(Round({shard_of(KEY): 4}, {OUT: 2}), 103.0)
@@ -72,7 +69,6 @@ async def test_a_lease_that_ran_out_is_waited_for_until_it_is_renewed_or_lost() 
 
 
 async def test_a_lease_of_another_epoch_is_lost() -> None:
-    """Whoever waited for that goes on, and a session that is nobody's has a fence that no write passes."""
     owns = SharedOwnership(Clock(), lambda *_: None)
     owns.update(Round({}, {OUT: 2}), 103.0)
     lease = await owns.until_held(OUT)

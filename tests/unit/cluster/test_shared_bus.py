@@ -52,7 +52,6 @@ def inbox() -> Inbox:
 
 
 async def test_each_row_is_given_out_once(inbox: Inbox) -> None:
-    """Whether it was published, found, or both; a row that is seen late, with a smaller id, is found too."""
     inbox.bus.adopt([SHARD])
     assert [1, 3, 4, 5, 6] == await inbox.take(5)
     inbox.rows += [row(9)]
@@ -66,7 +65,6 @@ async def test_each_row_is_given_out_once(inbox: Inbox) -> None:
 
 
 async def test_rows_of_others_are_told_to_their_owner(inbox: Inbox) -> None:
-    """Nothing of a shard is given out here that is another's."""
     inbox.bus.adopt([SHARD])
     inbox.bus.publish(row(2, THEIRS))
     inbox.bus.wake(str(shard_of(THEIRS)))
@@ -75,7 +73,6 @@ async def test_rows_of_others_are_told_to_their_owner(inbox: Inbox) -> None:
 
 
 async def test_a_shard_that_is_lost_takes_its_rows_along(inbox: Inbox) -> None:
-    """And one that comes back is read anew."""
     inbox.bus.adopt([SHARD])
     assert [1] == await inbox.take(1)
     inbox.bus.drop([SHARD])

@@ -37,7 +37,6 @@ async def sent(wakeups: Wakeups, *, fails: bool = False) -> list[str]:
 
 
 async def test_what_came_together_is_told_at_once_and_once() -> None:
-    """In one notice; whoever told it hears nothing of it."""
     us, them = Ears("a:1"), Ears("b:1")
     for topic, name in ((IN, 17), (OUT, "telegram:main"), (IN, 17)):
         us.wakeups.tell(topic, name)
@@ -48,7 +47,6 @@ async def test_what_came_together_is_told_at_once_and_once() -> None:
 
 
 async def test_a_notice_is_never_longer_than_one_may_be() -> None:
-    """Hundreds of accounts with long names, in bytes; nothing is left out."""
     us, them = Ears("a:1"), Ears("b:1")
     names = [f"telegram:{'ñ' * 60}{number}" for number in range(200)]
     for name in names:
@@ -62,14 +60,12 @@ async def test_a_notice_is_never_longer_than_one_may_be() -> None:
 
 @pytest.mark.parametrize("words", ["", "\n", "wake", "wake \n", "nothing 1", "wake b\nnothing 1\n\n", "\x00", "in"])
 def test_what_is_no_word_of_ours_wakes_nobody(words: str) -> None:
-    """Whatever is said there."""
     us = Ears("a:1")
     us.wakeups.hear(words)
     assert [] == [name for _, name in us.heard if name]
 
 
 def test_a_trigger_tells_without_a_sender() -> None:
-    """What the database itself says concerns everybody."""
     us = Ears("a:1")
     us.wakeups.hear("users 0193")
     assert [("users", "0193")] == us.heard

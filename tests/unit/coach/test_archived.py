@@ -31,24 +31,20 @@ async def call(practice: ConnectedPractice, name: str):
 
 
 async def test_the_journey_is_without_it(practice: ConnectedPractice) -> None:
-    """Totals, streaks and bests."""
     overall = (await call(practice, "get_journey_stats"))["overall"]
     assert (30, 1, 1) == (overall["total_minutes"], overall["current_streak_days"], overall["practice_days"])
 
 
 async def test_the_patterns_are_without_it(practice: ConnectedPractice) -> None:
-    """And they list the minutes by week."""
     patterns = await call(practice, "analyze_practice_patterns")
     assert 1 == patterns["sessions_analysed"]
     assert [{"week": "2026-03-02", "minutes": 30}] == patterns["weeks"]
 
 
 async def test_so_is_a_plan(practice: ConnectedPractice) -> None:
-    """Their longest sessions are of what they still practise."""
     assert {"guitar": 36} == (await prefetch(practice, ANA, NOW, PlanWish())).frame.most_minutes
 
 
 async def test_skills_have_their_colour_level_and_number_of_sessions(practice: ConnectedPractice) -> None:
-    """As pages and charts need them."""
     (guitar,) = (await call(practice, "get_user_skills"))["skills"]
     assert ("#4f46e5", 1, "🌱") == (guitar["colour"], guitar["session_count"], guitar["level_emoji"])

@@ -52,7 +52,6 @@ def a_chart(skills: int, weeks: int, goal: int | None = None, minutes: int = 725
 
 
 async def test_two_charts_are_drawn_at_once_and_no_more():
-    """Each is a process: a hundred people who ask for one at a time are served one after another."""
     running: list[int] = []
     most = 0
 
@@ -72,7 +71,6 @@ async def test_two_charts_are_drawn_at_once_and_no_more():
 
 
 def test_what_is_logged_in_a_week_that_has_not_begun_here_breaks_nothing():
-    """Somebody logged on Monday, then flew west: it is Sunday again, and the chart is of that week."""
     totals = [DayTotal("s0", TODAY + timedelta(days=1), 30)]
     chart = chart_of([a_skill(0)], totals, TODAY, 0, ChartWish(), None)
     assert [date(2026, 11, 16)] == [week.week for week in chart.weeks] and not chart.total
@@ -84,7 +82,6 @@ def test_what_is_logged_in_a_week_that_has_not_begun_here_breaks_nothing():
     st.integers(0, 6),
 )
 def test_every_minute_of_its_weeks_is_in_it_once(logged: list[tuple[int, int, int]], weeks: int, week_start: int):
-    """By week and by skill alike, of many skills the smallest together; weeks begin when the person's do."""
     totals = [DayTotal(f"s{skill}", TODAY - timedelta(days=ago), minutes) for skill, ago, minutes in logged]
     chart = chart_of([a_skill(at) for at in range(12)], totals, TODAY, week_start, ChartWish(weeks=weeks), None)
     inside = sum(total.minutes for total in totals if total.day >= chart.weeks[0].week)
@@ -95,7 +92,6 @@ def test_every_minute_of_its_weeks_is_in_it_once(logged: list[tuple[int, int, in
 
 
 def test_one_skill_has_its_own_goal_and_no_empty_weeks_before_its_first():
-    """A beginner reads no row of zeros."""
     skills = [a_skill(0, weekly=120), a_skill(1)]
     totals = [DayTotal("s0", TODAY - timedelta(days=9), 30), DayTotal("s1", TODAY, 45)]
     chart = chart_of(skills, totals, TODAY, 0, ChartWish(skills[0]), 300)
@@ -113,7 +109,6 @@ def test_one_skill_has_its_own_goal_and_no_empty_weeks_before_its_first():
     ],
 )  # fmt: skip
 def test_arguments_come_in_any_order(text: str, skill: str | None, weeks: int, dark: bool, rest: str):
-    """What is left over is no skill of theirs."""
     wish = read_chart_wish(text, [a_skill(0), a_skill(2)])
     assert (skill, weeks, dark, rest) == (wish.skill and wish.skill.name, wish.weeks, wish.is_dark, wish.rest)
 
@@ -122,7 +117,6 @@ def test_arguments_come_in_any_order(text: str, skill: str | None, weeks: int, d
     ("text", "weeks"), [("show me a chart", None), ("gráfico de 8 semanas", 8), ("a chart of 2 months", 9)]
 )
 def test_a_sentence_names_weeks_or_not(text: str, weeks: int | None):
-    """A bare number is none."""
     assert weeks == weeks_in(text)
 
 
@@ -130,7 +124,6 @@ def test_a_sentence_names_weeks_or_not(text: str, weeks: int | None):
 @pytest.mark.parametrize("weeks", [1, 5, 12, 26])
 @pytest.mark.parametrize("goal", [None, 60, 900, 90_000])
 def test_no_words_stand_in_each_others_place(skills: int, weeks: int, goal: int | None):
-    """Nor beyond the edge: as wide as they are at most, in every row of words."""
     root = ET.fromstring(chart_svg("es", a_chart(skills, weeks, goal), LIGHT))
     wide = float(root.attrib["viewBox"].split()[2])
     boxes = []
@@ -148,7 +141,6 @@ def test_no_words_stand_in_each_others_place(skills: int, weeks: int, goal: int 
 
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_the_words_say_what_the_picture_shows(language: str):
-    """Every week's total and every skill's."""
     chart = a_chart(3, 4, 600, minutes=45)
     text = chart_text(language, chart)
     assert 4 == text.count("2 h 15 min")
@@ -157,12 +149,10 @@ def test_the_words_say_what_the_picture_shows(language: str):
 
 
 def test_short_minutes_are_hours_and_what_is_left():
-    """No decimals, which two languages write in two ways."""
     assert ["45 min", "2 h", "2 h 15"] == [short_minutes(minutes) for minutes in (45, 120, 135)]
 
 
 def test_two_skills_of_one_colour_can_be_told_apart():
-    """The second is lighter."""
     same = tuple(ChartSkill(name=name, colour="#dc2626", minutes=60) for name in ("a", "b"))
     chart = ChartReport(skills=same, weeks=(ChartWeek(week=TODAY, minutes=(60, 60)),), goal_minutes=None)
     dots = re.findall(r'<circle[^>]*fill="([^"]+)"', chart_svg("en", chart, LIGHT))
@@ -170,7 +160,6 @@ def test_two_skills_of_one_colour_can_be_told_apart():
 
 
 async def test_a_picture_is_a_png_and_has_its_numbers_in_words():
-    """Drawn by a process of its own; names that no font has, and signs of XML, are no matter."""
     made = await plot("es", a_chart(8, 12, 600))
     assert made.png.startswith(b"\x89PNG\r\n") and 10_000 < len(made.png) < 300_000
     assert made.description.startswith("Tu práctica: ") and "*" not in made.description
@@ -178,6 +167,5 @@ async def test_a_picture_is_a_png_and_has_its_numbers_in_words():
 
 
 async def test_nothing_logged_is_said_without_a_picture():
-    """An empty frame says less."""
     made = await plot("en", a_chart(0, 3))
     assert (b"", "Nothing is logged in the last 3 weeks.") == (made.png, made.description)

@@ -9,7 +9,6 @@ GUITAR = Skill("s1", "guitar", "🎸", "#112233", 600_000, archived=False, total
 
 
 def test_every_session_is_a_row_the_oldest_first() -> None:
-    """The file holds what was logged, with names instead of ids."""
     sessions = [
         PracticeSession("b", "s1", 30, date(2026, 11, 20), "scales, slowly"),
         PracticeSession("a", "s1", 45, date(2026, 11, 19)),
@@ -23,7 +22,6 @@ def test_every_session_is_a_row_the_oldest_first() -> None:
 
 
 def test_a79_no_cell_is_a_formula() -> None:
-    """A79: text that begins like a formula is data for the spreadsheet that opens it."""
     skill = Skill("s1", "=cmd|' /C calc'!A0", "", "#112233", 600_000, archived=False, total_minutes=1)
     session = PracticeSession("a", "s1", 1, date(2026, 1, 1), "@SUM(A1)")
     row = practice_csv([skill], [session]).decode("utf-8-sig").splitlines()[1]

@@ -19,11 +19,9 @@ async def found(practice: FakePractice, language: str = "en"):
 
 class TestInsights:
     async def test_nothing_logged_tells_nothing(self):
-        """No finding without data."""
         assert {} == await found(FakePractice())
 
     async def test_a_streak_is_told_from_three_days(self):
-        """With its number."""
         practice = FakePractice()
         for day in range(3):
             practice.log("Guitar", TODAY - timedelta(days=day), 30)
@@ -31,7 +29,6 @@ class TestInsights:
         assert "3 días seguidos" == (await found(practice, "es"))[InsightType.STREAK].title
 
     async def test_more_is_progress_and_less_a_plateau(self):
-        """With the minutes of both spans."""
         practice = FakePractice()
         practice.log("Guitar", TODAY - timedelta(days=30), 60)
         practice.log("Guitar", TODAY - timedelta(days=3), 120)
@@ -43,7 +40,6 @@ class TestInsights:
         assert InsightType.PLATEAU in await found(practice)
 
     async def test_a_level_just_reached_is_a_milestone(self):
-        """100 hours, crossed this week."""
         practice = FakePractice()
         for day in range(10):
             practice.log("Guitar", TODAY - timedelta(days=100 + day), 595)
@@ -52,14 +48,12 @@ class TestInsights:
         assert ("📘 Apprentice in Guitar", "guitar") == (milestone.title, milestone.skill_id)
 
     async def test_a_near_level_is_a_milestone(self):
-        """Nine tenths of the way."""
         practice = FakePractice()
         for day in range(10):
             practice.log("Guitar", TODAY - timedelta(days=100 + day), 560)
         assert "6 h 40 min are left" in (await found(practice))[InsightType.MILESTONE].description
 
     async def test_long_breaks_are_a_suggestion(self):
-        """The person is told how many and how long."""
         practice = FakePractice()
         practice.log("Guitar", TODAY - timedelta(days=12), 30)
         practice.log("Guitar", TODAY, 30)

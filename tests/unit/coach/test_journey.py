@@ -30,7 +30,6 @@ def goal(minutes: int, left: int, pace: int, weeks: int | None, day: date | None
 
 class TestJourney:
     def test_nothing_logged_is_a_journey_of_zeros(self):
-        """No division by nothing."""
         journey = journey_of({}, TODAY)
         assert (0, 0, None, 0, None, None) == (
             journey.total_minutes,
@@ -42,23 +41,19 @@ class TestJourney:
         )
 
     def test_skills_of_one_day_are_summed(self):
-        """Overall numbers are over all skills."""
         totals = [DayTotal("a", TODAY, 30), DayTotal("b", TODAY, 45)]
         assert {TODAY: 75} == minutes_by_day(totals)
 
     def test_the_best_week_is_the_persons_own(self):
-        """Sunday and Monday are one week for who begins it on Sunday, two for who begins it on Monday."""
         days = {date(2026, 3, 1): 60, date(2026, 3, 2): 60}
         assert best(date(2026, 3, 1), 120) == journey_of(days, TODAY, week_start=6).best_week
         assert best(date(2026, 2, 23), 60) == journey_of(days, TODAY, week_start=0).best_week
 
     def test_the_first_week_is_not_blown_up(self):
-        """45 minutes on the first day are 45 a week, not 315."""
         assert 45 == average_a_week({TODAY: 45}, TODAY)
 
     @given(_days, st.integers(0, 6))
     def test_the_numbers_agree_with_each_other(self, minutes, week_start):
-        """Day, week and total hold together whatever was logged."""
         days = days_ago(minutes)
         journey = journey_of(days, TODAY, week_start)
         assert sum(minutes.values()) == journey.total_minutes
@@ -69,25 +64,20 @@ class TestJourney:
 
 class TestProjection:
     def test_the_goal_is_reached_at_the_recent_pace(self):
-        """An hour a day for eight weeks, 100 hours to go: 44 h are left, 7 h a week, so seven weeks."""
         days = days_ago(dict.fromkeys(range(56), 60))
         assert goal(6000, 44 * 60, 7 * 60, 7, TODAY + timedelta(weeks=7)) == project(days, 6000, TODAY)
 
     def test_no_practice_lately_names_no_date(self):
-        """Never a date out of nothing."""
         assert goal(600, 540, 0, None, None) == project(days_ago({100: 60}), 600, TODAY)
 
     def test_a_reached_goal_is_reached_today(self):
-        """Nothing is left."""
         assert goal(60, 0, 60, 0, TODAY) == project(days_ago({0: 60}), 60, TODAY)
 
     def test_a_minute_a_year_has_no_date(self):
-        """Beyond a hundred years a date says nothing, and would overflow."""
         assert project(days_ago({0: 1}), 6_000_000, TODAY).date is None
 
     @given(_days, st.integers(1, 6_000_000))
     def test_a_projected_date_is_enough_and_not_too_much(self, minutes, goal):
-        """At the pace the goal is done in that many weeks, and not a week sooner."""
         found = project(days_ago(minutes), goal, TODAY)
         if found.weeks:
             assert found.weeks * found.pace_minutes_a_week >= found.minutes_left

@@ -11,7 +11,6 @@ from agent.coach.texts import detect, say, say_colour, say_days
 class TestRefusals:
     @pytest.mark.parametrize("language", NAMES)
     def test_every_refusal_has_words(self, language: str):
-        """Nobody reads a bare code."""
         for problem in (*Refusal, *LogProblem):
             key = f"problem.{problem.value}"
             assert key != say(language, key)
@@ -23,7 +22,6 @@ class TestChoice:
         [("es", "es"), ("es-MX", "es"), ("ES_ar", "es"), ("en-GB", "en"), ("de", "en"), (None, "en"), ("", "en")],
     )
     def test_a_locale_has_a_language(self, locale, language):
-        """English for who speaks none of ours."""
         assert language == language_of(locale)
 
     @pytest.mark.parametrize(
@@ -39,26 +37,22 @@ class TestChoice:
         ],
     )
     def test_a_text_tells_its_language_or_nothing(self, text, language):
-        """Cheap and careful."""
         assert language == detect(text)
 
 
 class TestWords:
     @pytest.mark.parametrize("language", ["en", "es"])
     def test_every_colour_that_can_be_said_has_a_name(self, language: str):
-        """One that has none is told as it was given."""
         names = {say_colour(language, colour) for colour in COLOUR_NAMES.values()}
         assert len(set(COLOUR_NAMES.values())) == len(names) and names <= COLOUR_NAMES.keys()
         assert "#123456" == say_colour(language, "#123456")
 
     def test_a_persons_words_are_literal(self):
-        """Braces and Markdown in a name stay what they are."""
         assert "You have no skill “{0}\\*x\\*”. /skills shows yours." == say(
             "en", "problem.unknown_skill", detail=escape("{0}*x*")
         )
 
     def test_one_day_is_not_days(self):
-        """Both languages count."""
         assert ("1 day", "2 days", "1 día", "0 días") == (
             say_days("en", 1),
             say_days("en", 2),
@@ -67,7 +61,6 @@ class TestWords:
         )
 
     def test_a_missing_skill_names_the_known_ones(self):
-        """The answer is the list to choose from."""
         error = LogLineError(LogProblem.NO_SKILL, "Guitar, Piano")
         assert "You have: Guitar, Piano." in explain_log("en", error, ("Guitar", "Piano"))
         assert "`/log 45m guitarra`" in explain_log("es", LogLineError(LogProblem.NO_SKILL))

@@ -49,25 +49,21 @@ class TestDurations:
         ],
     )
     def test_a_duration_is_read(self, text, minutes):
-        """English and Spanish, digits and words, whole minutes."""
         found = find_duration(text)
         assert found is not None
         assert (minutes, 0, len(text)) == (found.minutes, found.start, found.end)
 
     @pytest.mark.parametrize("text", ["", "45", "-45m", "−45m", "12.45.45m", "45mx", "h30", "9" * 50 + "h", "9" * 5000])
     def test_what_is_no_duration_is_none(self, text):
-        """Nothing is guessed, no sign is overlooked, no number is too long to refuse."""
         assert find_duration(text) is None
 
     @given(st.integers(1, 1440))
     def test_spelled_minutes_are_read_back(self, minutes):
-        """What we write, we can read."""
         found = find_duration(spell_minutes(minutes))
         assert found is not None
         assert minutes == found.minutes
 
     def test_thousands_are_set_apart(self):
-        """The same in English and Spanish, where a comma and a point mean different things."""
         assert "10\u202f000 h" == spell_minutes(600_000)
 
 
@@ -96,7 +92,6 @@ class TestLines:
         ],
     )
     def test_a_line_is_read_as_it_is_said(self, text, line):
-        """Minutes, a known skill's own spelling or a new name, notes and day."""
         assert line == parse_log(text, TODAY, SKILLS)
 
     @pytest.mark.parametrize(
@@ -109,7 +104,6 @@ class TestLines:
         ],
     )
     def test_what_lies_between_two_times_is_a_duration(self, text: str, line: LogLine):
-        """Of `/log` too; one that is said counts before it."""
         assert line == parse_log(text, TODAY, SKILLS)
 
     @pytest.mark.parametrize(
@@ -131,17 +125,14 @@ class TestLines:
     )
     @pytest.mark.parametrize("line", ["{} 20 min guitar", "20 min guitar {}", "20 min {} guitar", "guitar {} 20 min"])
     def test_a_day_may_stand_anywhere(self, said, day, line):
-        """Relative days are the person's own, weekdays the last one."""
         assert LogLine(20, "Guitar", "", day) == parse_log(line.format(said), TODAY, SKILLS)
 
     def test_a_day_inside_the_notes_is_a_note(self):
-        """Only at an edge is a word a date."""
         assert LogLine(20, "Guitar", "yesterday's piece again", TODAY) == parse_log(
             "20m guitar: yesterday's piece again", TODAY, SKILLS
         )
 
     def test_one_skill_needs_no_name(self):
-        """Who has one skill means that one."""
         assert "Guitar" == parse_log("90 min", TODAY, ("Guitar",)).skill
 
     @pytest.mark.parametrize(
@@ -164,14 +155,12 @@ class TestLines:
         ],
     )
     def test_what_is_unclear_is_refused_with_a_reason(self, text, problem, detail):
-        """Nothing is guessed; the detail is what the answer names."""
         with pytest.raises(LogLineError) as error:
             parse_log(text, TODAY, SKILLS)
         assert (problem, detail) == (error.value.problem, error.value.detail)
 
     @given(st.text(max_size=200))
     def test_any_text_is_a_line_or_a_reason(self, text):
-        """No text breaks it, and what it accepts keeps every bound."""
         try:
             line = parse_log(text, TODAY, SKILLS)
         except LogLineError:
@@ -189,11 +178,9 @@ class TestLines:
         )
     )
     def test_any_order_of_words_is_a_line_or_a_reason(self, words):
-        """The same for what looks like a log line."""
         with suppress(LogLineError):
             assert 0 < len(parse_log(" ".join(words), TODAY, SKILLS).skill) <= 64
 
     def test_a_long_message_is_read_in_no_time(self):
-        """50,000 characters: the line is cut, not studied."""
         line = parse_log("45m guitar " + "scales " * 7000, TODAY, SKILLS)
         assert 1000 == len(line.notes)

@@ -27,12 +27,10 @@ class TestLevels:
         ],
     )
     def test_the_lower_bound_belongs_to_a_level(self, minutes, emoji):
-        """Each begins where the one before ends, and a master stays one beyond the goal."""
         assert emoji == level_of(minutes).emoji
 
     @given(st.integers(0, 2_000_000))
     def test_the_next_level_is_the_one_after(self, minutes):
-        """It begins later than now, and right after the present one."""
         level, following = level_of(minutes), next_level(minutes)
         assert level.from_minutes <= minutes
         if following is None:

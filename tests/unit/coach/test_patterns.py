@@ -35,16 +35,13 @@ class TestTrend:
         ],
     )
     def test_a_tenth_more_or_less_is_stable(self, recent, before, trend):
-        """Over 1.1 improves, under 0.9 declines, and the bounds themselves are stable."""
         assert trend == trend_of(recent, before)
 
     def test_four_weeks_are_28_days_with_today(self):
-        """Day 27 is recent, day 28 before, day 55 before, day 56 neither."""
         patterns = patterns_report(sessions((0, 1), (27, 10), (28, 100), (55, 1000), (56, 1440)), TODAY)
         assert (11, 1100) == (patterns.last_4_weeks_minutes, patterns.the_4_before_minutes)
 
     def test_both_averages_stand_beside_the_trend(self):
-        """Minutes a week, of the last four weeks and of the four before; of the weeks there are, where it is early."""
         patterns = patterns_report(sessions((0, 90), (27, 310), (28, 200), (55, 1000)), TODAY)
         assert (100, 300) == (patterns.recent_weekly_average_minutes, patterns.older_weekly_average_minutes)
         early = patterns_report(sessions((0, 90), (8, 110)), TODAY)
@@ -66,36 +63,29 @@ class TestConsistency:
         ],
     )
     def test_active_days_have_a_word(self, days, consistency):
-        """From low to excellent, by how many of the last thirty days were active."""
         assert consistency == consistency_of(days)
 
     def test_thirty_days_are_counted_with_today(self):
-        """Day 29 is in, day 30 is not; two sessions on a day are one."""
         assert 2 == patterns_report(sessions((0, 5), (0, 5), (29, 5), (30, 5)), TODAY).active_days_of_30
 
 
 class TestGaps:
     def test_no_practice_has_no_gaps(self):
-        """Nothing to measure."""
         assert Gaps(0, 0.0, 0, 0) == gaps_of(set(), TODAY)
 
     def test_gaps_are_days_without_practice(self):
-        """Days 10, 8 and 2: one day, then five, and one up to yesterday."""
         days = {TODAY - timedelta(days=day) for day in (10, 8, 2)}
         assert Gaps(5, 2.3, 1, 1) == gaps_of(days, TODAY)
 
     def test_three_days_are_not_over_three(self):
-        """Only longer ones are counted."""
         days = {TODAY - timedelta(days=day) for day in (4, 0)}
         assert Gaps(3, 3.0, 0, 0) == gaps_of(days, TODAY)
 
     def test_today_is_not_missed_yet(self):
-        """Who practised yesterday has no gap."""
         assert 0 == gaps_of({TODAY - timedelta(days=1)}, TODAY).current_days
 
     @given(st.sets(st.integers(0, 200), min_size=1))
     def test_gaps_and_days_make_up_the_time(self, ago):
-        """Practice days and gap days together are the days since the first, today aside when it is open."""
         days = {TODAY - timedelta(days=day) for day in ago}
         missing = [day for day in range(1, max(ago)) if day not in ago]
         gaps = gaps_of(days, TODAY)
@@ -106,7 +96,6 @@ class TestGaps:
 
 class TestDays:
     def test_minutes_fall_on_their_weekday(self):
-        """Today is a Wednesday."""
         patterns = patterns_report(sessions((0, 10), (7, 20), (1, 5)), TODAY)
         assert (0, 5, 30, 0, 0, 0, 0) == patterns.minutes_by_weekday
         assert (0, 1, 2, 0, 0, 0, 0) == patterns.sessions_by_weekday

@@ -63,13 +63,11 @@ SKILLS = (a_skill("Guitar"), a_skill("Piano"), a_skill("Piano duets"))
     ],
 )
 def test_the_words_behind_the_command_and_a_wish_in_words(text: str, wish: PlanWish) -> None:
-    """Alone the command shows what is kept; everything else makes a plan, of that week and that skill."""
     assert wish == read_wish(text, SKILLS)
 
 
 @pytest.mark.parametrize("text", ["plan my week", "haz mi plan semanal", "make me a weekly plan, please"])
 def test_a_wish_for_a_plan_and_nothing_else(text: str) -> None:
-    """It is answered as the command is."""
     assert wants_plan(text)
 
 
@@ -77,7 +75,6 @@ def test_a_wish_for_a_plan_and_nothing_else(text: str) -> None:
     "text", ["what was my plan this week?", "I plan to travel", "plan my week around my exam", "hi"]
 )
 def test_a_question_is_no_wish(text: str) -> None:
-    """What is kept is not written over by it."""
     assert not wants_plan(text)
 
 
@@ -126,7 +123,6 @@ async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort,
 
 class TestPrefetch:
     async def test_three_reads_run_at_once(self):
-        """None waits for another."""
 
         class Slow(FakePractice):
             """A reader that answers only when all three were asked."""
@@ -149,7 +145,6 @@ class TestPrefetch:
             assert 0 == (await prefetch(Slow(), ANA, NOW, PlanWish())).journey.overall.total_minutes
 
     async def test_the_offline_coach_plans_from_what_a_model_is_shown(self, practice: ConnectedPractice):
-        """The same data, as it is and in words; words that look like it are no data."""
         model, data = Script(PLAN), await prefetch(practice, ANA, NOW, PlanWish())
         await run(model, practice, FakeTurnPort(run_effect=practice.as_result), "/plan mi semana, por favor")
         (request,) = model.requests
@@ -161,7 +156,6 @@ class TestPrefetch:
 
 class TestPlanTurn:
     async def test_one_model_call_without_tools_makes_the_plan(self, practice: ConnectedPractice):
-        """It is said and kept in two commits, with insights from the data."""
         model, port = Script(PLAN), FakeTurnPort(run_effect=practice.as_result)
         assert EndReason.COMPLETED == await run(model, practice, port)
         assert PLAN == port.shown
@@ -176,7 +170,6 @@ class TestPlanTurn:
         assert 2 == port.commits
 
     async def test_the_model_hears_what_was_said_lately(self, practice: ConnectedPractice):
-        """Without calls and results, which need tools in the request."""
         call = ToolCall("c", "get_user_skills", "{}")
         history = (
             UserItem("I travel until Friday"),
@@ -190,7 +183,6 @@ class TestPlanTurn:
         assert model.requests[0].items[2].text.startswith("/plan short\n")
 
     async def test_the_offline_coach_plans_the_same_way(self, practice: ConnectedPractice):
-        """From the prefetched data, in the person's language."""
         port = FakeTurnPort(run_effect=practice.as_result)
         principal = replace(ANA, locale="es")
         turn = a_turn(port, "/plan", principal=principal)
@@ -201,7 +193,6 @@ class TestPlanTurn:
 
 class TestOwnFindings:
     async def test_the_models_own_findings_are_kept_and_shown(self, practice: ConnectedPractice):
-        """The block behind the plan is nobody's to read, not even while it is written."""
         block = (
             '```plan\n{"insights": [{"type": "milestone", "title": "Bar 8 holds", "description": "Since Monday.",'
             f' "skill": "guitar"}}], "sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 30}}]}}\n```'
@@ -217,7 +208,6 @@ class TestOwnFindings:
         assert (PlannedSession(TODAY, "Guitar", 30),) == kept.sessions
 
     async def test_a_plan_that_asks_too_much_says_where_to_stop(self, practice: ConnectedPractice):
-        """Half an hour is their longest: thirty-six minutes fit."""
         block = f'```plan\n{{"sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 90}}]}}\n```'
         port = FakeTurnPort(run_effect=practice.as_result)
         await run(Script(f"{PLAN}\n{block}"), practice, port)
@@ -226,7 +216,6 @@ class TestOwnFindings:
 
 class TestKept:
     async def test_a_kept_plan_is_shown_with_what_was_done_of_it(self, practice: ConnectedPractice):
-        """Without a model, day by day; `/plan new` writes another."""
         offline = OfflineModel(OfflineReader())
         await run(offline, practice, FakeTurnPort(run_effect=practice.as_result))
         kept = await practice.plan(ANA, MONDAY)
@@ -243,7 +232,6 @@ class TestKept:
         assert "takes the place of the plan" in again.answer
 
     async def test_a_plan_for_one_skill_offline(self, practice: ConnectedPractice):
-        """`/plan piano`, as the menus of Discord and Slack offer it."""
         practice.change(LocalEffect(writer.log, "Piano", 20, TODAY))
         port = FakeTurnPort(run_effect=practice.as_result)
         await run(OfflineModel(OfflineReader()), practice, port, "/plan piano")
@@ -251,7 +239,6 @@ class TestKept:
         assert "Guitar" not in port.answer
 
     async def test_nothing_to_plan_from_is_not_kept(self):
-        """It would be shown as a plan the next time."""
         with connected_practice() as practice:
             await run(OfflineModel(OfflineReader()), practice, port := FakeTurnPort(run_effect=practice.as_result))
             assert "begin small" in port.answer
@@ -269,7 +256,6 @@ class TestHandOver:
         ],
     )
     async def test_what_gives_no_text_goes_to_the_loop(self, practice: ConnectedPractice, first):
-        """Nothing of it is journaled or shown."""
         model, port = Script(first, "From the loop"), FakeTurnPort(run_effect=practice.as_result)
         assert EndReason.COMPLETED == await run(model, practice, port)
         assert "From the loop" == port.answer == port.shown
@@ -277,14 +263,12 @@ class TestHandOver:
         assert await practice.plan(ANA, MONDAY) is None
 
     async def test_a_stop_ends_the_plan(self, practice: ConnectedPractice):
-        """`/stop` while the model speaks."""
         port = FakeTurnPort(run_effect=practice.as_result)
         port.on_progress = lambda _: port.stop()
         assert EndReason.STOPPED == await run(Script(Says("word " * 50, word_s=0.01)), practice, port)
         assert await practice.plan(ANA, MONDAY) is None
 
     async def test_what_came_in_meanwhile_is_read_and_the_plan_stands(self, practice: ConnectedPractice):
-        """The answer holds both, the model is asked again with the new words."""
         port = FakeTurnPort(run_effect=practice.as_result)
         port.on_progress = lambda _: port.say("less on Monday") if not port.waiting and port.commits == 0 else None
         model = Script(PLAN, "Then ten minutes.")
@@ -299,7 +283,6 @@ class TestCrashes:
     @pytest.mark.parametrize("dies_after", [False, True])
     @pytest.mark.parametrize("dies_at", [0, 1])
     async def test_a_killed_plan_goes_on(self, practice: ConnectedPractice, dies_at: int, dies_after: bool):
-        """D5: killed around each of its two commits, it is answered and kept once."""
         port = FakeTurnPort(run_effect=practice.as_result, dies_at=dies_at, dies_after=dies_after)
         with pytest.raises(Died):
             await run(Script(PLAN), practice, port)
@@ -315,7 +298,6 @@ class TestCrashes:
         assert (0 if was_kept else 1) == len(model.requests)
 
     async def test_a_turn_the_loop_had_begun_stays_with_the_loop(self, practice: ConnectedPractice):
-        """Its journal has a response that is no plan."""
         port = FakeTurnPort(run_effect=practice.as_result)
         a_turn(port, "/plan")
         port.events.append(ModelResponded(0, "", (ToolCall("c", "get_user_skills", "{}"),)))
@@ -326,7 +308,6 @@ class TestCrashes:
 class TestWeeks:
     @pytest.mark.parametrize(("week_start", "first"), [(0, MONDAY), (6, TODAY - timedelta(days=3)), (2, TODAY)])
     async def test_a_plan_is_kept_under_the_persons_own_week(self, week_start: int, first):
-        """Monday, Sunday or Wednesday."""
         principal: Principal = replace(ANA, week_start=week_start)
         with connected_practice(principal) as practice:
             port = FakeTurnPort(run_effect=practice.as_result)

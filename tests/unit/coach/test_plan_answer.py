@@ -25,7 +25,6 @@ BLOCK = f"""{FENCE}
 
 class TestReading:
     def test_the_models_own_findings_and_sessions_are_read(self):
-        """What does not hold is left out: unknown kinds, days that are not planned; nothing is longer than fits."""
         plan = read_plan(f"## Plan\n\nPlay.\n\n{BLOCK}\n", SKILLS, FRAME)
         assert "## Plan\n\nPlay." == plan.text
         assert (Insight(InsightType.PROGRESS, "Bars 5 to 8", "They hold.", "g1"),) == plan.insights
@@ -33,13 +32,11 @@ class TestReading:
         assert ("Oboe",) == plan.cut
 
     def test_words_alone_are_a_plan(self):
-        """And so are words with a broken block."""
         for text in ("Play.", f"Play.\n\n{FENCE}\n{{broken\n```", f"Play.\n\n{FENCE}\n[1]\n```", f"Play.\n\n{FENCE}\n"):
             plan = read_plan(text, SKILLS, FRAME)
             assert ("Play.", (), (), ()) == (plan.text, plan.insights, plan.sessions, plan.cut)
 
     def test_the_rules_write_what_is_read_back(self):
-        """The same form for whoever plans."""
         sessions = (PlannedSession(DAYS[0], "Guitar", 30),)
         assert sessions == read_plan(f"Play.\n\n{plan_block(sessions)}", SKILLS, FRAME).sessions
 
@@ -47,7 +44,6 @@ class TestReading:
 class TestStream:
     @given(st.text("a `pln\n", max_size=40), st.lists(st.integers(1, 9), max_size=30))
     def test_the_block_is_never_shown_and_all_else_is(self, words: str, cuts: list[int]):
-        """However the pieces fall."""
         for text in (words, f"{words}{FENCE}\n{{}}\n```"):
             stream, shown, at = PlanStream(), "", 0
             for length in (*cuts, len(text)):

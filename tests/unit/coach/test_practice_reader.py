@@ -19,7 +19,6 @@ class TestFakePractice:
     @given(_logs, st.integers(1, 12), st.integers(0, 40))
     @settings(max_examples=share(40))
     async def test_it_reads_what_the_store_reads(self, logs, limit, since):
-        """The same skills, sessions and days in the same order, and nothing for anybody else."""
         fake = FakePractice()
         with connected_practice() as stored:
             for skill, ago, minutes in logs:

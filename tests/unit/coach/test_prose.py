@@ -36,7 +36,6 @@ def practised(*days_ago: int, minutes: int = 30) -> FakePractice:
 class TestBeginning:
     @pytest.mark.parametrize(("language", "begun"), [("en", "you have begun"), ("es", "has empezado")])
     async def test_day_one_reads_like_a_beginning(self, language: str, begun: str):
-        """No zeros, no averages, no bests, no trend, no centuries: what was done, and the next level."""
         text = await stats(practised(0), language)
         assert begun in text
         assert "📘" in text
@@ -45,7 +44,6 @@ class TestBeginning:
         assert len(text.splitlines()) <= 5
 
     async def test_the_first_week_compares_nothing(self):
-        """Three days in: what is done this week, and no week before the first."""
         text = await stats(practised(0, 1, 2))
         assert "This week **1 h 30 min**" in text
         assert "**3 days** in a row, your longest so far" in text
@@ -53,7 +51,6 @@ class TestBeginning:
             assert word not in text
 
     def test_there_is_no_trend_before_there_is_something_to_compare(self):
-        """Practice of the last four weeks alone is too early to tell."""
         practice = practised(0, 27)
         assert Trend.TOO_EARLY is patterns_report(practice.logged, TODAY).trend
         assert Trend.IMPROVING is patterns_report([*practice.logged, *practised(28, minutes=1).logged], TODAY).trend
@@ -61,18 +58,15 @@ class TestBeginning:
 
 class TestGoal:
     async def test_no_goal_is_over_a_hundred_years_away(self):
-        """The next level stands in front; the far goal has its share, and no date."""
         text = await stats(practised(*range(0, 60, 3)), skill="Guitar")
         assert "- 🌱 Seed, 10 h of 100 h to 📘 Apprentice" == text.splitlines()[2]
         assert "On the way to your goal: 10 h of 10\u202f000 h" in text
         assert "year" not in text
 
     async def test_a_goal_within_a_lifetime_has_a_month(self):
-        """Four hours a day."""
         assert "you reach it around" in await stats(practised(*range(60), minutes=240), skill="Guitar")
 
     async def test_a_broken_streak_invites(self):
-        """It is not counted as zero."""
         text = await stats(practised(9, 10))
         assert "Your longest streak was 2 days; a few minutes today begin the next one" in text
         assert "0 days" not in text
@@ -90,18 +84,15 @@ class TestDates:
         ],
     )
     def test_dates_are_said_as_people_say_them(self, ago: int, english: str, spanish: str):
-        """Never as year-month-day."""
         said = [say_date(language, TODAY - ago * DAY, TODAY).lower() for language in ("en", "es")]
         assert [english.lower(), spanish] == said
 
     async def test_in_a_spanish_sentence_a_date_has_its_article(self):
-        """But today and yesterday have none."""
         text = await stats(practised(2, 9), "es")
         assert "la primera, el 23 de febrero" in text
         assert "Mejor día: el " in text
         assert "la primera, ayer" in await stats(practised(0, 1), "es")
 
     async def test_once_is_no_habit(self):
-        """A weekday is told of where it has come again."""
         assert "Habits" not in await stats(practised(0, 1, 2))
         assert "Most on Wednesday" in await stats(practised(0, 1, 2, 7))

@@ -35,7 +35,6 @@ def offers(conversation: Conversation) -> dict[str, str]:
 async def test_what_has_the_shape_of_a_log_line_is_written_at_once(
     ana: Conversation, text: str, minutes: int, days_ago: int
 ) -> None:
-    """An amount, a skill of theirs, perhaps a day, and small words."""
     assert (f"{minutes // 60} h" if minutes > 59 else f"{minutes} min") in await ana.say(text)
     assert [("guitar", minutes)] == ana.logged
     assert TODAY - timedelta(days=days_ago) == ana.newest.day
@@ -59,14 +58,12 @@ async def test_what_has_the_shape_of_a_log_line_is_written_at_once(
     ],
 )
 async def test_everything_else_with_an_amount_is_offered(ana: Conversation, text: str, command: str) -> None:
-    """As one complete command; nothing is written before it is chosen."""
     await ana.say(text)
     assert [] == ana.logged
     assert command == ana.suggested[0].words
 
 
 async def test_an_offer_says_what_will_be_written_and_quotes_the_rest(ana: Conversation) -> None:
-    """The rest can go into the notes."""
     answer = await ana.say("30 minutes of guitar before the kids woke up")
     assert "Shall I log **30 min guitar, today**? I could not read “before the kids woke up”." in answer
     assert {
@@ -76,14 +73,12 @@ async def test_an_offer_says_what_will_be_written_and_quotes_the_rest(ana: Conve
 
 
 async def test_a_name_like_a_skill_may_be_a_new_one(ana: Conversation) -> None:
-    """Both are offered, the skill that they have first; yes chooses that."""
     await ana.say("45m gitarr")
     assert ["Log 45 min guitar, today", "Log 45 min gitarr (new skill), today"] == list(offers(ana))
     assert [True, False] == [reply.is_yes for reply in ana.suggested]
 
 
 async def test_a_time_without_a_skill_may_be_of_each(ana: Conversation) -> None:
-    """No answer is likelier: a yes chooses none."""
     ana.practice.change(LocalEffect(writer.create_skill, "piano", None, None, 600_000))
     assert "What shall I log?" in await ana.say("did 45 minutes today")
     assert {"Log 45 min guitar, today", "Log 45 min piano, today"} == set(offers(ana))
@@ -91,7 +86,6 @@ async def test_a_time_without_a_skill_may_be_of_each(ana: Conversation) -> None:
 
 
 async def test_a_correction_names_the_entry(ana: Conversation) -> None:
-    """Of the skill that is named, by its id, whatever was logged after it."""
     ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
     ana.practice.change(LocalEffect(writer.log, "piano", 30, TODAY))
     ana.practice.change(LocalEffect(writer.log, "chess", 25, TODAY))
@@ -118,7 +112,6 @@ async def test_a_correction_names_the_entry(ana: Conversation) -> None:
     ],
 )
 async def test_a_request_that_changes_something_is_offered(ana: Conversation, text: str, command: str) -> None:
-    """As one complete command, which a yes chooses."""
     await ana.say(text)
     assert [(command, True)] == [(reply.words, reply.is_yes) for reply in ana.suggested]
 
@@ -136,7 +129,6 @@ async def test_a_request_that_changes_something_is_offered(ana: Conversation, te
     ],
 )
 async def test_an_offer_quotes_what_it_leaves_out(ana: Conversation, text: str, begins: str, unread: str) -> None:
-    """Whatever is asked for: the rest of the message is not dropped."""
     ana.practice.change(LocalEffect(writer.log, "guitar", 45, TODAY))
     answer = await ana.say(text)
     assert f"“{unread}”" in answer or f"«{unread}»" in answer
@@ -174,19 +166,16 @@ async def test_a_correction_of_several_things_is_one_command(ana: Conversation) 
     ],
 )
 async def test_a_request_that_only_reads_is_answered(practised: Conversation, text: str, says: str) -> None:
-    """At once, in the language of the message."""
     assert says in await practised.say(text)
     assert {} == offers(practised)
 
 
 async def test_what_is_not_understood_gets_one_sentence_and_four_buttons(ana: Conversation) -> None:
-    """Each is a command that only reads, or shows what to write."""
     assert "I did not understand that" in await ana.say("purple monkey dishwasher")
     assert ["/help", "/stats", "/plan", "/skills"] == list(offers(ana).values())
 
 
 async def test_of_several_messages_only_the_last_has_an_offer(ana: Conversation) -> None:
-    """The one before is quoted, and asked for again: no button stands for two things."""
     answer = await ana.say("45m gitar", later={"get_user_skills": "30m piano"})
     assert "please send “45m gitar” once more" in answer
     assert f"/log {TODAY} 30m piano" == ana.suggested[0].words
@@ -194,14 +183,12 @@ async def test_of_several_messages_only_the_last_has_an_offer(ana: Conversation)
 
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_what_was_not_done_is_never_written_at_once(language: str) -> None:
-    """Wishes, plans, refusals, questions, other people."""
     for text in (GOLDEN / f"logs_nothing.{language}.txt").read_text("utf-8").splitlines():
         draft = read_practice(text, TODAY, SKILLS)
         assert draft is None or not draft.is_sure, text
 
 
 def test_a_language_is_one_file_of_words() -> None:
-    """The same lists in each, none too long, and no patterns in them."""
     one, other = languages()
     assert one.lists.keys() == other.lists.keys() and one.groups.keys() == other.groups.keys()
     for file in Path("agent/coach/vocabulary").glob("*.toml"):

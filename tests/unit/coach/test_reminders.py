@@ -23,21 +23,18 @@ def noon(day: date) -> datetime:
 
 class TestSlots:
     def test_it_is_the_persons_wall_that_counts(self):
-        """19:00 in Madrid is 18:00 UTC in winter and 17:00 in summer."""
         winter, summer = date(2026, 1, 10), date(2026, 7, 10)
         for day, hour in ((winter, 18), (summer, 17)):
             slot = next_slot(time(19), EVERY_DAY, None, MADRID, noon(day))
             assert Slot(day, datetime(day.year, day.month, day.day, hour, tzinfo=UTC)) == slot
 
     def test_a_time_that_a_day_lacks_comes_an_hour_later(self):
-        """02:30 on the day clocks go forward is 03:30 there, 01:30 UTC."""
         slot = next_slot(time(2, 30), EVERY_DAY, None, MADRID, noon(SPRING - DAY))
         assert Slot(SPRING, datetime(2026, 3, 29, 1, 30, tzinfo=UTC)) == slot
         assert not exists(SPRING, time(2, 30), MADRID)
         assert exists(SPRING, time(3, 30), MADRID)
 
     def test_a_time_that_a_day_has_twice_comes_once(self):
-        """The first time; the next slot is the next day."""
         first = next_slot(time(2, 30), EVERY_DAY, None, MADRID, noon(AUTUMN - DAY))
         assert Slot(AUTUMN, datetime(2026, 10, 25, 0, 30, tzinfo=UTC)) == first
         following = next_slot(time(2, 30), EVERY_DAY, None, MADRID, first.at, first.day)
@@ -45,7 +42,6 @@ class TestSlots:
         assert AUTUMN + DAY == following.day
 
     def test_weekdays_and_single_days(self):
-        """Monday and Wednesday; today at a time to come; nothing where it has passed."""
         assert TODAY == next_slot(time(19), (0, 2), None, "UTC", noon(TODAY)).day
         assert TODAY + 5 * DAY == next_slot(time(9), (0, 2), None, "UTC", noon(TODAY)).day
         assert TODAY == next_slot(time(19), (), TODAY, "UTC", noon(TODAY)).day
@@ -58,7 +54,6 @@ class TestSlots:
         st.sets(st.integers(0, 6), min_size=1),
     )
     def test_slots_follow_each_other_once_a_date(self, zone, at, now, weekdays):
-        """Each later than the one before, on a date of its own, within nine days: over every change of the clocks."""
         slot, days = next_slot(at, tuple(weekdays), None, zone, now), []
         for _ in range(5):
             assert slot is not None
@@ -70,7 +65,6 @@ class TestSlots:
         assert sorted(set(days)) == days
 
     def test_of_missed_slots_the_last_counts(self):
-        """Three days away: yesterday's is the one that may still be said."""
         reminder = Reminder("1", time(19), EVERY_DAY, None, "", None)
         first = Slot(TODAY - 4 * DAY, datetime(2026, 2, 28, 19, tzinfo=UTC))
         assert TODAY - DAY == last_slot(reminder, "UTC", noon(TODAY), first).day
@@ -100,5 +94,4 @@ class TestWords:
         ],
     )
     def test_time_days_and_what_of(self, text: str, words: ReminderWords):
-        """In either language; what is no time is named."""
         assert words == read_reminder(text, TODAY)

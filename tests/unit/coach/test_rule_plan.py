@@ -33,7 +33,6 @@ def practised(*entries: tuple[int, int]) -> list[PracticeSession]:
     ],
 )
 def test_a_week_is_measured_by_the_weeks_there_were(entries: list[tuple[int, int]], minutes: int) -> None:
-    """A tenth more than the average of the last four weeks, or of as many as there have been since the first entry."""
     assert minutes == weekly_minutes(patterns_report(practised(*entries), TODAY))
 
 
@@ -49,7 +48,6 @@ def sessions_of(data: Prefetched) -> tuple[PlannedSession, ...]:
 
 class TestFit:
     async def test_no_session_is_longer_than_the_longest_and_a_fifth(self):
-        """However few days are left for the minutes."""
         practice = FakePractice()
         for day in range(20):
             for _ in range(4):
@@ -58,7 +56,6 @@ class TestFit:
         assert {30} == {session.minutes for session in sessions}
 
     async def test_each_skill_is_bounded_by_its_own_longest(self):
-        """Two hours of guitar at once say nothing of ten minutes of piano."""
         practice = FakePractice()
         for day in range(28):
             practice.log("Guitar", TODAY - timedelta(days=day), 120)
@@ -71,7 +68,6 @@ class TestFit:
         assert {10} == {each.minutes for each in sessions_of(only)}
 
     async def test_a_high_goal_does_not_double_a_week(self):
-        """A fifth more than they do, whatever they wish for; what is wished for is said to lie further on."""
         practice = FakePractice()
         practice.goal = 300
         for day in range(3, 31, 2):
@@ -83,7 +79,6 @@ class TestFit:
         assert "Your goal of 5 h a week is further on" in text
 
     async def test_time_is_split_as_they_practise(self):
-        """Three quarters guitar, one quarter piano."""
         practice = FakePractice()
         for day in range(28):
             practice.log("Guitar" if day % 4 else "Piano", TODAY - timedelta(days=day), 30)
@@ -92,7 +87,6 @@ class TestFit:
         assert {"Guitar": 4, "Piano": 1} == names
 
     async def test_a_skill_has_exercises_of_its_own(self):
-        """Nobody plays a hard passage of Spanish."""
         practice = FakePractice()
         practice.log("Spanish", TODAY, 30)
         data = await planned(practice)
@@ -101,7 +95,6 @@ class TestFit:
         assert "passage" not in text
 
     async def test_a_plan_for_one_skill_has_no_other(self):
-        """`/plan piano`."""
         practice = FakePractice()
         practice.log("Guitar", TODAY, 60)
         practice.log("Piano", TODAY, 20)
@@ -111,13 +104,11 @@ class TestFit:
     @pytest.mark.parametrize("kind", KINDS_OF_PRACTICE)
     @pytest.mark.parametrize("language", ["en", "es"])
     def test_every_kind_of_practice_has_its_exercises(self, language: str, kind: str):
-        """In each language."""
         keys = [f"exercise.{kind}_{turn}" for turn in range(EXERCISES)]
         assert [] == [key for key in keys if say(language, key) == key]
 
     @pytest.mark.parametrize(("ago", "said"), [((0, 1, 2), True), ((3, 4, 5), False), ((0, 3), False)])
     async def test_a_streak_is_told_of_where_there_is_one(self, ago: tuple[int, ...], said: bool):
-        """Nobody reads that theirs is of no days, or of one."""
         practice = FakePractice()
         for days in ago:
             practice.log("Guitar", TODAY - timedelta(days=days), 25)
@@ -129,7 +120,6 @@ class TestFit:
 
 class TestWeek:
     async def test_the_running_week_is_planned_from_today(self):
-        """Wednesday to Sunday; a day that is done is done."""
         practice = FakePractice()
         practice.log("Guitar", TODAY, 30)
         data = await planned(practice)
@@ -142,7 +132,6 @@ class TestWeek:
 
     @pytest.mark.parametrize(("hour", "first"), [(9, SUNDAY), (20, SUNDAY + timedelta(days=1))])
     async def test_on_a_sunday_evening_the_next_week_is_planned(self, hour: int, first: date):
-        """In the morning there is a day left."""
         practice = FakePractice()
         practice.log("Guitar", TODAY, 30)
         data = await planned(practice, datetime(2026, 3, 8, hour, tzinfo=UTC))
@@ -150,7 +139,6 @@ class TestWeek:
         assert (hour == 20) == data.frame.is_next
 
     def test_the_persons_own_zone_and_week_decide(self):
-        """A Saturday evening is the end of a week that begins on Sunday; in Auckland it is Monday already."""
         now = datetime(2026, 3, 7, 20, tzinfo=UTC)
         assert date(2026, 3, 8) == plan_week(replace(ANA, week_start=6), now)
         assert date(2026, 3, 2) == plan_week(ANA, now)

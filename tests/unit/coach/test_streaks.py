@@ -16,28 +16,22 @@ def ago(*days: int):
 
 class TestStreaks:
     def test_nothing_practised_is_no_streak(self):
-        """Zero, not an error."""
         assert Streaks(0, 0, False) == streaks_of([], TODAY)
 
     def test_a_today_without_practice_yet_does_not_break(self):
-        """Yesterday and the day before still count this morning."""
         assert Streaks(2, 2, False) == streaks_of(ago(1, 2), TODAY)
 
     def test_a_missed_yesterday_breaks(self):
-        """Two days without practice end a streak, the longest is remembered."""
         assert Streaks(0, 3, False) == streaks_of(ago(2, 3, 4), TODAY)
 
     def test_a_day_counts_once(self):
-        """Two sessions on one day are one day."""
         assert Streaks(2, 2, True) == streaks_of(ago(0, 0, 1), TODAY)
 
     def test_who_flies_west_keeps_the_streak(self):
-        """A session logged in Tokyo "tomorrow" does not break what was before it."""
         assert Streaks(3, 3, True) == streaks_of(ago(-1, 0, 1), TODAY)
 
     @given(st.sets(st.integers(0, 60)))
     def test_the_current_streak_is_counted_by_hand(self, days):
-        """The same as walking back a day at a time from today or yesterday, and never above the longest."""
         at = 0 if 0 in days else 1
         walked = 0
         while at in days:
@@ -48,7 +42,6 @@ class TestStreaks:
 
     @given(st.sets(st.integers(0, 60), min_size=1), st.integers(0, 60))
     def test_practising_more_never_shortens(self, days, another):
-        """One more day leaves every streak as long or longer."""
         before, after = streaks_of(ago(*days), TODAY), streaks_of(ago(*days, another), TODAY)
         assert before.current_days <= after.current_days
         assert before.longest_days <= after.longest_days

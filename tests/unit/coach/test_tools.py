@@ -69,18 +69,16 @@ LIMA = replace(ANA, timezone="America/Lima")
 
 class TestDeclarations:
     def test_the_tools_are_those_of_the_spec(self):
-        """Their names are fixed: prompts and people's own scripts know them."""
         assert NAMES == {tool.name for tool in tools_of(CoachTools(FakePractice(), writer))}
 
     def test_reads_may_run_together_and_changes_are_commands(self):
-        """Flags decide what a crash allows."""
         for tool in tools_of(CoachTools(FakePractice(), writer)):
             reads = tool.name in READS
             assert (Effect.NONE if reads else Effect.LOCAL) == tool.effect
             assert reads == tool.concurrency_safe
 
     def test_no_tool_has_an_argument_that_names_a_person(self):
-        """A49: there is nothing a model could fill in."""
+        """Cover A49."""
         for tool in tools_of(CoachTools(FakePractice(), writer)):
             names = set(tool.spec.schema.get("properties", {}))
             assert not {name for name in names if "user" in name or "tenant" in name or "person" in name}
@@ -88,7 +86,7 @@ class TestDeclarations:
 
 class TestReads:
     async def test_a_made_up_user_id_is_refused(self):
-        """A49: no tool takes one, and each says so in its schema; the answer is the caller's own data, here none."""
+        """Cover A49."""
         with pytest.raises(ValidationError, match="user_id"):
             await call("get_user_skills", {"user_id": "u1"}, principal=BEA)
         assert {"skills": []} == await call("get_user_skills", {}, principal=BEA)
@@ -97,7 +95,6 @@ class TestReads:
         )
 
     async def test_skills_come_with_their_numbers(self):
-        """Level and progress are worked out, so that no model has to."""
         answer = await call("get_user_skills", {})
         (guitar,) = answer["skills"]
         assert (135, "2 h 15 min", "Seed", 100 * 60 - 135) == (
@@ -108,13 +105,11 @@ class TestReads:
         )
 
     async def test_archived_skills_are_listed_when_asked_for(self):
-        """Else they stay away."""
         answer = await call("get_user_skills", {"include_archived": True})
         assert ["Guitar", "Chess"] == [skill["name"] for skill in answer["skills"]]
 
     @pytest.mark.parametrize("skill", ["guitar", "GUITAR", " Guitar "])
     async def test_sessions_of_the_last_days_by_id_or_name(self, skill):
-        """Thirty days with today, newest first."""
         answer = await call("get_practice_sessions", {"skill_id": skill})
         assert [("2026-03-04", 45, ""), ("2026-03-03", 30, "scales")] == [
             (row["date"], row["minutes"], row["notes"]) for row in answer["sessions"]
@@ -122,17 +117,15 @@ class TestReads:
         assert (75, 2) == (answer["total_minutes"], answer["found"])
 
     async def test_an_unknown_skill_is_named_with_the_known_ones(self):
-        """The model can correct itself."""
         with pytest.raises(ToolError, match=r"no skill 'violin'.*Guitar, Chess"):
             await call("get_practice_sessions", {"skill_id": "violin"})
 
     async def test_sql_in_a_skill_id_is_literal(self):
-        """A50."""
+        """Cover A50."""
         with pytest.raises(ToolError, match="no skill"):
             await call("get_practice_sessions", {"skill_id": "' OR 1=1 --"})
 
     async def test_the_journey_knows_streaks_bests_and_the_goal(self):
-        """Overall, and for each living skill."""
         answer = await call("get_journey_stats", {})
         assert (135, 2, 60) == (
             answer["overall"]["total_minutes"],
@@ -143,7 +136,6 @@ class TestReads:
         assert 600_000 - 135 == guitar["goal"]["minutes_left"]
 
     async def test_patterns_are_of_all_practice_or_one_skill(self):
-        """The skill may be left out."""
         practice = some_practice()
         practice.log("Piano", TODAY, 15)
         overall = await call("analyze_practice_patterns", {}, practice)
@@ -151,7 +143,6 @@ class TestReads:
         assert (4, 1) == (overall["sessions_analysed"], piano["sessions_analysed"])
 
     async def test_only_500_sessions_are_analysed(self):
-        """The newest ones; a longer history costs no more to look at."""
         practice = FakePractice()
         for day in range(600):
             practice.log("Guitar", TODAY - timedelta(days=day % 300), 5)
@@ -160,7 +151,6 @@ class TestReads:
 
 class TestChanges:
     async def test_a_log_uses_the_known_skill(self):
-        """In whatever case it is written; archived ones too."""
         assert LocalEffect(writer.log, "chess", 30, TODAY, "endgames") == await call(
             "log_practice", {"skill": "CHESS", "minutes": 30, "notes": "endgames"}
         )
@@ -170,7 +160,6 @@ class TestChanges:
         [(None, TODAY), ("today", TODAY), ("Yesterday", TODAY - timedelta(days=1)), ("2026-01-02", date(2026, 1, 2))],
     )
     async def test_a_day_is_said_in_words_or_iso(self, said, day):
-        """The person's own date."""
         assert LocalEffect(writer.log, "Violin", 30, day, "") == await call(
             "log_practice", {"skill": "Violin", "minutes": 30, "date": said}
         )
@@ -187,7 +176,6 @@ class TestChanges:
         ],
     )
     async def test_an_instant_is_a_day_of_the_persons(self, said, zone, day):
-        """ISO date-times are dates where they fall for the person; without a zone they are the person's own time."""
         principal = replace(ANA, timezone=zone)
         command = await call("log_practice", {"skill": "Violin", "minutes": 30, "date": said}, principal=principal)
         assert LocalEffect(writer.log, "Violin", 30, day, "") == command
@@ -196,12 +184,10 @@ class TestChanges:
 
     @pytest.mark.parametrize("said", ["0001-01-01T00:00:00+14:00", "2026-02-30T00:00:00Z", "2026-02-20T25:00Z", "T"])
     async def test_an_impossible_instant_is_no_date(self, said):
-        """Said in words, also where the calendar ends."""
         with pytest.raises(ToolError, match="is no date"):
             await call("log_practice", {"skill": "Violin", "minutes": 30, "date": said}, principal=LIMA)
 
     async def test_the_date_is_that_of_the_persons_zone(self):
-        """At noon UTC it is tomorrow on Kiritimati."""
         principal = replace(ANA, timezone="Pacific/Kiritimati")
         command = await call("log_practice", {"skill": "Violin", "minutes": 30}, principal=principal)
         assert LocalEffect(writer.log, "Violin", 30, TODAY + timedelta(days=1), "") == command
@@ -216,32 +202,27 @@ class TestChanges:
         ],
     )
     async def test_an_impossible_log_says_why(self, arguments, words):
-        """In words that a model can act on."""
         with pytest.raises(ToolError, match=words):
             await call("log_practice", arguments)
 
     @pytest.mark.parametrize("minutes", [0, -1, 1441, "many", None])
     async def test_minutes_out_of_range_are_refused_by_the_schema(self, minutes):
-        """Before the tool runs."""
         with pytest.raises(ValidationError):
             await call("log_practice", {"skill": "Violin", "minutes": minutes})
 
     async def test_an_edit_names_what_changes(self):
-        """The last session where none is named."""
         changed = await call("edit_session", {"minutes": 60})
         assert LocalEffect(writer.edit_session, None, 60, None, None, None) == changed
         with pytest.raises(ToolError, match="what to change"):
             await call("edit_session", {"session_id": "s1"})
 
     async def test_undo_and_create_are_commands(self):
-        """Applied by the gateway, with the call's key."""
         assert LocalEffect(writer.undo_last_log) == await call("undo_last_log", {})
         assert LocalEffect(writer.create_skill, "Bass guitar", None, None, 600_000) == await call(
             "create_skill", {"name": " Bass  guitar"}
         )
 
     async def test_a_plan_is_of_the_persons_own_week(self):
-        """A week that begins on Sunday, and the skills that were analysed."""
         principal = replace(ANA, week_start=6)
         insight = {"type": "streak", "title": "Two days", "description": "in a row"}
         command = await call("save_weekly_plan", {"content": "# Plan", "insights": [insight]}, principal=principal)

@@ -35,37 +35,31 @@ async def answer(practice: ConnectedPractice, text: str, who: Principal = ANA, f
 
 class TestLog:
     async def test_it_is_answered_with_total_and_level(self, practice: ConnectedPractice):
-        """And says how to take it back."""
         practice.change(LocalEffect(writer.log, "Guitar", 690, TODAY))
         assert "Logged **45 min** 🎸 Guitar (scales). Total 12 h 15 min, 🌱 Seed. /undo takes it back." == await answer(
             practice, "/log 45m guitar scales"
         )
 
     async def test_a_new_skill_is_named(self, practice: ConnectedPractice):
-        """So that a slip of the finger is seen."""
         assert "“guitr” is a new skill of yours, with a goal of 10\u202f000 h." in await answer(
             practice, "/log 45m guitr"
         )
 
     async def test_several_entries_are_one_command(self, practice: ConnectedPractice):
-        """With ";" between them, each with its time; without a second time it is a note."""
         said = await answer(practice, "/log yesterday 45m guitar; 20m piano")
         assert "Logged **45 min** 🎸 guitar (yesterday)" in said and "Logged **20 min** 🎹 piano." in said
         assert "(slow; scales)" in await answer(practice, "/log 30m guitar slow; scales")
 
     async def test_another_day_is_named(self, practice: ConnectedPractice):
-        """Yesterday by word, others by date."""
         assert "(yesterday)" in await answer(practice, "/log yesterday 20 min guitar")
         assert "on Friday" in await answer(practice, "/log 2026-02-27 20 min guitar")
         assert "on 3 January" in await answer(practice, "/log 2026-01-03 20 min guitar")
         assert "on 31 December 2025" in await answer(practice, "/log 2025-12-31 20 min guitar")
 
     async def test_arguments_may_have_lines(self, practice: ConnectedPractice):
-        """The rest are notes."""
         assert "(bars 5 to 8 slowly)" in await answer(practice, "/log 45m guitar\nbars 5 to 8\nslowly")
 
     async def test_a_new_level_is_celebrated(self, practice: ConnectedPractice):
-        """When this entry reached it."""
         for day in range(5):
             practice.change(LocalEffect(writer.log, "Guitar", 1190, TODAY - timedelta(days=day)))
         assert "You have reached 📘 Apprentice!" in await answer(practice, "/log 50m guitar")
@@ -90,30 +84,25 @@ class TestLog:
         ],
     )
     async def test_what_it_cannot_read_it_explains(self, practice: ConnectedPractice, text: str, words: str):
-        """With what to write instead; nothing is logged."""
         assert words in await answer(practice, text)
         assert () == await practice.sessions(ANA)
 
     async def test_a_full_day_is_refused_in_the_persons_language(self, practice: ConnectedPractice):
-        """The store's refusal, in words."""
         practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY))
         spanish = replace(ANA, locale="es")
         assert "Serían más de 24 horas el 2026-03-04" in await answer(practice, "/log 1h guitar", spanish)
 
     async def test_markdown_in_a_name_is_shown_as_it_is(self, practice: ConnectedPractice):
-        """Nobody's skill name becomes a link or a heading."""
         assert "\\*\\*x\\*\\* \\[a\\](b)" in await answer(practice, '/log 45m "**x** [a](b)"')
 
     @pytest.mark.parametrize("notes", ["piece for next wednesday", "what is due tomorrow", "por la mañana"])
     async def test_what_is_to_come_may_stand_in_the_notes(self, practice: ConnectedPractice, notes: str):
-        """It is today's entry."""
         assert f"({notes})" in await answer(practice, f"/log 45m guitar {notes}")
         assert [TODAY] == [entry.day for entry in await practice.sessions(ANA)]
 
 
 class TestUndo:
     async def test_it_says_what_it_took_back(self, practice: ConnectedPractice):
-        """And that a skill went with it."""
         await answer(practice, "/log 45m guitr")
         said = await answer(practice, "/undo")
         assert "Took back 45 min 🎯 guitr (today). Total 0 min." in said
@@ -123,12 +112,10 @@ class TestUndo:
 
 class TestReading:
     async def test_nothing_logged_says_how_to_begin(self, practice: ConnectedPractice):
-        """Instead of a page of zeros."""
         for text in ("/stats", "/skills"):
             assert "Start with your first entry" in await answer(practice, text)
 
     async def test_stats_are_overall_or_of_one_skill(self, practice: ConnectedPractice):
-        """The beginning of a name is enough where it is the only one."""
         practice.change(LocalEffect(writer.log, "Guitar", 60, TODAY))
         practice.change(LocalEffect(writer.log, "Piano", 30, TODAY))
         overall = await answer(practice, "/stats")
@@ -139,15 +126,12 @@ class TestReading:
         assert "Piano" not in one
 
     async def test_an_unknown_skill_is_told(self, practice: ConnectedPractice):
-        """With where to look."""
         assert "You have no skill “violin”. /skills shows yours." == await answer(practice, "/stats violin")
 
     async def test_skills_are_a_line_each(self, practice: ConnectedPractice):
-        """With total and level."""
         practice.change(LocalEffect(writer.log, "Guitar", 60, TODAY))
         assert "- 🎸 **Guitar**: 🌱 Seed, 1 h of 100 h to 📘 Apprentice" in await answer(practice, "/skills")
 
     async def test_plan_starts_a_turn(self, practice: ConnectedPractice):
-        """It needs a model, so it is no reply."""
         (plan,) = (command for command in coach_commands(practice) if command.name == "plan")
         assert "plan" == plan.turn

@@ -51,20 +51,17 @@ class TestEntries:
         ],
     )
     async def test_what_was_done(self, practice: ConnectedPractice, words: str, title: str, count: int):
-        """On a day, in a week or a month, of a skill, with words of a note."""
         said = await answer(practice, f"/entries {words}")
         assert title == said.splitlines()[0]
         assert count == said.count("\n- ")
 
     async def test_a_weekday_is_the_same_day_as_in_a_log(self, practice: ConnectedPractice):
-        """On a Wednesday `/log ... on wednesday` is of today; so is `/entries wednesday`. Last Wednesday is another."""
         await answer(practice, "/log 45m guitar on wednesday")
         assert "Today: **45 min**" == (await answer(practice, "/entries wednesday")).splitlines()[0]
         assert "25 February: nothing is logged." == await answer(practice, "/entries last wednesday")
         assert "25 de febrero" in await answer(practice, "/entries el miércoles pasado", SPANISH)
 
     async def test_in_spanish(self, practice: ConnectedPractice):
-        """Days and words alike."""
         said = await answer(practice, "/entries el lunes", SPANISH)
         assert "Lunes: **50 min** en 2 anotaciones" == said.splitlines()[0]
         assert "Desde el lunes hasta hoy: " in await answer(practice, "/entries semana", SPANISH)
@@ -73,18 +70,15 @@ class TestEntries:
         assert "Esta" not in await answer(practice, "/entries mes pasado", SPANISH)
 
     async def test_nothing_is_told_as_nothing(self, practice: ConnectedPractice):
-        """For that day."""
         assert "Yesterday: nothing is logged." == await answer(practice, "/entries yesterday")
 
 
 class TestDelete:
     async def test_any_entry_goes_by_day_and_skill(self, practice: ConnectedPractice):
-        """Not only the last."""
         assert "Took back 30 min 🎸 Guitar (Monday)." in await answer(practice, "/delete monday guitar")
         assert "Monday: **20 min**" in await answer(practice, "/entries monday")
 
     async def test_of_several_it_asks_which(self, practice: ConnectedPractice):
-        """Numbered; the number picks."""
         said = await answer(practice, "/delete sunday guitar")
         assert "#1" in said
         assert "#2" in said
@@ -93,7 +87,6 @@ class TestDelete:
 
     @pytest.mark.parametrize("words", ["", "#1", "nonsense", "monday guitar nonsense", "sunday #9"])
     async def test_what_is_not_clear_takes_nothing_back(self, practice: ConnectedPractice, words: str):
-        """It says how."""
         await answer(practice, f"/delete {words}")
         assert 5 == len(await practice.sessions(ANA))
 
@@ -111,7 +104,6 @@ class TestEdit:
         ],
     )
     async def test_any_entry_is_corrected(self, practice: ConnectedPractice, words: str, told: str):
-        """By day and skill; without them the one logged last."""
         assert told in await answer(practice, f"/edit {words}")
 
     @pytest.mark.parametrize(
@@ -119,7 +111,6 @@ class TestEdit:
         ["", "monday guitar", "nonsense", "sunday guitar 10m", "2026-01-07 flute 10m", "monday piano 40m endgames"],
     )
     async def test_what_is_not_clear_changes_nothing(self, practice: ConnectedPractice, words: str):
-        """It says how, or asks which."""
         before = await practice.sessions(ANA)
         assert await answer(practice, f"/edit {words}")
         assert before == await practice.sessions(ANA)
@@ -149,11 +140,9 @@ class TestSkill:
         ],
     )
     async def test_a_skill_is_changed_in_a_word(self, practice: ConnectedPractice, words: str, told: str):
-        """Or it is said why not."""
         assert told in await answer(practice, f"/skill {words}")
 
     async def test_what_is_put_away_comes_back(self, practice: ConnectedPractice):
-        """It is listed where nothing else is asked; in Spanish as well."""
         await answer(practice, "/skill piano archivar", SPANISH)
         assert ["Guitar"] == [skill.name for skill in await practice.skills(ANA)]
         assert "(archived)" in await answer(practice, "/skill")
@@ -161,7 +150,6 @@ class TestSkill:
         assert 2 == len(await practice.skills(ANA))
 
     async def test_merged_entries_keep_their_days_and_notes(self, practice: ConnectedPractice):
-        """And one that was undone stays undone."""
         await answer(practice, "/undo")
         await answer(practice, "/skill guitar merge piano")
         (piano,) = await practice.skills(ANA, include_archived=True)
@@ -170,7 +158,6 @@ class TestSkill:
 
 class TestGoal:
     async def test_a_goal_for_the_week_is_set_shown_and_taken_away(self, practice: ConnectedPractice):
-        """And stands in the statistics while there is one."""
         assert "no weekly goal yet" in await answer(practice, "/goal")
         assert "Your goal is **5 h** a week." == await answer(practice, "/goal 5h")
         assert "Goal for the week: 50 min of **5 h**" in await answer(practice, "/stats")
@@ -179,19 +166,16 @@ class TestGoal:
         assert "Goal for the week" not in await answer(practice, "/stats")
 
     async def test_of_a_skill_that_is_named_it_is_that_skills(self, practice: ConnectedPractice):
-        """As `/skill piano week 5h`: the goal over all stays as it was."""
         assert "Your goal for 🎹 **Piano** is 5 h a week." == await answer(practice, "/goal piano 5h")
         assert await practice.weekly_goal(ANA) is None
 
     @pytest.mark.parametrize("words", ["much", "200h", "-5h", "cello 5h", "piano", "piano much"])
     async def test_what_is_no_goal_is_told(self, practice: ConnectedPractice, words: str):
-        """Nothing is kept."""
         await answer(practice, f"/goal {words}")
         assert await practice.weekly_goal(ANA) is None
 
 
 async def test_an_entry_is_named_by_its_id(practice: ConnectedPractice) -> None:
-    """As buttons name it: the one that is meant, whatever was logged since."""
     (oldest,) = [one for one in await practice.sessions(ANA, limit=9) if one.minutes == 300]
     assert "Corrected: **40 min** 🎸 Guitar" in await answer(practice, f"/edit {oldest.id} 40m")
     assert "Took back 40 min" in await answer(practice, f"/delete {oldest.id}")

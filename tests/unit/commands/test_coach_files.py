@@ -48,18 +48,15 @@ class TestReading:
         ],
     )
     def test_what_is_no_file_of_practice_is_told(self, text: str, why: tuple[str, ...]):
-        """Nothing breaks."""
         assert why == tuple(bad.why for bad in read_file(text, TODAY).bad)
 
     def test_ten_thousand_bad_lines_are_counted(self):
-        """Each one, and the good ones beside them are found."""
         lines = [f"2026-13-{number},guitar,45" for number in range(10_000)]
         found = read_file("\n".join(("date,skill,minutes", *lines, "2026-02-01,guitar,45")), TODAY)
         assert (10_000, 1) == (len(found.bad), len(found.rows))
         assert BadLine(2, "import.bad_date", "2026-13-0") == found.bad[0]
 
     def test_more_than_fits_is_said(self):
-        """Five thousand at once."""
         lines = ["2026-02-01,guitar,1"] * 5_001
         found = read_file("\n".join(("date,skill,minutes", *lines)), TODAY)
         assert (5_000, True) == (len(found.rows), found.more)
@@ -67,14 +64,12 @@ class TestReading:
 
 class TestImport:
     async def test_it_says_first_what_it_would_add(self, practice: ConnectedPractice):
-        """And adds nothing."""
         said = await answer(practice, "/import", files=[GOOD])
         assert "2 entries would be added, from Sunday, 1 February to Monday, 2 February: guitar, piano." in said
         assert "/import now" in said
         assert () == await practice.sessions(ANA)
 
     async def test_then_it_adds_what_is_not_there_yet(self, practice: ConnectedPractice):
-        """The same file again adds nothing; a line twice in it is two entries."""
         practice.change(LocalEffect(writer.log, "Guitar", 45, date(2026, 2, 1), "scales"))
         said = await answer(practice, "/import now", files=[GOOD])
         assert "1 entry is added. New skills: piano. 1 was there already." == said
@@ -83,26 +78,22 @@ class TestImport:
         assert "2 entries are added." == await answer(practice, "/import now", files=[twice])
 
     async def test_bad_lines_are_named_and_the_good_ones_added(self, practice: ConnectedPractice):
-        """In the person's language."""
         said = await answer(practice, "/import ahora", replace(ANA, locale="es"), [BAD])
         assert "1 anotación añadida." in said
         assert "- línea 2: «soon» no es una fecha como 2026-03-09" in said
         assert 4 == said.count("- línea")
 
     async def test_a_day_has_twenty_four_hours(self, practice: ConnectedPractice):
-        """With what is there already."""
         practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY - timedelta(days=1)))
         content = f"date,skill,minutes\n{TODAY - timedelta(days=1)},guitar,60\n"
         assert "1 is left out" in await answer(practice, "/import now", files=[content])
 
     async def test_lines_can_be_pasted(self, practice: ConnectedPractice):
-        """Without a file."""
         assert "2 entries would be added" in await answer(practice, f"/import\n{GOOD}")
         assert "2 entries are added" in await answer(practice, f"/import now\n{GOOD}")
         assert 2 == len(await practice.sessions(ANA))
 
     async def test_skills_come_back_as_they_were_kept(self, practice: ConnectedPractice):
-        """From our own JSON: their look, goals and that one is put away; one that is there stays as it is."""
         guitar = {"name": "Guitar", "emoji": "🪕", "colour": "#ABCDEF", "archived": True, "goal_minutes": 600}
         chess = {"name": "chess", "emoji": "", "colour": "red;", "goal_minutes": -1, "weekly_minutes": 90}
         day = {"date": "2026-02-01", "minutes": 10}
@@ -125,7 +116,6 @@ class TestImport:
 
     @pytest.mark.parametrize("text", ["/import", "/import now"])
     async def test_without_a_file_it_says_how(self, practice: ConnectedPractice, text: str):
-        """With the columns."""
         assert "`date,skill,minutes,notes`" in await answer(practice, text)
 
 
@@ -133,7 +123,6 @@ class TestExport:
     @pytest.mark.parametrize(("locale", "name"), [("en", "practice"), ("es", "practica")])
     @pytest.mark.parametrize("form", ["csv", "json"])
     async def test_what_goes_out_comes_in_again(self, practice: ConnectedPractice, form: str, locale: str, name: str):
-        """The same entries, formulas and quotes too; the file and its columns are called as its person would."""
         entries = [("=cmd()", 45, 'a, "b"\nc; \'d'), ("Guitar", 30, "-1 semitone"), ("Guitar", 30, "'+")]
         for skill, minutes, notes in entries:
             practice.change(LocalEffect(writer.log, skill, minutes, TODAY, notes))
@@ -158,7 +147,6 @@ class TestExport:
     async def test_no_cell_begins_a_formula_whatever_separates_cells(
         self, practice: ConnectedPractice, before: str, mark: str
     ):
-        """Many countries' spreadsheets split at ";", inside our quotes too: each piece is text in all of them."""
         practice.change(LocalEffect(writer.log, "guitar", 45, TODAY, f"{before}{mark}cmd()"))
         (skill,), sessions = await practice.skills(ANA), await practice.sessions(ANA)
         content = practice_csv([skill], sessions).decode("utf-8-sig")

@@ -28,27 +28,23 @@ def practice() -> Iterator[ConnectedPractice]:
 
 class TestTimer:
     async def test_what_the_clock_counted_is_logged(self, practice: ConnectedPractice):
-        """Started with a name, ended with notes."""
         assert "The clock runs for 🎸 **Guitar**." in await answer(practice, "/start guitar")
         practice.now += timedelta(minutes=42, seconds=20)
         assert "Logged **42 min** 🎸 Guitar (scales)." in await answer(practice, "/done scales")
         assert "No clock runs." in await answer(practice, "/done")
 
     async def test_a_time_that_is_said_counts_instead(self, practice: ConnectedPractice):
-        """With a break in between, say; the rest are notes."""
         await answer(practice, "/start guitar")
         practice.now += timedelta(minutes=90)
         assert "Logged **45 min** 🎸 Guitar (with a break)" in await answer(practice, "/done 45m, with a break")
 
     async def test_a_forgotten_clock_asks(self, practice: ConnectedPractice):
-        """Nobody practises fourteen hours; it runs on until it is said how long it was."""
         await answer(practice, "/start guitar", SPANISH)
         practice.now += timedelta(hours=14)
         assert "lleva 14 horas" in await answer(practice, "/done", SPANISH)
         assert "Anotado: **1 h** 🎸 Guitar" in await answer(practice, "/done 1h", SPANISH)
 
     async def test_a_refused_log_leaves_the_clock_running(self, practice: ConnectedPractice):
-        """The day is full: nothing is written, so the person can say how long it really was."""
         practice.change(LocalEffect(writer.log, "Guitar", 1400, TODAY))
         await answer(practice, "/start guitar")
         practice.now += timedelta(minutes=50)
@@ -56,7 +52,6 @@ class TestTimer:
         assert "Logged **40 min** 🎸 Guitar" in await answer(practice, "/done 40m")
 
     async def test_past_midnight_it_belongs_to_the_evening(self, practice: ConnectedPractice):
-        """The date on which it was started."""
         practice.now = practice.now.replace(hour=23, minute=50)
         await answer(practice, "/start guitar")
         practice.now += timedelta(minutes=30)
@@ -64,7 +59,6 @@ class TestTimer:
         assert TODAY == (await practice.sessions(ANA))[0].day
 
     async def test_one_clock_at_a_time_and_one_can_let_it_go(self, practice: ConnectedPractice):
-        """Nothing of it is logged then."""
         await answer(practice, "/start guitar")
         assert "The clock runs already, for Guitar." in await answer(practice, "/start guitar")
         assert "are not logged" in await answer(practice, "/done off")
@@ -72,7 +66,6 @@ class TestTimer:
 
     @pytest.mark.parametrize("words", ["", "TENK-4711", "cello"])
     async def test_start_greets_where_it_names_no_skill(self, practice: ConnectedPractice, words: str):
-        """As every agent's does; an invitation's code is no skill."""
         said = await answer(practice, f"/start {words}")
         assert "I am **TenK Coach**" in said
         assert "`/start guitar` starts a clock" in said
@@ -80,7 +73,6 @@ class TestTimer:
 
 class TestForget:
     async def test_everything_is_deleted_after_it_was_said_twice(self, practice: ConnectedPractice):
-        """All rows in all tables of the coach's; the record says that it was done."""
         practice.change(LocalEffect(writer.save_plan, WeeklyPlan(TODAY, "plan")))
         practice.change(LocalEffect(writer.set_weekly_goal, 60))
         await answer(practice, "/start guitar")
@@ -96,6 +88,5 @@ class TestForget:
         assert ["practice_forgotten"] == [row.action for row in audit_log(practice.connection)]
 
     async def test_in_spanish(self, practice: ConnectedPractice):
-        """With or without an accent."""
         assert "/forget todo sí" in await answer(practice, "/forget todo", SPANISH)
         assert "borrada" in await answer(practice, "/forget todo si", SPANISH)

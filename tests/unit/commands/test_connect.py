@@ -88,7 +88,6 @@ def text(key: str, **values: str) -> str:
 
 @pytest.mark.parametrize("quoted", ['"{}"', "`{}`", "“{}”", "<{}>"])
 async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: str) -> None:
-    """They come with it from where it was copied."""
     await desk.say(f"openai {quoted.format(SECRET)}")
     assert [SECRET] == desk.checked
 
@@ -102,7 +101,6 @@ async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: s
     ],
 )  # fmt: skip
 async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, said: str) -> None:
-    """A refused key is not kept, nor one that nobody could try; one that is merely out of credit is."""
     desk.answer = failure(kind, "no")
     reply = await desk.say(f"anthropic {SECRET}")
     assert reply.text.startswith(text(said, title="Claude"))
@@ -113,20 +111,17 @@ async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, sai
     "words", [SECRET, f"acme {SECRET}", f"openai {SECRET} more", "off", "off acme", f"off {SECRET}"]
 )
 async def test_what_cannot_be_understood_is_asked_for_and_never_repeated(desk: Desk, words: str) -> None:
-    """It may hold the key; its message is deleted all the same. A slash command has none."""
     desk.session.deletes = None
     reply = await desk.say(words)
     assert (text("which", names="openai, anthropic"), []) == (reply.text, desk.checked)
 
 
 async def test_a_key_no_header_could_hold_is_refused_unasked(desk: Desk) -> None:
-    """A provider would see garbage."""
     reply = await desk.say("openai клю́ч")
     assert (True, []) == (reply.text.startswith(text("unusable")), desk.checked)
 
 
 async def test_alone_it_lists_what_is_connected(desk: Desk) -> None:
-    """By name and day; with a name it says how; `off` forgets."""
     connected = Connected("anthropic", "api", NOW)
     put = partial(credentials.put, tenant="default", user_id="ana", connected=connected, sealed="sealed")
     await desk.store.commit(put)
@@ -139,7 +134,6 @@ async def test_alone_it_lists_what_is_connected(desk: Desk) -> None:
 
 
 async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> None:
-    """No provider; and what was sealed under a key that is gone is asked for again."""
     desk.command = connect_command(desk.store, Connecting(desk.vault))
     assert text("nothing") == (await desk.say("")).text
     assert f"{text('nothing')}\n\n{text('deleted')}" == (await desk.say(f"openai {SECRET}")).text
@@ -180,7 +174,6 @@ async def agree(desk: Desk) -> tuple[str, str]:
 
 @pytest.mark.parametrize("form", ["{code}#{state}", "anthropic {code}#{state}", "anthropic {code}"])
 async def test_an_account_is_connected_by_a_code(desk: Desk, server: OAuthServer, form: str) -> None:
-    """As the page shows it, or the code alone; the message is deleted, and no key was checked."""
     code, state = await agree(desk)
     reply = await desk.say(form.format(code=code, state=state))
     kind, opened = await desk.kept("anthropic") or ("", "")
@@ -190,7 +183,6 @@ async def test_an_account_is_connected_by_a_code(desk: Desk, server: OAuthServer
 
 
 async def test_a_flow_that_is_over_or_refused_connects_nothing(desk: Desk, server: OAuthServer) -> None:
-    """After ten minutes; where the token URL answers a page; with a state nobody gave."""
     code, state = await agree(desk)
     desk.now += timedelta(minutes=10)
     assert text("stale") == (await desk.say(f"{code}#{state}")).text
@@ -205,7 +197,6 @@ async def test_a_flow_that_is_over_or_refused_connects_nothing(desk: Desk, serve
 
 
 async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(desk: Desk, server: OAuthServer) -> None:
-    """And without a flow it is one everywhere."""
     await desk.say(f"anthropic {SECRET}")
     assert "api" == (await desk.kept("anthropic") or "")[0]
     await desk.say("off anthropic")
@@ -217,7 +208,6 @@ async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(de
 
 
 async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuthServer) -> None:
-    """Where both look alike: the provider takes it as one of them, or neither."""
     await agree(desk)
     await desk.say(f"anthropic {SECRET}")
     assert ("api", [SECRET]) == ((await desk.kept("anthropic") or "")[0], desk.checked)
@@ -242,7 +232,6 @@ async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuth
 async def test_a_person_sees_and_chooses_the_model_that_answers(
     desk: Desk, words: str, said: str, chosen: str | None
 ) -> None:
-    """By its name or a part of it that no other has."""
     desk.command = model_command(Connecting(models=("openai:large", "anthropic:small", "openai:large")))
     wanted = await desk.command.handle(invocation("model", words, ANA))
     reply = await desk.store.commit(wanted.run) if isinstance(wanted, Write) else wanted

@@ -47,7 +47,6 @@ def chat() -> Iterator[Chat]:
 
 class TestStop:
     def test_only_stop_and_btw_pass_the_backlog_by(self):
-        """The rest waits its turn."""
         assert ["stop", "btw"] == [command.name for command in SESSION_COMMANDS if command.urgent]
 
     @pytest.mark.parametrize(
@@ -64,13 +63,11 @@ class TestStop:
         ],
     )  # fmt: skip
     async def test_it_says_what_it_cleared(self, chat: Chat, cleared: Cleared, words: str):
-        """In the person's own words, so that they can send it again."""
         chat.session.cleared = cleared
         reply = await chat.reply("stop")
         assert (words, cleared.ids) == (reply.text, reply.changed.cleared)
 
     async def test_of_another_persons_answer_it_says_whose_word_it_wants(self, chat: Chat):
-        """In a group; alone with the bot there is nobody else."""
         chat.session.running = True
         assert "asked by somebody else" in await chat.say("stop", direct=False)
         assert "Nothing is running." == await chat.say("stop")
@@ -78,21 +75,18 @@ class TestStop:
         assert "Stopped." == await chat.say("stop", direct=False)
 
     async def test_long_and_odd_texts_are_quoted_short_and_literal(self, chat: Chat):
-        """One line, no Markdown, sixty characters."""
         chat.session.cleared = Cleared((1,), ["**x**\n" + "y" * 500])
         said = await chat.say("stop")
         assert "“\\*\\*x\\*\\* yyy" in said
         assert len(said) < 150
 
     async def test_it_speaks_spanish(self, chat: Chat):
-        """As all of them."""
         chat.session.cleared = Cleared((1,), ["hola"])
         assert "Parado. Quitado 1 mensaje que esperaba: “hola”" == await chat.say("stop", who=SPANISH)
 
 
 class TestMode:
     async def test_an_unknown_one_is_explained(self, chat: Chat):
-        """With those there are."""
         reply = await chat.reply("mode", "turbo")
         assert reply.changed.conversation is None
         assert "There is no mode “turbo”." in reply.text
@@ -101,14 +95,12 @@ class TestMode:
 class TestLanguage:
     @pytest.mark.parametrize("written", ["es", "Español", "Spanish"])
     async def test_it_sticks_and_is_spoken_at_once(self, chat: Chat, written: str):
-        """By its code or its name, in either language."""
         reply = await chat.reply("language", written)
         assert reply.changed.person is not None and "es" == reply.changed.person.locale
         assert "Desde ahora te hablo en **español**" in reply.text
 
     @pytest.mark.parametrize(("written", "told"), [("", "I speak **English**"), ("klingon", "English and Spanish")])
     async def test_anything_else_tells(self, chat: Chat, written: str, told: str):
-        """And changes nothing."""
         reply = await chat.reply("language", written)
         assert reply.changed.person is None
         assert told in reply.text
@@ -129,49 +121,41 @@ class TestTimezone:
         ],
     )
     async def test_a_city_is_enough(self, chat: Chat, written: str, zone: str):
-        """In any case, with spaces."""
         reply = await chat.reply("timezone", written)
         assert reply.changed.person is not None and zone == reply.changed.person.timezone
         assert zone.replace("_", "\\_") in reply.text
 
     async def test_the_time_there_is_told(self, chat: Chat):
-        """So that a wrong one is seen at once."""
         assert "it is 13:00 there" in await chat.say("timezone", "Europe/Madrid")
 
     async def test_without_an_argument_it_tells(self, chat: Chat):
-        """And says how to change it."""
         reply = await chat.reply("timezone")
         assert reply.changed.person is None
         assert "**UTC**; it is 12:00 there" in reply.text
 
     @pytest.mark.parametrize("written", ["Europe/Madird", "Madird"])
     async def test_a_slip_gets_the_nearest(self, chat: Chat, written: str):
-        """Not set, only asked."""
         reply = await chat.reply("timezone", written)
         assert reply.changed.person is None
         assert "Did you mean Europe/Madrid" in reply.text
 
     @pytest.mark.parametrize("written", ["UTC+2", "../../etc/passwd", "\x00", "x" * 5000, "*"])
     async def test_what_is_no_zone_is_explained(self, chat: Chat, written: str):
-        """And nothing is set."""
         assert (await chat.reply("timezone", written)).changed.person is None
 
     @pytest.mark.parametrize("written", ["UTC+2", "GMT-3", "+05:30", "CEST", "EST"])
     async def test_an_offset_or_an_abbreviation_is_taken_for_no_other_zone(self, chat: Chat, written: str):
-        """“Did you mean UTC?” would move whoever lives in UTC+2 by two hours, and CEST is not Australia/West."""
         reply = await chat.reply("timezone", written)
         assert reply.changed.person is None
         assert "region and city" in reply.text
 
     def test_nothing_near_is_nothing(self):
-        """No guess out of nothing."""
         assert find_zone("qqqq") is None
         assert () == near_zones("qqqq")
 
 
 class TestStart:
     async def test_an_agent_says_it_in_its_own_words(self, chat: Chat):
-        """In each language; what it has no words for, everybody's are said for it."""
         for who, hello in ((ANA, "/log 45m guitar scales"), (SPANISH, "/log 45m guitarra escalas")):
             asked = invocation("start", "", who, texts=COACH.catalogue)
             assert hello in (await run(COMMANDS["start"], asked, chat.connection)).text

@@ -34,7 +34,6 @@ class TestParsing:
         ],
     )
     def test_a_command_has_a_name_and_arguments(self, text, name, arguments):
-        """Names in any case, lines kept."""
         command, called, said = TABLE.parse(text) or (None, "", "")
         assert command is not None
         assert (name, name, arguments) == (command.name, called, said)
@@ -43,31 +42,25 @@ class TestParsing:
         "text", ["", "hello", "45m guitar", "/", "/ log", "/etc/passwd", "//", "/" + "x" * 33, "/lög 1"]
     )
     def test_other_text_is_no_command(self, text):
-        """It goes to the agent."""
         assert TABLE.parse(text) is None
 
     def test_an_unknown_command_is_known_as_one(self):
-        """It never reaches a model as a message."""
         assert (None, "staats", "x") == TABLE.parse("/staats x")
 
 
 class TestWords:
     def test_the_nearest_is_named(self):
-        """Where one is near."""
         assert "I don't know /staats. Did you mean /stats? /help lists everything." == TABLE.unknown("staats", ANA)
         assert "I don't know /qqq. /help lists everything." == TABLE.unknown("qqq", ANA)
         assert "No conozco /qqq." in TABLE.unknown("qqq", replace(ANA, locale="es"))
 
     def test_an_odd_name_is_literal(self):
-        """Nothing of it is Markdown."""
         assert "/a\\_b" in TABLE.unknown("a_b*[x](y)", ANA)
 
     def test_a_low_role_is_told(self):
-        """Which one it takes."""
         assert "/pair is for operators of this bot." == TABLE.refusal(PAIR, ANA, scopes=None)
 
     async def test_help_lists_what_this_person_may(self):
-        """By role, in their language."""
         command, _, _ = TABLE.parse("/help") or (None, "", "")
         assert command is not None
         asked = invocation("help", texts=COACH.catalogue)
@@ -82,6 +75,5 @@ class TestWords:
 
 class TestMenus:
     def test_two_of_one_name_are_an_error(self):
-        """At the start, not when somebody calls it."""
         with pytest.raises(ValueError, match="/pair"):
             CommandTable((PAIR, PAIR))

@@ -12,12 +12,10 @@ from gateway.texts import HARNESS
     [(0, "0.00"), (1, "0.0001"), (9_949, "0.0099"), (10_000, "0.01"), (31_470, "0.03"), (1_234_567_890, "1,234.57")],
 )
 def test_money_that_was_spent_is_never_told_as_nothing(cost_microusd, text):
-    """From a cent on it is told in cents."""
     assert text == usd_text(cost_microusd)
 
 
 def test_numbers_are_written_as_the_language_does():
-    """Thousands and decimals change places."""
     assert ("1,234.57", "1.234,57") == (in_digits("1,234.57", "en-GB"), in_digits("1,234.57", "es"))
 
 
@@ -33,5 +31,4 @@ def test_numbers_are_written_as_the_language_does():
     ],
 )
 def test_what_nobody_knows_is_said_as_a_person_would(locale, cost_microusd, unpriced, said):
-    """Nobody says "at least nothing"."""
     assert said == cost_in_words(UsageTotal(3, 10, 10, cost_microusd, unpriced), HARNESS, locale)

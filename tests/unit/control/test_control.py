@@ -84,7 +84,6 @@ async def problem(path: Path, request: str, timeout_s: float = 30.0) -> str:
 
 
 async def test_what_is_given_goes_into_the_query_or_the_body(path: Path) -> None:
-    """What is None is left out."""
     async with serving(path):
         values: list[JsonValue] = ["ñ\n", 7, ["a", {"b": 1.5}]]
         for value in values:
@@ -93,13 +92,12 @@ async def test_what_is_given_goes_into_the_query_or_the_body(path: Path) -> None
 
 
 async def test_a_segment_of_a_path_holds_any_text(path: Path) -> None:
-    """A slash, a blank and a per cent sign do not end it."""
     async with serving(path):
         assert "/v1/users/a%2Fb%20%25" == await problem(path, f"GET {path_of('users', 'a/b %')}")
 
 
 async def test_the_socket_is_the_owners_alone(path: Path) -> None:
-    """A93: mode 0600, and nothing beside it is left in the home; it goes with the server."""
+    """Cover A93."""
     async with serving(path):
         assert 0o600 == path.stat().st_mode & 0o777
         assert [path] == list(path.parent.iterdir())
@@ -117,7 +115,6 @@ async def test_the_socket_is_the_owners_alone(path: Path) -> None:
     ],
 )
 async def test_what_a_proxy_or_a_page_sends_on_is_refused(path: Path, header: str) -> None:
-    """A proxy that is pointed at the socket opens nothing."""
     async with serving(path):
         raw = f"GET /v1/echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n\r\n".encode()
         assert b" 403 " in (await said(path, raw)).partition(b"\r\n")[0]
@@ -125,13 +122,11 @@ async def test_what_a_proxy_or_a_page_sends_on_is_refused(path: Path, header: st
 
 
 async def test_a_refusal_travels_in_its_own_words(path: Path) -> None:
-    """The command line shows them as they are."""
     async with serving(path):
         assert "that is nobody's code" == await problem(path, "POST /v1/refuse")
 
 
 async def test_a_caller_does_not_wait_for_ever(path: Path) -> None:
-    """Its own deadline holds."""
     async with serving(path):
         assert "did not answer within 0.05 s" in await problem(path, "GET /v1/hang", timeout_s=0.05)
 
@@ -153,14 +148,12 @@ async def test_a16_a91_bad_requests_get_an_error_and_hurt_nobody(path: Path, raw
 
 
 async def test_many_at_once_are_all_answered(path: Path) -> None:
-    """More than are served at a time."""
     async with serving(path), asyncio.TaskGroup() as tasks:
         calls = [tasks.create_task(call(path, "POST /v1/echo", {"n": n})) for n in range(50)]
     assert [{"n": n} for n in range(50)] == [each.result() for each in calls]
 
 
 async def test_nobody_there_is_its_own_error(path: Path) -> None:
-    """The CLI then opens the store itself: no file, and a file that a dead gateway left."""
     with pytest.raises(NobodyAnswers):
         await call(path, "GET /v1/echo", timeout_s=5.0)
     dead_socket(path)
@@ -177,7 +170,6 @@ def dead_socket(path: Path) -> None:
 
 
 async def test_a_dead_gateways_socket_is_replaced(path: Path) -> None:
-    """A kill -9 leaves one behind."""
     dead_socket(path)
     inode = path.stat().st_ino
     async with asyncio.TaskGroup() as tasks:
@@ -189,7 +181,6 @@ async def test_a_dead_gateways_socket_is_replaced(path: Path) -> None:
 
 
 async def test_a_living_gateways_socket_is_not(path: Path) -> None:
-    """The second one is told, the first one goes on."""
     async with serving(path):
         listening = asyncio.to_thread(asyncio.run, server(path).run())
         with pytest.raises(AlreadyRunning, match="TENK_HOME"):
@@ -198,7 +189,6 @@ async def test_a_living_gateways_socket_is_not(path: Path) -> None:
 
 
 async def test_a_file_that_is_no_socket_is_left_alone(path: Path) -> None:
-    """Whoever put it there may want it."""
     path.write_text("notes")
     with pytest.raises(GatewayError, match="is no socket"):
         await server(path).run()
@@ -206,13 +196,11 @@ async def test_a_file_that_is_no_socket_is_left_alone(path: Path) -> None:
 
 
 async def test_a_home_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    """No stack trace."""
     with pytest.raises(GatewayError, match="cannot be made"):
         await server(tmp_path / "nowhere" / "control.sock").run()
 
 
 async def test_a_home_deeper_than_a_socket_address_works(tmp_path: Path) -> None:
-    """sun_path has 108 bytes; the socket is reached through its directory."""
     deep = tmp_path / ("d" * 100) / ("e" * 100)
     deep.mkdir(parents=True)
     path = deep / "control.sock"
@@ -227,7 +215,6 @@ async def test_a_home_deeper_than_a_socket_address_works(tmp_path: Path) -> None
 
 
 async def test_a_server_takes_away_only_its_own_socket(path: Path) -> None:
-    """When another has taken the name meanwhile."""
     with tempfile.TemporaryDirectory(dir=path.parent) as aside:
         async with serving(path):
             other = Path(aside) / "s"

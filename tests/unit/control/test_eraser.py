@@ -14,7 +14,6 @@ NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 
 
 async def test_one_that_breaks_blocks_no_other_and_is_tried_again(tmp_path: Path) -> None:
-    """After one look, then after two, four and so on; the writer's transaction of it is undone."""
     store = await quick_store(tmp_path / "tenk.db")
     tried: list[str] = []
 

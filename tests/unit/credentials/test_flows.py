@@ -38,7 +38,6 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 async def test_a_state_is_good_once_in_time_and_for_its_person(store: Store) -> None:
-    """Another's try does not end it; a new one ends the one before; it outlives the process that began it."""
     clock, vault = Hand(), Vault.fresh()
     flows = OAuthFlows(store, vault, clock)
     flow = await flows.begin(ANA, "acme")
@@ -55,7 +54,6 @@ async def test_a_state_is_good_once_in_time_and_for_its_person(store: Store) -> 
 
 
 async def test_neither_state_nor_verifier_is_readable_in_the_database(store: Store) -> None:
-    """One that gave way holds no secret; without its key a link is none."""
     clock = Hand()
     flows = OAuthFlows(store, Vault.fresh(), clock)
     await flows.begin(BEN, "acme")
@@ -73,13 +71,11 @@ async def test_neither_state_nor_verifier_is_readable_in_the_database(store: Sto
 
 @pytest.mark.parametrize(("code", "state"), [("", "s"), ("c", ""), ("c" * 5000, "s")])
 def test_the_page_without_a_code_says_so(code: str, state: str) -> None:
-    """In the person's language."""
     assert "Almost connected" in page_of("en", code, state)
     assert "/connect" not in page_of("es", code, state)
 
 
 def test_the_page_shows_a_command_as_text() -> None:
-    """Whoever made the link cannot make it say anything else."""
     page = page_of("en", "<script>", '"&{state}')
     assert "/connect &lt;script&gt;#&quot;&amp;{state}" in page
     assert "<script" not in page

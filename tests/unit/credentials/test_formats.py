@@ -20,7 +20,6 @@ def read(raw: object, path: str = ""):
 
 @pytest.mark.parametrize("written", [SECONDS, SECONDS * 1000, float(SECONDS), str(SECONDS), str(SECONDS * 1000)])
 def test_an_instant_is_in_seconds_or_milliseconds(written: object) -> None:
-    """As a number or its digits."""
     kept = read({"type": "oauth", "access_token": "t", "expires_at": written})
     assert kept is not None
     assert AT == kept.credential.expires_at
@@ -28,7 +27,6 @@ def test_an_instant_is_in_seconds_or_milliseconds(written: object) -> None:
 
 @pytest.mark.parametrize("written", [None, "soon", "", [], {}, 1e300, "nan", "inf", -1e300])
 def test_what_is_no_instant_is_none(written: object) -> None:
-    """Nobody said when it ends."""
     kept = read({"type": "oauth", "access_token": "t", "expires_at": written})
     assert kept is not None
     assert kept.credential.expires_at is None
@@ -44,7 +42,6 @@ def test_what_is_no_instant_is_none(written: object) -> None:
     ],
 )  # fmt: skip
 def test_a_credential_is_found_where_it_stands(raw: object, path: str, expected: Credential) -> None:
-    """By its type, at its path, under the names that programs use; a bare text is a key."""
     kept = read(raw, path)
     assert kept is not None
     assert expected == kept.credential
@@ -59,12 +56,10 @@ def test_a_credential_is_found_where_it_stands(raw: object, path: str, expected:
     ],
 )  # fmt: skip
 def test_what_holds_no_usable_key_is_none(raw: object, path: str) -> None:
-    """Nothing breaks of it, however deep."""
     assert read(raw, path) is None
 
 
 def test_a_renewed_one_is_written_as_the_old_one_was() -> None:
-    """Names, unit and whatever else stood there stay; what the gateway writes it reads again."""
     old = {"type": "oauth", "access": "t", "refresh": "r", "expires": SECONDS * 1000, "plan": "pro"}
     new = Credential("t2", CredentialKind.OAUTH, AT, "r2")
     expected = {"type": "oauth", "access": "t2", "refresh": "r2", "expires": SECONDS * 1000, "plan": "pro"}

@@ -79,7 +79,6 @@ def source_of(shelf: Shelf, provider: Provider, oauth: OAuthConfig | None = OAUT
 
 @pytest.mark.parametrize(("minutes", "renewed"), [(60, 0), (5.1, 0), (5, 1), (1, 1), (-60, 1)])
 async def test_a_token_is_renewed_five_minutes_before_it_ends(minutes: float, renewed: int) -> None:
-    """Not before; also long after."""
     provider = Provider()
     found = await source_of(Shelf(ana=token("old", minutes)), provider).find(ANA)
     assert found is not None
@@ -87,7 +86,6 @@ async def test_a_token_is_renewed_five_minutes_before_it_ends(minutes: float, re
 
 
 async def test_fifty_turns_at_once_renew_once_a_person() -> None:
-    """All get the new token, which is kept; another person's is another matter."""
     shelf, provider = Shelf(ana=token("old", 1), ben=token("bens", 1)), Provider()
     source = source_of(shelf, provider)
     async with asyncio.TaskGroup() as group:
@@ -98,7 +96,6 @@ async def test_fifty_turns_at_once_renew_once_a_person() -> None:
 
 
 async def test_a_turn_that_is_stopped_does_not_lose_what_the_provider_gave() -> None:
-    """The old refresh token may be void: the renewal goes on, and whoever closes waits for it."""
     shelf, provider = Shelf(ana=token("old", 1)), Provider()
     source = source_of(shelf, provider)
     async with asyncio.TaskGroup() as group:
@@ -111,7 +108,6 @@ async def test_a_turn_that_is_stopped_does_not_lose_what_the_provider_gave() -> 
 
 
 async def test_what_cannot_be_renewed_is_used_while_it_lasts() -> None:
-    """Then there is none here; the provider is not asked anew with every turn; a key without an end needs nothing."""
     provider = Provider()
     provider.refuses = True
     source = source_of(Shelf(ana=token("old", 1), ben=token("over", -1)), provider)
@@ -144,7 +140,6 @@ async def connect(store: Store, vault: Vault, who: Principal, credential: Creden
 
 
 async def test_a_persons_own_is_renewed_in_the_database(store: Store) -> None:
-    """Theirs alone, encrypted, and through a change of keys; connecting again replaces."""
     vault, provider = Vault.fresh(), Provider()
     place = OwnPlace(store, vault, "acme")
     source = RenewedSource(place, OAUTH, lambda: NOW, provider.renew)
@@ -168,7 +163,6 @@ async def test_a_persons_own_is_renewed_in_the_database(store: Store) -> None:
 
 
 async def test_a_row_of_another_person_does_not_open(store: Store) -> None:
-    """Moved by hand in the database it is unreadable, and the next level serves."""
     vault = Vault.fresh()
     sealed = vault.seal(dump(Credential("canary")), credentials.secret_of("default", "ana", "acme"))
     row = partial(credentials.put, tenant="default", user_id="ben", connected=Connected("acme", "api", NOW))
@@ -181,7 +175,6 @@ async def test_a_row_of_another_person_does_not_open(store: Store) -> None:
 
 
 async def test_a_file_is_renewed_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Beside what else is in it, mode 0600; where another program was faster, its token stays."""
     path = tmp_path / "auth.json"
     entry = {"type": "oauth", "access": "old", "refresh": "r", "expires": int(NOW.timestamp() * 1000) + 60_000}
     path.write_text(json.dumps({"acme": {"login": entry}, "other": [1]}))
@@ -205,7 +198,6 @@ async def test_a_file_is_renewed_whole_or_not_at_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [None, "{}", "not json at all\n", '{"acme": 1}', "\xff"])
 async def test_a_file_without_a_key_is_no_level(tmp_path: Path, content: str | None) -> None:
-    """It may not be there; what is wrong with it is for the log."""
     path = tmp_path / "auth.json"
     if content is not None:
         path.write_bytes(content.encode("latin-1"))
@@ -237,7 +229,6 @@ def ring_place(ring: Ring, limit_s: float = 30, key: str = "") -> KeyringPlace:
 
 
 async def test_a_keyrings_accounts_are_tried_in_order_and_written_back() -> None:
-    """A bare key, or an object with tokens that are renewed."""
     ring = Ring(second=dump(token("old", 1)))
     source = RenewedSource(ring_place(ring), OAUTH, lambda: NOW, Provider().renew)
     found = await source.find(ANA)
@@ -251,7 +242,6 @@ async def test_a_keyrings_accounts_are_tried_in_order_and_written_back() -> None
 
 @pytest.mark.parametrize("key", ["claudeAiOauth", "claudeAiOauth.accessToken"])
 async def test_a_login_inside_a_keyrings_json_is_read_and_renewed_there(key: str) -> None:
-    """Another program's names in camel case, and whatever else it keeps there, stay as they are."""
     login = {"accessToken": "old", "refreshToken": "refresh-old", "expiresAt": 1_000_000_000_000, "plan": "max"}
     ring = Ring(first=json.dumps({"claudeAiOauth": login, "other": 1}))
     found = await RenewedSource(ring_place(ring, key=key), OAUTH, lambda: NOW, Provider().renew).find(ANA)
@@ -265,7 +255,6 @@ async def test_a_login_inside_a_keyrings_json_is_read_and_renewed_there(key: str
 
 
 async def test_a_keyring_that_waits_for_somebody_is_left_alone() -> None:
-    """Also by whoever comes while it still does; when it answers at last, it serves."""
     ring = Ring(first="key")
     ring.opened.clear()
     place = ring_place(ring, limit_s=0.01)
@@ -281,7 +270,6 @@ async def test_a_keyring_that_waits_for_somebody_is_left_alone() -> None:
 
 
 async def test_a_keyring_that_breaks_or_is_not_installed_is_no_level() -> None:
-    """Each backend has errors of its own; none holds the entry."""
 
     def missing() -> Ring:
         raise ImportError("no keyring")
@@ -292,7 +280,6 @@ async def test_a_keyring_that_breaks_or_is_not_installed_is_no_level() -> None:
 
 
 def test_the_levels_of_a_link_are_those_that_can_have_a_key(store: Store, tmp_path: Path) -> None:
-    """In their order. On a server of the operator's nobody's own key is sent, unless they gave it a provider's name."""
     levels = CredentialLevels(store, Vault.fresh(), {}, lambda: NOW)
     ring, file = KeyringConfig(service="s", accounts=("a",)), KeyFileConfig(path=tmp_path / "f")
     own_server = {"name": "openai:m", "base_url": "http://127.0.0.1:1/v1"}

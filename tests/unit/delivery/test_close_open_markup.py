@@ -26,7 +26,6 @@ from gateway.delivery.pages import close_open_markup
     ],
 )
 def test_what_is_open_is_closed(written: str, shown: str) -> None:
-    """Emphasis, code and links end where the text ends; a marker before nothing waits."""
     assert shown == close_open_markup(written)
 
 
@@ -35,24 +34,20 @@ def test_what_is_open_is_closed(written: str, shown: str) -> None:
     ["**bold** and _italic_", "snake_case and 2 * 3", "`a * b`", "a \\* b", "```python\nx = a ** 2", "", "* item"],
 )
 def test_what_is_whole_stays(whole: str) -> None:
-    """Nothing is added to finished Markdown, to plain text, or inside an open code fence."""
     assert whole == close_open_markup(whole)
 
 
 @given(st.integers(0, 200))
 def test_no_prefix_of_an_answer_shows_a_bare_mark(length: int) -> None:
-    """Wherever the stream stands, the person reads words and no asterisks."""
     answer = "## A week\n\nYou did **4 h**, _well done_. Send `/log 45m x`, see [it](https://e.org).\n\n- **Goal**: `5`"
     assert set() == set("*_`[]#") & set(plain_text(parse(close_open_markup(answer[:length]))))
 
 
 @given(st.text(alphabet="ab *_`\\[](\n#", max_size=60))
 def test_it_never_fails_and_settles(text: str) -> None:
-    """Any text can be closed, and closing it again changes nothing more than its end."""
     assert isinstance(close_open_markup(close_open_markup(text)), str)
 
 
 def test_thousands_of_bare_marks_are_left_out_one_by_one() -> None:
-    """However many stand at the end: "* * *" is a line that nothing follows yet."""
     assert "a" == close_open_markup("a" + " *" * 5000)
     assert "a **b**" == close_open_markup("a **b" + " _" * 5000)

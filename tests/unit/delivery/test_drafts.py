@@ -42,7 +42,6 @@ def drafting() -> tuple[StreamedDraft, Drafting, Clock]:
 
 
 async def test_an_unchanged_draft_is_renewed_before_it_fades() -> None:
-    """A slow model does not let the draft vanish after 30 s."""
     draft, channel, clock = drafting()
     await draft.show(Rendered("thinking"))
     clock.now_s += 10.0
@@ -53,7 +52,6 @@ async def test_an_unchanged_draft_is_renewed_before_it_fades() -> None:
 
 
 async def test_a_429_is_obeyed_and_other_failures_do_not_matter() -> None:
-    """Drafts are signs: a refusal costs nothing but the sign."""
     draft, channel, clock = drafting()
     channel.failures = [Retryable("429", retry_after_s=7.0), Permanent("no drafts here")]
     await draft.show(Rendered("a"))

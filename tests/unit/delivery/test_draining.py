@@ -32,7 +32,6 @@ async def drain_s(spine: Spine) -> float:
 async def test_a_lane_that_was_told_to_wait_is_waited_for_only_within_the_limit(
     spine: Spine, retry_after_s: float, waited_s: float
 ) -> None:
-    """What a 429 puts off beyond the deadline is left to the next start at once."""
     spine.channel.fates.append(Retryable("too many", retry_after_s=retry_after_s))
     await tell(spine, words("a", 1))
     await spine.quiet()
@@ -40,7 +39,6 @@ async def test_a_lane_that_was_told_to_wait_is_waited_for_only_within_the_limit(
 
 
 async def test_a_call_in_flight_is_waited_for_beside_a_lane_that_sleeps(spine: Spine) -> None:
-    """One chat sleeps, another one's answer is on its way: the stop ends when that has arrived."""
     spine.channel.fates.extend([Retryable("too many", retry_after_s=600.0), in_flight := Hang()])
     await tell(spine, words("a", 1))
     await spine.quiet()
@@ -55,7 +53,6 @@ async def test_a_call_in_flight_is_waited_for_beside_a_lane_that_sleeps(spine: S
 
 
 async def test_a_lane_whose_channel_does_not_load_is_not_waited_for(spine: Spine) -> None:
-    """Its parts wait in the store for the next start."""
     spine.channels.never_loads("other")
     await tell(spine, words("a", 1), address=Address("other", "main", "c1"))
     await spine.quiet()

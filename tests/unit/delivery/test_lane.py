@@ -378,14 +378,12 @@ def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, Ne
 
 
 def test_an_attempt_that_came_with_its_commit_is_not_persisted_again() -> None:
-    """One write less for each short answer."""
     row = replace(ROW, state=PartState.SENDING, attempts=1)
     lane, _ = begun(row, claimed=True)
     assert Call(row) == lane.on_turn(0.0, NOON)
 
 
 def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None:
-    """Until then nothing happens in the lane."""
     row = replace(ROW, not_before=NOON + timedelta(seconds=20))
     for pace_s, wait_s in ((5.0, 20.0), (30.0, 30.0), (3600.0, 60.0)):
         lane, _ = begun(row)

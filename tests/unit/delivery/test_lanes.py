@@ -54,7 +54,6 @@ def names(spine: Spine, chat: str = "c1") -> list[str]:
 
 
 async def test_a_lost_placeholder_is_followed_by_one_marked_resend_at_most(spine: Spine) -> None:
-    """An edit without a message to edit is a send: unknown twice, it is recorded and the lane goes on."""
     cut = Unknown("cut")
     spine.channel.fates.extend([cut, cut, cut])
     await tell(spine, words("a", 2))
@@ -65,7 +64,6 @@ async def test_a_lost_placeholder_is_followed_by_one_marked_resend_at_most(spine
 
 
 async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None:
-    """A person is heard from while the refusal of their block is being committed: one task works the lane, not two."""
     spine.channel.fates.append(refusal := Hang(Permanent("blocked", PermanentKind.BLOCKED)))
     await tell(spine, words("a", 1), "t1")
     await spine.until(lambda: not spine.channel.fates)
@@ -83,7 +81,6 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
 
 
 async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> None:
-    """429 `retry_after` is obeyed by all that goes to the chat, a claimed part included, whatever call was told."""
     spine.channel.now = lambda: 100.0
     spine.delivery.pacer(spine.channel).slow_down(CHAT.chat, 3600.0)
     await tell(spine, words("a", 1), claimed=True)
@@ -92,7 +89,6 @@ async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> Non
 
 
 async def test_an_adapter_that_breaks_is_no_end_of_the_gateway(spine: Spine) -> None:
-    """A bug in one send is unknown like a cut connection; a bug in an edit gives that reply up. The lane goes on."""
     spine.channel.fates.extend([KeyError("a bug"), KeyError("a bug")])
     await tell(spine, words("a", 1), "t1")
     await spine.quiet()
@@ -106,7 +102,6 @@ async def test_an_adapter_that_breaks_is_no_end_of_the_gateway(spine: Spine) -> 
 
 
 async def test_a_token_that_is_refused_costs_no_answer(spine: Spine) -> None:
-    """It did not happen: the part waits until the operator mended the configuration."""
     spine.channel.fates.append(ConfigRefused("the token is refused"))
     await tell(spine, words("a", 1))
     await spine.quiet()
@@ -114,7 +109,6 @@ async def test_a_token_that_is_refused_costs_no_answer(spine: Spine) -> None:
 
 
 async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> None:
-    """Taken out of the configuration, its parts wait in the store; the gateway starts and serves the others."""
     spine.channel.fates.append(Retryable("down", retry_after_s=3600.0))
     await tell(spine, words("a", 1))
     await spine.quiet()
@@ -129,7 +123,6 @@ async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> Non
 
 
 async def test_lanes_have_what_is_theirs_whoever_asks_first(spine: Spine) -> None:
-    """Also where the one that asks for all gives up, and where one of them has a row that cannot be read."""
     lanes = [Address("sim", "main", f"c{number}") for number in range(3)]
     said = [await tell(spine, "hello", where.chat, silently=True, address=where) for where in lanes]
     reader, found = LaneReader(spine.store), dict[str, list[OutboxRow]]()

@@ -40,7 +40,6 @@ class TimedChannel(FakeChannel):
         return await super()._do(kind, part, message_id)
 
     async def show_typing(self, address: Address) -> None:
-        """As the port says."""
         self.typed_at_s.append(self.now())
         await super().show_typing(address)
 
@@ -55,11 +54,9 @@ class WithoutDrafts(TimedChannel):
     draft_lasts_s = 30.0
 
     def drafts_in(self, address: Address) -> bool:
-        """As the port says."""
         return True
 
     async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
-        """As the port says."""
         raise Permanent("TEXTDRAFT_PEER_INVALID")
 
 
@@ -108,7 +105,6 @@ async def stream(spine: Spine, seconds: float) -> str:
 
 
 def test_a_chat_told_to_wait_is_not_edited_meanwhile(tmp_path: Path) -> None:
-    """A 429 on a live edit is obeyed by the edits after it and by the final."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("tell me")
@@ -125,7 +121,6 @@ def test_a_chat_told_to_wait_is_not_edited_meanwhile(tmp_path: Path) -> None:
 
 
 def test_an_answer_grows_in_a_placeholder_that_a_death_cut(tmp_path: Path) -> None:
-    """The resumed turn is quicker than the lane that finds out what became of the placeholder."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         channel.limits = replace(channel.limits, idempotent_sends=True)
@@ -143,7 +138,6 @@ def test_an_answer_grows_in_a_placeholder_that_a_death_cut(tmp_path: Path) -> No
 
 
 def test_once_another_owns_the_turn_no_page_is_turned(tmp_path: Path) -> None:
-    """Its placeholder would be in the way of the part that the other one's final has there."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("tell me all")
@@ -159,7 +153,6 @@ def test_once_another_owns_the_turn_no_page_is_turned(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", ["answer", "stop", "broken and silent"])
 def test_typing_ends_with_the_turn(tmp_path: Path, end: str) -> None:
-    """Busy is shown every 4.5 s while it works, and never again after it, however the turn ended."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("tell me")
@@ -182,7 +175,6 @@ def test_typing_ends_with_the_turn(tmp_path: Path, end: str) -> None:
 
 
 def test_no_chat_waits_for_another(tmp_path: Path) -> None:
-    """P4, through the lanes: one chat is told to wait 600 s; nine others are answered at once, and it is after that."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         spine.model.answer_at_once = lambda _: ModelResponded(0, "here you are")
@@ -203,7 +195,6 @@ def test_no_chat_waits_for_another(tmp_path: Path) -> None:
 
 
 def test_where_drafts_are_refused_the_answer_is_a_placeholder(tmp_path: Path) -> None:
-    """An older server does not know drafts: people see the answer grow all the same."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("tell me")
@@ -219,7 +210,6 @@ def test_where_drafts_are_refused_the_answer_is_a_placeholder(tmp_path: Path) ->
 
 @pytest.mark.parametrize(("locale", "note"), [("en", "Still working on it …"), ("es-MX", "Sigo en ello …")])
 def test_who_waits_for_a_first_word_is_told_after_ten_seconds(tmp_path: Path, locale: str, note: str) -> None:
-    """Once, in the placeholder that stands there; the answer takes its place."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         spine.people.known["p1"] = replace(spine.people.known["p1"], locale=locale)
@@ -238,7 +228,6 @@ def test_who_waits_for_a_first_word_is_told_after_ten_seconds(tmp_path: Path, lo
 
 
 def test_who_reads_an_answer_already_is_not_told_that_it_takes_long(tmp_path: Path) -> None:
-    """What streams slowly speaks for itself."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("hello")
@@ -271,7 +260,6 @@ class SlowTools:
 
 
 def test_what_a_tool_does_is_seen_while_there_is_no_answer(tmp_path: Path) -> None:
-    """The placeholder says it, each thing once, in the person's words; the answer takes its place."""
 
     async def play(spine: Spine, channel: TimedChannel) -> None:
         await spine.say("how was my month?")

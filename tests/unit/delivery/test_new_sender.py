@@ -53,7 +53,6 @@ async def hold(spine: Spine, ownership: SharedOwnership, epoch: int) -> None:
 
 @pytest.mark.parametrize("looks_first", [True, False])
 async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Spine, looks_first: bool) -> None:
-    """The lease lost and regained while a call hangs; the other sent one part, and died in the middle of the next."""
     ownership = SharedOwnership(lambda: 0.0, lambda *_: None)
     await hold(spine, ownership, 1)
     spine.channel.fates.extend([None, hang := Hang()])
@@ -99,7 +98,6 @@ class SlowStore:
 
 
 async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_committed_behind(spine: Spine) -> None:
-    """It has the account's lease, and does not know yet what waits there: it may not know of this part, either."""
     ownership = SharedOwnership(lambda: 0.0, lambda *_: None)
     await hold(spine, ownership, 1)
 
@@ -140,7 +138,6 @@ class NotedOwnership(SharedOwnership):
 
 @pytest.mark.parametrize("runs_out", ["in the commit", "before the call"])
 async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, runs_out: str) -> None:
-    """The database was away for longer than a lease: the first part is stored as being sent, and no call was made."""
     now_s = 0.0
     ownership = NotedOwnership(lambda: now_s, lambda *_: None)
     await hold(spine, ownership, 1)

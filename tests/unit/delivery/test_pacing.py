@@ -11,26 +11,22 @@ LIMITS = Limits(
 
 
 def test_nothing_is_held_back_before_the_first_429() -> None:
-    """Adaptive pacing costs nothing while the platform does not complain."""
     pacer = Pacer(LIMITS, lambda: 0.0)
     assert [0.0] * 100 == [pacer.reserve("42") for _ in range(100)]
 
 
 def test_after_a_429_the_chat_waits_as_long_as_it_was_told() -> None:
-    """P4: no request to that chat before `retry_after`, and then one a second."""
     pacer = Pacer(LIMITS, lambda: 100.0)
     pacer.slow_down("42", 600.0)
     assert [600.0, 601.0, 602.0] == [pacer.reserve("42") for _ in range(3)]
 
 
 def test_strict_pacing_holds_from_the_start() -> None:
-    """`pacing = strict` spaces calls to a chat from the first on."""
     pacer = Pacer(LIMITS, lambda: 0.0, strict=True)
     assert [0.0, 1.0, 2.0] == [pacer.reserve("42") for _ in range(3)]
 
 
 def test_the_overall_limit_is_shared_by_all_chats() -> None:
-    """30 a second over all chats: the 31st waits."""
     pacer = Pacer(replace(LIMITS, per_chat_per_s=None), lambda: 0.0, strict=True)
     waits = [pacer.reserve(str(chat)) for chat in range(32)]
     assert [0.0] * 30 == waits[:30]
@@ -38,14 +34,12 @@ def test_the_overall_limit_is_shared_by_all_chats() -> None:
 
 
 def test_a_group_gets_twenty_a_minute() -> None:
-    """The limit of groups holds for chats whose id says that they are one."""
     pacer = Pacer(replace(LIMITS, group_prefix="-"), lambda: 0.0, strict=True)
     assert [0.0, 3.0, 6.0] == [pacer.reserve("-100") for _ in range(3)]
     assert [0.0, 1.0, 2.0] == [pacer.reserve("100") for _ in range(3)]
 
 
 def test_a_live_edit_does_not_go_where_calls_wait() -> None:
-    """P4: after a 429 none goes before `retry_after`, nor takes the place of a call that waits for its own."""
     now_s = 100.0
     pacer = Pacer(LIMITS, lambda: now_s)
     pacer.slow_down("42", 600.0)

@@ -37,7 +37,6 @@ def grown(empty: AnswerPages, text: str, step: int) -> AnswerPages:
 @GENERATED
 @given(document=documents(), max_text=st.integers(150, 600), step=st.integers(100, 900))
 def test_the_pages_of_a_text_that_grew_carry_every_word_in_order(document: Document, max_text: int, step: int) -> None:
-    """Also where cuts were made before the rest was known; every page fits, and none is a few characters."""
     room = max(max_text, len(document.text) // 15)
     parts = grown(pages(room), document.text, step).all_of(document.text)
     assert document.words == list(dict.fromkeys(re.findall(r"w\d+", " ".join(part.plain for part in parts))))
@@ -51,7 +50,6 @@ def paragraphs(count: int) -> str:
 
 
 def test_a_full_page_is_as_it_will_stand() -> None:
-    """What was full once is among the parts of the whole answer, unchanged, and only what follows is read again."""
     text = paragraphs(100)
     now = grown(pages(500), text, 37)
     assert len(now.full) >= 6
@@ -61,7 +59,6 @@ def test_a_full_page_is_as_it_will_stand() -> None:
 
 
 def test_a_text_that_is_another_one_shows_nothing_more() -> None:
-    """What stands is not written over by what it did not begin with; the whole answer is cut anew."""
     now = grown(pages(500), paragraphs(40), 37)
     other = now.read(paragraphs(40).replace("Paragraph", "Chapter"))
     assert (now.full, None) == (other.full, other.current)
@@ -77,13 +74,11 @@ class Weighed:
     chars: int = 0
 
     def render(self, blocks):
-        """As the port says."""
         rendered = self.inner.render(blocks)
         self.chars += len(rendered.text)
         return rendered
 
     def plain(self, text: str):
-        """As the port says."""
         self.chars += len(text)
         return self.inner.plain(text)
 
@@ -101,7 +96,6 @@ def work(chars: int, unit: str) -> int:
 
 
 def test_showing_a_long_answer_is_no_more_work_a_word_than_a_short_one() -> None:
-    """Twice the answer is about twice the work, of paragraphs and of one block that never ends."""
     assert work(10_000, "Some words of a paragraph.\n\n") < 2.5 * work(5_000, "Some words of a paragraph.\n\n")
     assert work(10_000, "- an entry of a list\n") < 3.0 * work(5_000, "- an entry of a list\n")
     assert work(10_000, "word ") < 3.0 * work(5_000, "word ")

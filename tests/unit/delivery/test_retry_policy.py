@@ -23,64 +23,55 @@ def row_of(action: Action) -> OutboxRow:
 
 
 def test_an_unknown_send_goes_once_more_and_is_marked() -> None:
-    """D2: a send that may have arrived is resent once, marked as recovered."""
     after = decide(ROW, Unknown("cut"), NOW, DAY_S).row
     assert (PartState.READY, True) == (after.state, after.maybe_duplicate)
 
 
 def test_a_second_unknown_is_recorded_and_the_lane_goes_on() -> None:
-    """D3: a part whose second attempt is unknown too is left to the operator."""
     outcome = decide(replace(ROW, maybe_duplicate=True), Unknown("cut"), NOW, DAY_S)
     assert PartState.UNKNOWN == outcome.row.state
     assert not outcome.drop_rest
 
 
 def test_an_edit_may_be_repeated_without_a_mark() -> None:
-    """An edit is idempotent: unknown means again."""
     after = decide(row_of(Action.EDIT), Unknown("cut"), NOW, DAY_S).row
     assert (PartState.READY, False) == (after.state, after.maybe_duplicate)
 
 
 def test_a_platform_that_knows_keys_is_asked_again_as_often_as_it_takes() -> None:
-    """Where a repeated send is recognised, unknown means again; the row remembers that it may have arrived."""
     once = decide(ROW, Unknown("cut"), NOW, DAY_S, idempotent=True).row
     twice = decide(once, Unknown("cut"), NOW, DAY_S, idempotent=True).row
     assert [(PartState.READY, True)] * 2 == [(once.state, once.maybe_duplicate), (twice.state, twice.maybe_duplicate)]
 
 
 def test_an_unknown_placeholder_is_not_resent_where_keys_are_not_known() -> None:
-    """A placeholder says nothing: the final goes as a send of its own."""
     assert PartState.UNKNOWN == decide(row_of(Action.PLACEHOLDER), Unknown("cut"), NOW, DAY_S).row.state
 
 
 def test_an_unknown_placeholder_is_asked_for_once_where_keys_are_known() -> None:
-    """D2: its key tells which message it became, so nothing is left behind; a second doubt ends it."""
     once = decide(row_of(Action.PLACEHOLDER), Unknown("cut"), NOW, DAY_S, idempotent=True).row
     assert (PartState.READY, True, None) == (once.state, once.maybe_duplicate, once.not_before)
     assert PartState.UNKNOWN == decide(once, Unknown("cut"), NOW, DAY_S, idempotent=True).row.state
 
 
 def test_retry_after_is_obeyed_to_the_second() -> None:
-    """F01: nothing goes before the instant the platform named."""
+    """Cover F01."""
     after = decide(ROW, Retryable("429", retry_after_s=17.0), NOW, DAY_S).row
     assert NOW + timedelta(seconds=17) == after.not_before
 
 
 @pytest.mark.parametrize(("attempts", "wait_s"), [(1, STEPS_S[0]), (3, STEPS_S[2]), (50, STEPS_S[-1])])
 def test_backoff_grows_to_its_last_step(attempts: int, wait_s: float) -> None:
-    """Without a word from the platform the waits grow and stay bounded."""
     after = decide(replace(ROW, attempts=attempts), Retryable("refused"), NOW, DAY_S).row
     assert NOW + timedelta(seconds=wait_s) == after.not_before
 
 
 def test_a_part_older_than_a_day_is_given_up() -> None:
-    """What could not be said for a day is dead-lettered with the rest of its reply."""
     outcome = decide(replace(ROW, created_at=NOW - timedelta(days=2)), Retryable("refused"), NOW, DAY_S)
     assert (PartState.DEAD, True) == (outcome.row.state, outcome.drop_rest)
 
 
 def test_a_refused_rendering_goes_as_plain_text_once() -> None:
-    """Malformed, and only then: the same part goes plain, once."""
     refused = Permanent("can't parse entities", PermanentKind.MALFORMED)
     first = decide(ROW, refused, NOW, DAY_S).row
     assert (PartState.READY, Rendered("bold")) == (first.state, first.part.rendered)
@@ -88,20 +79,17 @@ def test_a_refused_rendering_goes_as_plain_text_once() -> None:
 
 
 def test_an_edit_without_its_target_becomes_a_send() -> None:
-    """The placeholder was deleted: the answer is said anew."""
     gone = Permanent("message to edit not found", PermanentKind.TARGET_GONE)
     after = decide(row_of(Action.EDIT), gone, NOW, DAY_S).row
     assert (PartState.READY, Action.SEND) == (after.state, after.part.action)
 
 
 def test_a_person_who_blocked_the_bot_parks_their_lane() -> None:
-    """Nothing is given up: it waits until they are heard again."""
     outcome = decide(ROW, Permanent("blocked", PermanentKind.BLOCKED), NOW, DAY_S)
     assert (PartState.READY, True) == (outcome.row.state, outcome.park)
 
 
 def test_any_other_refusal_dead_letters_the_rest() -> None:
-    """A permanent failure ends this reply, and only this."""
     outcome = decide(ROW, Permanent("chat is closed"), NOW, DAY_S)
     assert (PartState.DEAD, True) == (outcome.row.state, outcome.drop_rest)
 
@@ -110,13 +98,11 @@ def test_any_other_refusal_dead_letters_the_rest() -> None:
     ("said_s", "longest_s", "wait_s"), [(1e12, 3600.0, 3600.0), (9e3, 3600.0, 3600.0), (60.0, 5.0, 5.0)]
 )
 def test_a_wait_of_ages_is_bounded(said_s: float, longest_s: float, wait_s: float) -> None:
-    """After the longest wait the operator allows, the platform is asked again."""
     after = decide(ROW, Retryable("429", retry_after_s=said_s), NOW, DAY_S, longest_wait_s=longest_s).row
     assert NOW + timedelta(seconds=wait_s) == after.not_before
 
 
 def test_who_refuses_again_and_again_without_a_wait_is_asked_once_a_second() -> None:
-    """The first few times it is believed: nothing, or less than that."""
     waits = [
         decide(replace(ROW, attempts=attempts), Retryable("429", retry_after_s=-5.0), NOW, DAY_S).row.not_before
         for attempts in (1, PROMPT_TRIES, PROMPT_TRIES + 1)
@@ -125,7 +111,6 @@ def test_who_refuses_again_and_again_without_a_wait_is_asked_once_a_second() -> 
 
 
 def test_a_chat_that_moves_in_circles_is_nowhere() -> None:
-    """To itself, or on and on: the part is refused, and the store is not busy with moves for ever."""
     moved = Permanent("moved", PermanentKind.MOVED, moved_to="43")
     to_itself = Permanent("moved", PermanentKind.MOVED, moved_to=PART.address.chat)
     assert "43" == decide(ROW, moved, NOW, DAY_S).moved_to

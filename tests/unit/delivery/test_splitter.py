@@ -59,7 +59,6 @@ class TestGeneratedAnswers:
     @GENERATED
     @given(document=documents(), max_text=st.integers(150, 900))
     def test_every_part_fits_as_rendered_and_as_plain_text(self, renderer, unit, document: Document, max_text):
-        """No part is empty or over the limit, and neither is the plain text sent when it is refused."""
         room = roomy(document, max_text, unit)
         for part in split(document.text, renderer, room, reserve=20):
             assert 0 < unit.measure(part.rendered.text) <= room.max_text - 20
@@ -69,7 +68,6 @@ class TestGeneratedAnswers:
     @GENERATED
     @given(document=documents(), max_text=st.integers(150, 900))
     def test_parts_carry_every_word_in_order(self, renderer, unit, document: Document, max_text):
-        """Joined parts say all the answer says; only titles of cut tables are said again."""
         parts = split(document.text, renderer, roomy(document, max_text, unit))
         assert document.words == first_seen(parts, r"w\d+")
         assert document.words == re.findall(r"w\d+", " ".join(part.plain for part in parts)), "said twice"
@@ -78,14 +76,13 @@ class TestGeneratedAnswers:
     @GENERATED
     @given(document=documents(), max_text=st.integers(150, 900))
     def test_telegram_takes_every_part(self, document: Document, max_text):
-        """Entities lie within the text, nest, cut no character and are sorted (A64, A66)."""
+        """Cover A64, A66."""
         for part in split(document.text, TELEGRAM, roomy(document, max_text)):
             assert [] == faults(part.rendered, max(max_text, len(document.text) // 20))
 
     @GENERATED
     @given(document=documents(), max_text=st.integers(300, 900))
     def test_no_part_is_an_orphan(self, document: Document, max_text):
-        """The last of several parts has more than a few characters."""
         parts = split(document.text, TELEGRAM, roomy(document, max_text))
         if len(parts) > 1:
             assert ORPHAN <= TextUnit.UTF16.measure(parts[-1].rendered.text)
@@ -93,7 +90,6 @@ class TestGeneratedAnswers:
     @GENERATED
     @given(document=documents())
     def test_a_part_that_fits_is_the_answer_as_rendered(self, document: Document):
-        """One part is no other rendering than the whole; its plain text splits into itself."""
         parts = split(document.text, TELEGRAM, limits(100_000))
         assert [TELEGRAM.render(parse(document.text))] == [part.rendered for part in parts]
         assert parts == split(document.text, TELEGRAM, limits(100_000))
@@ -110,7 +106,6 @@ class TestAnyText:
     @example(text="| a |\n|---|\n| b | c | d |\n", max_text=100)
     @example(text="> | a |\n> |---|\n> | b | c | d |\n", max_text=100)
     def test_no_letter_is_lost(self, text, max_text):
-        """Every letter of any text is said, in order; a table may say it in another order and its titles again."""
         parts = split(text, TELEGRAM, limits(max_text))
         said = re.findall(r"[^\W\d_]", " ".join(part.plain for part in parts))
         meant = re.findall(r"[^\W\d_]", re.sub(r"(?m)^([ >\-+.\d]*`{3,})[^`\n]*$", r"\1", text))
@@ -124,24 +119,21 @@ class TestAnyText:
     @GENERATED
     @given(text=st.text(max_size=400), max_text=st.integers(100, 200))
     def test_any_unicode_becomes_parts_a_platform_takes(self, text, max_text):
-        """NUL, lone surrogates, combining marks and control characters harm no part (F40)."""
+        """Cover F40."""
         for part in split(text, TELEGRAM, limits(max_text)):
             assert [] == faults(part.rendered, max_text)
             part.plain.encode()
 
     @pytest.mark.parametrize("text", ["", " \n\t", "\0", "\u200b\u2060", "\ufeff\n"])
     def test_nothing_to_see_is_no_part(self, text):
-        """A message nobody could see is not sent."""
         assert () == split(text, TELEGRAM, LIMITS)
 
     @pytest.mark.parametrize("text", ["```\n```", "#", ">", "![](data:image/png;base64,AAAA)", "- ", "|"])
     def test_syntax_alone_is_shown(self, text):
-        """What a model said is shown, even if it is only syntax."""
         assert [] == [fault for part in split(text, TELEGRAM, LIMITS) for fault in faults(part.rendered)]
         assert 1 == len(split(text, TELEGRAM, LIMITS))
 
     def test_a_limit_too_small_for_anything_is_refused(self):
-        """A mistaken limit is told, not cut into letters."""
         with pytest.raises(ValueError, match="room for 100"):
             split("text", TELEGRAM, limits(120), reserve=21)
 
@@ -150,50 +142,42 @@ class TestWhereCutsFall:
     """Blocks first, then entries, lines, sentences, words, characters."""
 
     def test_paragraphs_stay_whole_where_they_fit(self):
-        """Parts are cut between paragraphs."""
         paragraphs = [f"Paragraph {number}. " + "Words of it. " * 20 for number in range(30)]
         parts = split("\n\n".join(paragraphs), TELEGRAM, limits(1000))
         assert [p.strip() for p in paragraphs] == [p for text in texts(parts) for p in text.split("\n\n")]
 
     def test_a_long_paragraph_is_cut_between_sentences(self):
-        """A sentence stays whole; "Dr. Who" and "v1.2.3" end none."""
         sentence = "Ask Dr. Who about v1.2.3 of it, e.g. on Monday. "
         parts = split(sentence * 100, TELEGRAM, limits(500))
         assert all(text.startswith("Ask Dr. Who") and text.endswith("Monday.") for text in texts(parts))
 
     def test_words_stay_whole(self):
-        """Without a sentence's end the cut is between words."""
         parts = split("syllable " * 1000, TELEGRAM, limits(500))
         assert {"syllable"} == {word for text in texts(parts) for word in text.split()}
 
     def test_an_emoji_family_is_never_parted(self):
-        """Of one long word the cut is between characters as people see them, not inside one (A66)."""
+        """Cover A66."""
         parts = split(FAMILY * 500, TELEGRAM, limits(500))
         assert {""} == {text.replace(FAMILY, "") for text in texts(parts)}
         assert FAMILY * 500 == "".join(texts(parts))
 
     def test_accents_stay_on_their_letters(self):
-        """A letter and its combining marks are one character."""
         parts = split("e\u0301" * 3000, TELEGRAM, limits(501))
         assert all(text.startswith("e") and text.endswith("\u0301") for text in texts(parts))
 
     def test_one_letter_with_thousands_of_accents_is_cut(self):
-        """Zalgo longer than a part is no reason to fail."""
         parts = split("e" + "\u0301" * 9000, TELEGRAM, LIMITS)
         assert "e" + "\u0301" * 9000 == "".join(texts(parts))
 
     def test_a_short_link_stays_whole(self):
-        """A link's label is not cut, and its URL goes with it."""
         parts = split(("word " * 15 + "[a label of some words](https://example.org) ") * 20, TELEGRAM, limits(250))
         assert {("text_link", "a label of some words")} == {entity for part in parts for entity in shown(part.rendered)}
 
     def test_a_heading_goes_with_what_follows(self):
-        """A part never ends in a heading or in the line that announces a list."""
         text = "x " * 480 + "\n\n## Title\n\nThe list:\n\n- " + "entry " * 30
         assert "Title\n\nThe list:\n\n• entry" in texts(split(text, TELEGRAM, limits(1000)))[1]
 
     def test_cut_code_is_closed_and_reopened_with_its_language(self):
-        """Each part of a code block is code of the same language, indentation kept."""
         lines = [f"{'    ' * (number % 3)}line_{number} = {number}" for number in range(400)]
         parts = split("Look:\n\n```python\n" + "\n".join(lines) + "\n```\n\nDone.", TELEGRAM, limits(1000))
         assert all('"language":"python"' in (part.rendered.markup or "") for part in parts)
@@ -201,36 +185,30 @@ class TestWhereCutsFall:
         assert lines == code.split("\n")
 
     def test_a_cut_table_repeats_its_header(self):
-        """Each part of a table begins with the titles of its columns."""
         table = "| Day | Minutes |\n|---|---|\n" + "".join(f"| day {n} | {n} |\n" for n in range(200))
         parts = split(table, TELEGRAM, limits(700))
         assert len(parts) > 2
         assert all(re.match(r"Day +\| Minutes\n-+\+-+\nday", text) for text in texts(parts))
 
     def test_a_row_longer_than_a_part_is_told_cell_by_cell(self):
-        """A table whose row fits no part loses its columns, not its text."""
         table = "| Title | Note |\n|---|---|\n| one | " + "word " * 300 + "|\n"
         parts = split(table, TELEGRAM, limits(500))
         assert "Title: one\nNote: word" == texts(parts)[0][:21]
         assert 300 == " ".join(texts(parts)).count("word")
 
     def test_a_quote_is_quoted_in_every_part(self):
-        """Both sides of a cut are quotes."""
         parts = split("> " + "A line of it. " * 200, TELEGRAM, limits(600))
         assert {("blockquote",)} == {tuple(kind for kind, _ in shown(part.rendered)) for part in parts}
 
     def test_a_few_last_characters_take_over_some_of_the_part_before(self):
-        """Two characters over the limit make two parts of some length, not one of two characters."""
         parts = split("word " * 199 + "tail", TELEGRAM, limits(990))
         assert 2 == len(parts)
         assert min(map(len, texts(parts))) > 100
 
     def test_room_for_a_mark_is_kept_in_every_part(self):
-        """`reserve` units stay free everywhere."""
         assert all(len(text) <= 900 for text in texts(split("word " * 2000, TELEGRAM, limits(1000), reserve=100)))
 
     def test_parts_are_well_filled(self):
-        """Prose fills its parts; nobody gets more messages than needed."""
         parts = split("A sentence of some words. " * 800, TELEGRAM, LIMITS)
         assert all(len(text) > 0.9 * 4096 for text in texts(parts)[:-1])
 
@@ -239,14 +217,14 @@ class TestTooMuch:
     """Long answers, up to what no person should get."""
 
     def test_fifty_thousand_characters_go_whole(self):
-        """A long message becomes as many parts as it needs (F39)."""
+        """Cover F39."""
         text = "".join(f"Sentence number {number} of it. " for number in range(1700))
         parts = split(text, TELEGRAM, LIMITS)
         assert text.split() == " ".join(texts(parts)).split()
 
     @pytest.mark.parametrize("size", [300_000, 10_000_000])
     def test_what_no_platform_should_carry_is_cut_and_said(self, size):
-        """Megabytes become fifty parts, the last of which says how much is missing (F39, A69)."""
+        """Cover F39, A69."""
         text = ("A line of the endless answer.\n" * (size // 30 + 1))[:size]
         began = time.process_time()
         parts = split(text, TELEGRAM, LIMITS)
@@ -259,7 +237,6 @@ class TestTooMuch:
         assert size == pytest.approx(said + int(notice[1].replace(",", "")), rel=0.01)
 
     def test_an_answer_of_exactly_the_limit_is_one_part(self):
-        """The limit itself is allowed, one unit more is not."""
         assert [1, 2] == [len(split("x" * size, TELEGRAM, LIMITS)) for size in (4096, 4097)]
         assert [1, 2] == [len(split("😀" * size, TELEGRAM, LIMITS)) for size in (2048, 2049)]
 
@@ -312,7 +289,6 @@ class TestNastyInputs:
 
     @pytest.mark.parametrize("name", NASTY)
     def test_it_becomes_parts_telegram_takes_in_little_time(self, name):
-        """Bounded work, valid parts, at least one."""
         began = time.process_time()
         parts = split(NASTY[name], TELEGRAM, LIMITS)
         assert time.process_time() - began < 5, "measured: under 0.2 s; the rest is for a busy machine"
@@ -321,7 +297,6 @@ class TestNastyInputs:
 
     @pytest.mark.parametrize("name", sampled(NASTY, every=3))
     def test_the_second_platform_takes_it_too(self, name):
-        """Nothing of it depends on Telegram."""
         parts = split(NASTY[name], StarredRenderer(), STARRED_LIMITS)
         assert parts
         assert all(0 < len(part.rendered.text) <= 2000 for part in parts)
@@ -338,12 +313,11 @@ class TestNastyInputs:
         ("unclosed", "**bold *italic ~~struck `code [link](http://x"),
     ])  # fmt: skip
     def test_what_is_no_markdown_stays_visible(self, name, seen):
-        """Raw HTML and unclosed syntax are text, bad links are their labels (A57, A64, A68)."""
+        """Cover A57, A64, A68."""
         assert [seen] == texts(split(NASTY[name], TELEGRAM, LIMITS))
 
 
 def test_order_of_parts_is_the_order_of_the_text():
-    """Numbers that rise in the answer rise over the parts."""
     parts = split("\n\n".join(f"{number}\\. paragraph" for number in range(2000)), TELEGRAM, LIMITS)
     numbers = [int(number) for text in texts(parts) for number in re.findall(r"\d+", text)]
     assert all(before < after for before, after in pairwise(numbers))
@@ -352,7 +326,6 @@ def test_order_of_parts_is_the_order_of_the_text():
 
 @pytest.mark.parametrize("chars", range(290, 330, 3))
 def test_emphasis_is_one_run_wherever_the_splitter_looked_into_it(chars: int):
-    """Slack's mark ends and begins again only where a message does, never in the middle of a word."""
     text = f"{'a' * 30} " * 12 + "*" + " ".join(f"word{number}" for number in range(60)) + "*"
     parts = split(text, SlackRenderer(), replace(SLACK_LIMITS, max_text=chars))
     said = " ".join(part.rendered.text for part in parts)

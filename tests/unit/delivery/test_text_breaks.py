@@ -25,32 +25,27 @@ from gateway.delivery.block_splitter import cut_before, longest
     ],
 )
 def test_the_coarsest_boundary_near_the_end_wins(text, most, head):
-    """Lines before sentences before words before characters, each only where it leaves enough in front."""
     assert head == text[: cut_before(text, most)]
 
 
 def test_a_range_is_kept_whole_where_a_word_ends_before_it():
-    """A label is not cut, unless there is no other place."""
     text = "now see some long label here"
     assert "now see" == text[: cut_before(text, 18, [(8, 23)])]
     assert "now see some long" == text[: cut_before(text, 18, [(0, 28)])]
 
 
 def test_a_word_is_not_parted_where_that_is_forbidden():
-    """0 says: cut somewhere else."""
     assert 0 == cut_before("averylongword", 5, parts_words=False)
 
 
 @given(st.text(min_size=2), st.data())
 def test_a_cut_is_within_bounds(text, data):
-    """Whatever the text, something goes and nothing beyond `most`."""
     most = data.draw(st.integers(1, len(text)))
     assert 1 <= cut_before(text, most) <= most
 
 
 @given(st.lists(st.integers(0, 9), max_size=200), st.integers(0, 500), st.integers(0, 50))
 def test_the_longest_fit_is_found(sizes, limit, base):
-    """However unevenly size grows, no longer prefix would say more."""
 
     def size(count: int) -> int:
         return base + sum(sizes[:count])

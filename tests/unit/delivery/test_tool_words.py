@@ -15,12 +15,10 @@ COACH = COACH_TEXTS.over(HARNESS)
     [("en", "Reading your last 30 days"), ("es-MX", "Leo tus últimos 30 días"), (None, "Reading your last 30 days")],
 )
 def test_a_tool_that_says_what_it_does_is_quoted(locale, said):
-    """With the figures it gave."""
     event = ToolProgress("get_practice_sessions", "t/0/0", "tool.reading_days", {"days": 30})
     assert said == tool_words(COACH, locale, event)
 
 
 def test_a_tool_without_words_is_called_by_its_name():
-    """A line at most, whatever it is called."""
     assert "Working: smell flowers" == tool_words(HARNESS, "en", ToolStarted("smell_flowers"))
     assert MAX_CHARS == len(tool_words(HARNESS, "es", ToolStarted("x" * 500)))

@@ -44,7 +44,6 @@ class Room:
 
 
 async def test_who_is_among_others_names_the_bot() -> None:
-    """But for what is not meant for it, and in a thread that it is in."""
     room = Room()
     first = room.chat.say("45m singing")
     room.chat.say("coffee?", meant=False)
@@ -58,7 +57,6 @@ async def test_who_is_among_others_names_the_bot() -> None:
 
 
 async def test_an_answer_is_whole_when_its_stream_ended() -> None:
-    """Until then it is told as growing, with what is new in it."""
     room = Room()
     async with room.watched():
         said = room.chat.say("how am I doing?")
@@ -73,7 +71,6 @@ async def test_an_answer_is_whole_when_its_stream_ended() -> None:
 
 
 async def test_a_button_is_shown_and_pressed() -> None:
-    """Its label stands under the message; a press is something that wants an answer; no button, no story."""
     room = Room()
     async with room.watched():
         room.answer("Ben asks to be let in.").elements.append(APPROVE)

@@ -19,7 +19,6 @@ STORY = (
 
 
 def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
-    """No escape codes; who, when and what."""
     out = StringIO()
     screen = DemoScreen(out)
     for entry in STORY:
@@ -32,7 +31,6 @@ def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
 
 
 def test_a_long_answer_is_printed_without_its_middle() -> None:
-    """Its beginning and its end are there, and how much is not."""
     out = StringIO()
     DemoScreen(out).show(Entry(Kind.ANSWER, "\n".join(f"line {n}" for n in range(60)), 1.0, "TenK", "Ana on Telegram"))
     assert "line 0\n" in out.getvalue()

@@ -54,7 +54,6 @@ class Owners:
 
 
 def test_a_channel_that_is_down_for_long_is_told_once_and_its_end_once() -> None:
-    """Not within the first minute; not again however long it lasts; nobody knows at a start, and nothing is told."""
     owners = Owners()
     for minute in (0, 0.5, 1, 2, 30, 300):
         owners.look(minute, channel=DOWN)
@@ -66,7 +65,6 @@ def test_a_channel_that_is_down_for_long_is_told_once_and_its_end_once() -> None
 
 
 def test_what_is_well_again_at_once_is_not_told() -> None:
-    """A short break is no message."""
     owners = Owners()
     owners.look(0, channel=DOWN)
     owners.look(0.5, channel=None)
@@ -75,7 +73,6 @@ def test_what_is_well_again_at_once_is_not_told() -> None:
 
 
 def test_what_comes_and_goes_is_told_once_an_hour() -> None:
-    """A channel that breaks every five minutes; each end is told that belongs to a told beginning."""
     owners = Owners()
     for minute in range(180):
         owners.look(minute, channel=DOWN if minute % 5 < 3 else None)
@@ -90,7 +87,6 @@ def test_what_comes_and_goes_is_told_once_an_hour() -> None:
 
 
 def test_what_was_told_is_kept() -> None:
-    """As it was, by its key."""
     alert = Alert("channel telegram:main", NOON, NOON + timedelta(minutes=1), None, 4)
     with database() as connection:
         for kept in (alert, Alert("model m", NOON), replace(alert, over_at=NOON)):
@@ -99,7 +95,6 @@ def test_what_was_told_is_kept() -> None:
 
 
 def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
-    """What is told of them cannot make more of them; a placeholder's fate is no matter."""
     with database() as connection:
         assert reports.FailedLetters(0, 0, 0, "nobody noted why") == reports.failed_letters(connection)
         for number, (cause, state) in enumerate(
@@ -116,7 +111,6 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
 @pytest.mark.parametrize("kind", ["channel", "estimates", "key", "model", "letters", "versions"])
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
-    """That it is there and what to do, and that it is over, in each language."""
     values = {"name": "telegram:main", "why": "no route", "minutes": 5, "dead": 2, "unknown": 1}
     told, over = (HARNESS.text(locale, f"alerts.{kind}{end}", **values) for end in ("", "_over"))
     assert ("no route" in told, "tenk" in told, "✅" in over) == (True, kind != "versions", True)
@@ -134,7 +128,6 @@ class Accounts:
 
 
 async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
-    """A channel that starts is neither well nor in trouble, nor a model nobody asked; a failed one is told at once."""
     accounts = Accounts(a=ChannelState.READY, b=ChannelState.STARTING, c=ChannelState.DEGRADED, d=ChannelState.FAILED)
     watch = ModelWatch(lambda: NOON)
     watch.note_failure("openai:x", ModelFailure(FailureKind.QUOTA, "no credit"))
@@ -191,7 +184,6 @@ class Beside:
 
 
 async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
-    """An account's of whose it is, a model's of who alone asks it, a letter's of whose reader; else the machine's."""
     store = await quick_store(tmp_path / "tenk.db")
     watch = ModelWatch(lambda: NOON)
     for model in ("openai:ours", "openai:bells"):
@@ -222,7 +214,6 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
 
 
 async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: Path) -> None:
-    """As long as it has none the installation's do; where that has none, nobody does, and it stays news."""
     store = await quick_store(tmp_path / "tenk.db")
     bells = replace(KEY, tenant="bell")
     found: dict[str, Trouble | None] = {}
@@ -249,7 +240,6 @@ async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: 
 
 
 async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:
-    """Whoever becomes owner later hears of what still lasts; a store that does not answer is told to who looks."""
     store = await quick_store(tmp_path / "tenk.db")
     found: list[dict[str, Trouble | None] | StoreUnavailable] = [{KEY.key: KEY}, {KEY.key: KEY}, StoreUnavailable("no")]
 

@@ -43,7 +43,6 @@ async def is_allowed(door: Door) -> list[str]:
 
 
 async def test_the_last_that_was_said_is_answered_once(door: Door) -> None:
-    """As it reads since its edit; `/group`, which the button answers, does not take its place."""
     await says(door, "hello")
     last = await says(door, "How do I tune it?")
     edited = replace(last, event_id="edit", text="How do I tune a cello?", edited=True)
@@ -53,7 +52,6 @@ async def test_the_last_that_was_said_is_answered_once(door: Door) -> None:
 
 
 async def test_what_was_taken_back_or_is_a_day_old_is_not_answered(door: Door) -> None:
-    """Nor what only its asker was to be answered, in front of all."""
     last = await says(door, "hello")
     await door.receive(
         MessageDeleted(
@@ -75,7 +73,6 @@ async def test_what_was_taken_back_or_is_a_day_old_is_not_answered(door: Door) -
 
 
 async def test_it_is_not_kept_of_who_was_forgotten_or_blocked_or_longer_than_a_day(door: Door) -> None:
-    """Of nobody is anything left in the row."""
 
     async def kept() -> list[str | None]:
         query = sa.text("SELECT kept FROM groups")

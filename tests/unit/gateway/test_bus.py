@@ -38,7 +38,6 @@ class Inbox:
         return self.rows[-1]
 
     async def load(self, after_id: int, limit: int) -> list[InboxRow]:
-        """As the port says."""
         await asyncio.sleep(0)
         if self.down:
             raise StoreUnavailable("down")
@@ -64,7 +63,6 @@ async def take(bus: Bus, count: int) -> list[int]:
     ),
 )
 def test_every_row_comes_once_and_in_order_whichever_hints_there_are(size: int, steps: list[tuple[str, int]]) -> None:
-    """Hints are missing, late, repeated and out of order; only an urgent row may come before its place."""
 
     async def play() -> None:
         inbox, out = Inbox(), []
@@ -95,7 +93,7 @@ def test_every_row_comes_once_and_in_order_whichever_hints_there_are(size: int, 
 
 
 async def test_a_store_that_is_away_for_a_while_costs_no_row() -> None:
-    """F64: the look that failed is taken again; nothing is forgotten in between."""
+    """Cover F64."""
     inbox = Inbox()
     window: QueueHead[InboxRow] = QueueHead(2, inbox.load)
     for _ in range(5):
@@ -111,7 +109,6 @@ async def test_a_store_that_is_away_for_a_while_costs_no_row() -> None:
 
 
 async def test_a_window_that_is_rewound_begins_with_the_oldest_row() -> None:
-    """Also where a read is under way; what that brings is void."""
     inbox = Inbox()
     window: QueueHead[InboxRow] = QueueHead(10, inbox.load, has_unread=True)
     first = inbox.add()
@@ -127,7 +124,6 @@ async def test_a_window_that_is_rewound_begins_with_the_oldest_row() -> None:
 
 @given(st.lists(st.booleans(), max_size=30), st.integers(1, 4))
 def test_a_page_of_unwanted_rows_hides_nothing_behind_it(wanted: list[bool], limit: int) -> None:
-    """Read page by page, every wanted row is found: fewer than asked for means that there are no more."""
 
     async def play() -> None:
         inbox = Inbox()

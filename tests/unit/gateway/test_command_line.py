@@ -22,13 +22,11 @@ def typed(
 
 
 def test_from_a_checkout_it_is_the_checkouts_own(tmp_path: Path) -> None:
-    """As `make run` starts it, by either name of the program."""
     for program in (".venv/bin/tenk", str(tmp_path / ".venv/bin/tenk")):
         assert ".venv/bin/tenk pairing approve CODE" == typed(tmp_path, [program, "run"])
 
 
 def test_where_the_shell_finds_it_it_is_its_name(tmp_path: Path) -> None:
-    """And only where it finds the very same."""
     program = tmp_path / "bin" / "tenk"
     argv = [str(program), "run"]
     assert "tenk pairing approve CODE" == typed(tmp_path, argv, find=lambda _: str(program))
@@ -36,7 +34,6 @@ def test_where_the_shell_finds_it_it_is_its_name(tmp_path: Path) -> None:
 
 
 def test_elsewhere_it_is_the_whole_path(tmp_path: Path) -> None:
-    """In quotes, where a shell needs them."""
     program = "/opt/my tools/tenk"
     line = typed(tmp_path, [program, "run"])
     assert [program, "pairing", "approve", "CODE"] == shlex.split(line)
@@ -44,13 +41,11 @@ def test_elsewhere_it_is_the_whole_path(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [["--config", "my.toml"], ["--config=my.toml"]])
 def test_it_reaches_the_same_home_by_the_same_configuration(tmp_path: Path, given: list[str]) -> None:
-    """What this process was given for itself, its reader needs as well."""
     line = typed(tmp_path, [".venv/bin/tenk", "run", *given], home="/srv/my home")
     assert f"TENK_HOME='/srv/my home' .venv/bin/tenk pairing approve CODE {' '.join(given)}" == line
 
 
 def test_a_stranger_reads_nothing_of_the_machine(tmp_path: Path) -> None:
-    """Neither its paths nor its home."""
     python = Path("/usr/bin/python3")
     for program, name in ((".venv/bin/tenk", ".venv/bin/tenk"), ("/opt/ada/tenk", "tenk")):
         assert name == invocation_of([program, "run"], {"TENK_HOME": "/srv/x"}, tmp_path, python, lambda _: None).name

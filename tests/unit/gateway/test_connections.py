@@ -18,7 +18,6 @@ def held(**more: bool) -> HeldAccount:
 
 
 async def test_an_account_does_as_the_worst_of_its_connections() -> None:
-    """Which of them, they say themselves; what one could not read is told as long as it is missing."""
     account = held()
     for number in range(3):
         account.note(ChannelState.READY, "", number)
@@ -36,7 +35,6 @@ async def test_an_account_does_as_the_worst_of_its_connections() -> None:
 
 
 async def test_what_another_process_reads_by_says_nothing_here() -> None:
-    """A process without the account's lease is well; so is one that takes a webhook's updates and does not watch it."""
     account = held()
     account.note(ChannelState.DEGRADED, "shard 0 of 2: lost", 0)
     account.note(ChannelState.READY, "", 1)

@@ -52,7 +52,6 @@ async def served(spine: Spine, chat: str = "c2", user: str = "p2") -> None:
 
 
 async def test_a_lane_that_breaks_rests_alone(spine: Spine) -> None:
-    """Its rows stay; the operator sees it; it is tried again, and says everything in its order."""
     spine.breaks = True
     await written(spine, "first", "c1", "t1")
     await written(spine, "second", "c1", "t2")
@@ -71,7 +70,6 @@ async def test_a_lane_that_breaks_rests_alone(spine: Spine) -> None:
 
 
 async def test_a_lane_is_tried_again_by_the_next_start(spine: Spine) -> None:
-    """However long it was to rest."""
     spine.breaks = True
     await written(spine, "first", "c1", "t1")
     await poison(spine, outbox_table, outbox_table.c.cause == "t1", buttons="no JSON")
@@ -85,7 +83,6 @@ async def test_a_lane_is_tried_again_by_the_next_start(spine: Spine) -> None:
 
 @pytest.mark.parametrize("not_before", [PAST_ALL_DATES_US, -PAST_ALL_DATES_US, 2 * 10**15])
 async def test_a_wait_from_an_earlier_life_is_bounded(spine: Spine, not_before: int) -> None:
-    """A row that was told to wait for 31 years, or beyond the calendar, keeps no process from starting."""
     spine.live = DeliveryConfig(typing_after_s=1e6, longest_wait_s=0.01)
     await written(spine, "at last", "c1", "t1")
     change = sa.text("UPDATE outbox SET not_before = :at").bindparams(at=not_before)
@@ -96,7 +93,6 @@ async def test_a_wait_from_an_earlier_life_is_bounded(spine: Spine, not_before: 
 
 
 async def test_a_bug_in_an_adapter_costs_the_chat_it_is_about(spine: Spine) -> None:
-    """Its sends raise what no adapter may: the part is recorded as unknown, the others are served."""
     spine.channel.fates.extend([RuntimeError("a bug")] * 4)
     await written(spine, "lost", "c1", "t1")
     spine.delivery.reread(Address("sim", "main", "c1"))
@@ -108,7 +104,6 @@ async def test_a_bug_in_an_adapter_costs_the_chat_it_is_about(spine: Spine) -> N
 
 
 async def test_a_row_that_cannot_be_read_is_set_aside_at_the_start(spine: Spine) -> None:
-    """It waits from an earlier life: what stands behind it is answered, and it stays for the operator."""
     bad = await spine.admit(spine.message("unreadable"), silently=True)
     good = await spine.admit(spine.message("readable", "p2", "c2"), "p2", silently=True)
     await poison(spine, inbox_table, inbox_table.c.id == bad, payload='{"type": "of another version"}')
@@ -121,7 +116,6 @@ async def test_a_row_that_cannot_be_read_is_set_aside_at_the_start(spine: Spine)
 
 
 async def test_a_row_that_cannot_be_read_is_set_aside_in_a_full_mailbox(spine: Spine) -> None:
-    """A session whose mailbox reads the store comes past it."""
     await spine.kill()
     spine.sessions = SessionsConfig(mailbox_size=1, mode="followup")
     await spine.begin()
@@ -136,7 +130,6 @@ async def test_a_row_that_cannot_be_read_is_set_aside_in_a_full_mailbox(spine: S
 
 
 async def test_a_row_whose_routing_breaks_once_is_answered(spine: Spine) -> None:
-    """What was in the way may be gone: it is tried once more."""
     failpoints.arm("routed:1:raise")
     row = await spine.say("one")
     await spine.asked()
@@ -147,7 +140,6 @@ async def test_a_row_whose_routing_breaks_once_is_answered(spine: Spine) -> None
 
 
 async def test_a_row_that_cannot_be_routed_ends_alone(spine: Spine) -> None:
-    """Its person is told; the router goes on with the next one."""
     said = spine.message("one")
     original = await spine.admit(said)
     await spine.asked()
@@ -161,7 +153,6 @@ async def test_a_row_that_cannot_be_routed_ends_alone(spine: Spine) -> None:
 
 
 async def test_a_turn_whose_rows_cannot_be_read_is_given_up(spine: Spine) -> None:
-    """The session's next message is answered."""
     row = await spine.say("one")
     await spine.asked()
     await spine.kill()
@@ -188,7 +179,6 @@ async def cleaning_breaks(spine: Spine) -> None:
 
 @pytest.mark.parametrize("bug", [no_bug, a_sign_breaks, cleaning_breaks])
 async def test_what_is_only_shown_may_break(spine: Spine, bug: Callable[[Spine], Awaitable[None]]) -> None:
-    """The answer comes all the same."""
     await spine.kill()
     await bug(spine)
     await spine.begin()

@@ -10,7 +10,6 @@ from gateway.descriptors import fit_to_files
 
 
 def test_soft_limit_is_raised_to_what_the_hard_one_allows():
-    """As far as it is of use; where it is as high already it stays."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = descriptors.WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, descriptors.WANTED_FILES)
     try:
@@ -26,13 +25,11 @@ def test_soft_limit_is_raised_to_what_the_hard_one_allows():
     [(60_000, 512, 384), (1024, 512, 384), (1000, 500, 375), (100, 50, 37), (5, 8, 6)],
 )
 def test_connections_take_half_of_the_files(files: int, connections: int, views: int):
-    """And open pages a quarter of those, for requests that come and go."""
     settings = fit_to_files(Settings(), files)
     assert (connections, views) == (settings.http.connections, settings.channels.web.views)
 
 
 def test_what_was_configured_is_kept_where_it_fits():
-    """A smaller bound is the operator's."""
     settings = fit_to_files(
         Settings.model_validate({"http": {"connections": 100}, "channels": {"web": {"views": 5}}}), 60_000
     )

@@ -28,7 +28,6 @@ class Table:
 
 
 async def test_rows_offered_while_the_store_is_read_are_not_lost() -> None:
-    """A row that is committed during a refill comes once, after those before it."""
     table = Table()
     window = QueueHead(10, table.load, has_unread=True)
     first = table.add()
@@ -45,7 +44,6 @@ async def test_rows_offered_while_the_store_is_read_are_not_lost() -> None:
 
 
 async def test_one_task_works_one_row_at_a_time() -> None:
-    """Rows offered while one is worked wait for it."""
     table, seen, together = Table(), [], []
     busy = 0
 

@@ -36,11 +36,9 @@ class Announcements:
         self.rereads = 0
 
     def publish(self, row: InboxRow) -> None:
-        """As the port says."""
         self.rows.append(row)
 
     def reread(self) -> None:
-        """As the port says."""
         self.rereads += 1
 
     @property
@@ -99,7 +97,6 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 
 async def test_what_is_received_is_committed_with_its_cursor_and_announced_in_order(door: Door) -> None:
-    """One commit holds the rows and how far the channel has read."""
     events = [door.spine.message(text) for text in ("one", "two", "three")]
     await door.receive(*events, cursor="17")
     assert ["one", "two", "three"] == door.bus.texts
@@ -108,7 +105,6 @@ async def test_what_is_received_is_committed_with_its_cursor_and_announced_in_or
 
 
 async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: Door) -> None:
-    """The person is told once; what they say themselves stays; a place that is none changes nothing."""
     spoken = door.spine.message("hello")
     await door.receive(replace(spoken, event_id="no", timezone="Europe/Atlantis"))
     await door.receive(replace(spoken, event_id="a", timezone="Europe/Madrid"))
@@ -121,7 +117,6 @@ async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: D
 
 
 async def test_what_is_offered_again_and_again_in_an_outage_is_counted_once(door: Door) -> None:
-    """A poller that keeps its batch does not use up what its people may send."""
     door.under(AccessConfig.model_validate({"direct": "open", "limits": {"burst_messages": 2}}))
     await door.receive(door.spine.message("known"))
     event = door.spine.message("one")
@@ -135,7 +130,6 @@ async def test_what_is_offered_again_and_again_in_an_outage_is_counted_once(door
 
 
 async def test_a_commit_nobody_heard_of_is_looked_for(door: Door) -> None:
-    """Its rows are read from the store, its replies are sent, and the redelivery finds it done."""
     door.under(AccessConfig())
     event = door.spine.message("let me in")
     door.engine.unheard = 1
@@ -148,7 +142,6 @@ async def test_a_commit_nobody_heard_of_is_looked_for(door: Door) -> None:
 
 
 async def test_over_the_bound_is_told_once_a_minute(door: Door) -> None:
-    """D6: what is not taken is refused, and said so once."""
     door.under(AccessConfig.model_validate({"direct": "open", "limits": {"burst_messages": 1, "messages_per_min": 1}}))
     for text in ("known", "taken", "too much", "much too much"):
         await door.receive(door.spine.message(text))
@@ -159,7 +152,6 @@ async def test_over_the_bound_is_told_once_a_minute(door: Door) -> None:
 
 
 async def test_a_full_queue_of_ones_own_is_told_too(door: Door) -> None:
-    """D6: so many wait already."""
     await door.receive(door.spine.message("known"))
     door.waiting = 200
     await door.receive(door.spine.message("one more"))
@@ -168,7 +160,6 @@ async def test_a_full_queue_of_ones_own_is_told_too(door: Door) -> None:
 
 
 async def test_poison_beside_good_ones_is_put_aside(door: Door) -> None:
-    """One bad event never blocks its batch: the others come in, in order, and the cursor goes on."""
     good = [door.spine.message(text) for text in ("one", "two")]
     poison = replace(door.spine.message("bad"), text="\ud800")
     await door.receive(good[0], poison, good[1], cursor="9")
@@ -179,7 +170,7 @@ async def test_poison_beside_good_ones_is_put_aside(door: Door) -> None:
 
 
 async def test_what_could_not_be_read_is_kept_whatever_it_holds(door: Door) -> None:
-    """F40: NUL, lone surrogates and lengths no column has."""
+    """Cover F40."""
     await door.receive(
         door.spine.message("good"),
         rejected=(Rejected("e" * 900, "raw \x00 \ud800", "why \x00"), Rejected("f", "{}", "not a message")),
@@ -189,7 +180,7 @@ async def test_what_could_not_be_read_is_kept_whatever_it_holds(door: Door) -> N
 
 
 async def test_nul_in_a_text_comes_through(door: Door) -> None:
-    """F40: whatever became of it, the message is there and answered like any other."""
+    """Cover F40."""
     await door.receive(door.spine.message("a\x00b"))
     assert 1 == len(door.bus.rows)
 
@@ -204,7 +195,6 @@ def membership(door: Door, change: Membership) -> MembershipChanged:
 
 
 async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Door) -> None:
-    """Their lane is parked by the platform's word alone, and goes on with the next thing heard of them."""
     await door.receive(door.spine.message("hello"))
     await door.receive(membership(door, Membership.BLOCKED))
     parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, "t1", "an answer"))
@@ -217,7 +207,6 @@ async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Do
 
 
 async def test_the_operator_reads_what_to_allow_once_a_group(door: Door) -> None:
-    """Who mentions the bot where it may not answer is ignored; the log says which key the configuration misses."""
     with capture_logs() as logs:
         for chat, mentions in (("g1", False), ("g1", True), ("g1", True), ("g2", True)):
             await door.receive(door.spine.message("hello", chat=chat, mentions_bot=mentions))
@@ -226,7 +215,6 @@ async def test_the_operator_reads_what_to_allow_once_a_group(door: Door) -> None
 
 
 async def test_strangers_leave_a_few_rows_without_a_word_in_them(door: Door) -> None:
-    """Two thousand messages: acknowledged all of them, and the cursor goes on; five rows, none with what was said."""
     door.under(AccessConfig())
     for number in range(2_000):
         await door.receive(door.spine.message(f"canary {number}"), cursor=str(number) if number == 1_999 else None)
@@ -237,7 +225,6 @@ async def test_strangers_leave_a_few_rows_without_a_word_in_them(door: Door) -> 
 
 
 async def test_a_stranger_let_in_is_known_by_what_was_said_before(door: Door) -> None:
-    """A redelivery of what was refused is recognised, under the bound and over it; what left no row comes in anew."""
     door.under(AccessConfig())
     early = [door.spine.message(f"early {number}") for number in range(7)]
     await door.receive(*early)
@@ -249,7 +236,6 @@ async def test_a_stranger_let_in_is_known_by_what_was_said_before(door: Door) ->
 
 
 async def test_an_outage_uses_up_no_strangers_bound(door: Door) -> None:
-    """What is offered again is counted once."""
     door.under(AccessConfig.model_validate({"strangers": {"burst_messages": 1}}))
     event = door.spine.message("one")
     door.engine.down = True
@@ -262,7 +248,6 @@ async def test_an_outage_uses_up_no_strangers_bound(door: Door) -> None:
 
 
 async def test_an_event_that_breaks_the_admission_holds_up_nothing(door: Door) -> None:
-    """A bug met by one event of a batch: it is kept for the operator, the others are admitted, the cursor moves."""
     broken = replace(door.spine.message("broken"), address=None)  # type: ignore[arg-type]  what no adapter gives
     late = replace(door.spine.message("late"), received_at="yesterday")  # type: ignore[arg-type]  as above
     with capture_logs() as logged:
@@ -289,7 +274,6 @@ async def park(door: Door, chat: str) -> str:
 
 
 async def test_talk_in_a_group_does_not_wake_its_parked_lane(door: Door) -> None:
-    """Forty messages that are not meant for the bot are no refused send at all."""
     lane = await park(door, "g1")
     for number in range(40):
         await door.receive(door.spine.message(f"{number}", chat="g1", mentions_bot=False))
@@ -299,7 +283,6 @@ async def test_talk_in_a_group_does_not_wake_its_parked_lane(door: Door) -> None
 
 @pytest.mark.parametrize("chat", ["g1", "c1"])
 async def test_what_is_meant_for_the_bot_wakes_a_parked_lane_once_a_minute(door: Door, chat: str) -> None:
-    """Refused again, it waits; also where one person writes line after line."""
     account = {"direct": "open", "groups": "open", "allow_groups": ["sim:g1"]}
     door.under(AccessConfig.model_validate({"direct": "open", "accounts": {"sim:main": account}}))
     await park(door, chat)
@@ -318,7 +301,6 @@ async def test_what_is_meant_for_the_bot_wakes_a_parked_lane_once_a_minute(door:
 
 
 async def test_a_bot_that_is_let_back_in_says_at_once_what_waits(door: Door) -> None:
-    """However short ago it was refused; nor does a clock that was set back hold it up."""
     door.spine.channel.fates.append(Permanent("no rights", PermanentKind.BLOCKED))
     await park(door, "g1")
     await door.receive(door.spine.message("hello", chat="g1"))
@@ -337,7 +319,6 @@ async def test_a_bot_that_is_let_back_in_says_at_once_what_waits(door: Door) -> 
 
 
 async def test_chats_of_people_who_are_let_in_are_written_down_and_no_strangers(door: Door) -> None:
-    """A direct chat always, a group's thread where the bot is meant; again only after an hour."""
     spine, here = door.spine, {"accounts": {"sim:main": {"allow_groups": ["sim:g1"], "groups": "open"}}}
 
     async def in_thread(**more: object) -> None:
@@ -359,7 +340,6 @@ async def test_chats_of_people_who_are_let_in_are_written_down_and_no_strangers(
 
 
 async def test_who_chose_a_language_is_told_to_wait_in_it(door: Door) -> None:
-    """Whatever the platform hints of them."""
     await door.receive(first := replace(door.spine.message("uno"), locale="en"))
     (person,) = await door.spine.store.read(people.everybody)
     door.snapshot.put(replace(person, locale="es"))

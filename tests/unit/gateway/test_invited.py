@@ -23,7 +23,7 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 
 async def test_an_invitation_holds_once(door: Door) -> None:
-    """A38: the second to bring it is told that it does not hold, and asks as anybody does."""
+    """Cover A38."""
     code = await door.invite()
     await door.say(code, "7")
     await door.say(code, "8")
@@ -35,7 +35,6 @@ async def test_an_invitation_holds_once(door: Door) -> None:
 
 
 async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: Door) -> None:
-    """Their request is settled by it."""
     await door.say("What about scales?")
     await door.say(await door.invite())
     assert ["What about scales?"] == door.taken
@@ -43,7 +42,7 @@ async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: D
 
 
 async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
-    """A37, A47: to the moment, and no clock set back revives it."""
+    """Cover A37, A47."""
     first, second = [await door.invite(Terms(valid=minutes(60))) for _ in range(2)]
     earlier = {invite.invite for invite in (await door.operators.list_invites("cli")).invites}
     third = await door.invite(Terms(valid=minutes(60)))
@@ -64,7 +63,7 @@ async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
 
 
 async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
-    """A45: not by whom it let in, not by whom it did not, not by a member who says it, not in the log."""
+    """Cover A45."""
     used, unused, stranger = await door.invite(), await door.invite(), "2345-6789-ABCD-EFGH"
     with capture_logs() as logs:
         await door.say(f"/start {used}")
@@ -85,7 +84,7 @@ async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
 
 
 async def test_guesses_of_a_stranger_are_bounded_and_lock_out_nobody_else(door: Door) -> None:
-    """A42, Five in a quarter of an hour, then an hour of nothing, not even the right one."""
+    """Cover A42."""
     code = await door.invite()
     for guess in range(6):
         await door.say("2345-6789-ABCD-EFG" + "23456789"[guess])
@@ -102,7 +101,6 @@ async def test_guesses_of_a_stranger_are_bounded_and_lock_out_nobody_else(door: 
 
 
 async def test_wrong_invitations_lock_no_operator_out(door: Door) -> None:
-    """Strangers' tries are not approvers' guesses: a flood of them stops no approval."""
     for number in range(30):
         await door.say("2345-6789-ABCD-EFGH", str(number))
     await door.say("hello", "99")
@@ -112,7 +110,6 @@ async def test_wrong_invitations_lock_no_operator_out(door: Door) -> None:
 
 
 async def test_the_first_by_an_invitation_is_no_owner_but_by_the_link_to_become_it(door: Door) -> None:
-    """A colleague with a member's link does not own the bot; the link to own it is void once there is an owner."""
     old, link = await door.invite(FOUNDING), await door.invite(FOUNDING)
     await door.say(await door.invite(), "7")
     await door.say(old, "8")
@@ -124,7 +121,6 @@ async def test_the_first_by_an_invitation_is_no_owner_but_by_the_link_to_become_
 
 
 async def test_the_blocked_come_in_by_no_invitation(door: Door) -> None:
-    """And do not use it up."""
     code = await door.invite()
     await door.operators.block("cli", BlockWish(who="sim:7"))
     await door.say(code, "7")
@@ -134,7 +130,6 @@ async def test_the_blocked_come_in_by_no_invitation(door: Door) -> None:
 
 
 async def test_a_stranger_gives_their_name_once(tmp_path: Path) -> None:
-    """It is told to owners and kept as no words of theirs; what they had said is answered."""
     async with pairing_door(tmp_path) as door:
         await door.say("what is practice?")
         for name in ("Ana", "Mallory"):
@@ -147,7 +142,6 @@ async def test_a_stranger_gives_their_name_once(tmp_path: Path) -> None:
 
 
 async def test_a_bot_uses_no_invitation_up(door: Door) -> None:
-    """Also where it says the code before the person does."""
     code = await door.invite()
     said = door.spine.message(code, "99", "c99")
     await door.receive(replace(said, sender=replace(said.sender, is_bot=True)))

@@ -57,7 +57,6 @@ def sink_of(spine: Spine) -> ChannelSink:
 
 
 async def test_people_are_read_again_after_a_look_at_them_failed(spine: Spine) -> None:
-    """The store may be away at the first look after a caller was cancelled."""
     reads = iter([StoreUnavailable("away"), None])
 
     async def read_people() -> None:
@@ -87,7 +86,6 @@ async def answered(spine: Spine, text: str) -> None:
 
 @pytest.mark.parametrize("point", ["", "inbox_post"])
 async def test_a_message_whose_intake_is_cancelled_is_answered_once(spine: Spine, point: str) -> None:
-    """Whether the commit was still to come, or was over and nothing had followed it."""
     look, sink = looking(spine), sink_of(spine)
     await look.look()
     await spine.quiet()
@@ -110,7 +108,6 @@ async def test_a_message_whose_intake_is_cancelled_is_answered_once(spine: Spine
 
 
 async def test_a_turn_whose_claim_is_cancelled_is_gone_on_with_once(spine: Spine) -> None:
-    """Its session ends with it; the next life of the process takes the turn up."""
     failpoints.arm("claim_post:1:cancel")
     await spine.say("hello")
     await spine.quiet()
@@ -121,7 +118,6 @@ async def test_a_turn_whose_claim_is_cancelled_is_gone_on_with_once(spine: Spine
 
 
 async def test_an_answer_whose_end_is_cancelled_is_sent_once(spine: Spine) -> None:
-    """Nothing told its lane; what is said next is answered behind it."""
     look = looking(spine)
     failpoints.arm("final_post:1:cancel")
     await spine.say("hello")
@@ -136,7 +132,6 @@ async def test_an_answer_whose_end_is_cancelled_is_sent_once(spine: Spine) -> No
 
 @pytest.mark.parametrize("point", ["sent_post", "outcome_post"])
 async def test_a_part_whose_receipt_is_cancelled_is_sent_once(spine: Spine, point: str) -> None:
-    """The lane's task is gone; the next look, or the next row, goes on with what waits there."""
     look = looking(spine)
     if point == "outcome_post":
         spine.channel.fates.append(Permanent("too long", PermanentKind.REJECTED))
@@ -154,7 +149,6 @@ async def test_a_part_whose_receipt_is_cancelled_is_sent_once(spine: Spine, poin
 
 @pytest.mark.parametrize("seed", range(8))
 async def test_parts_are_sent_once_and_in_order_whichever_hints_there_are(spine: Spine, seed: int) -> None:
-    """Some hints are lost, some come twice, late, or before those of older rows."""
     chance = random.Random(seed)
     chats, hints = ["c1", "c2", "c3"], list[OutboxRow]()
     for number in range(12):

@@ -36,7 +36,6 @@ class Runs(FakeChannel):
     runs: int = 0
 
     async def run(self, sink: Sink) -> None:
-        """As the port says."""
         self.runs += 1
         if self.ends and (end := self.ends.pop(0)) is not None:
             raise end
@@ -91,7 +90,6 @@ def fails(error: Exception) -> Callable[[], FakeChannel]:
     "error", [ConfigRefused("no token"), ChannelNotInstalled("pip install it"), KeyError("a bug in the adapter")]
 )
 async def test_a_channel_that_cannot_be_made_stops_no_other(store: Store, error: Exception) -> None:
-    """The operator reads what is wrong with it; the other one is ready."""
     good = Runs(name="good")
     async with managed(store, ("bad", fails(error)), ("good", lambda: good)) as (manager, _):
         await until(lambda: manager.states()["good:main"][0] is ChannelState.READY)
@@ -104,7 +102,6 @@ async def test_a_channel_that_cannot_be_made_stops_no_other(store: Store, error:
 
 
 async def test_a_start_waits_until_each_channel_has_asked_or_could_not(store: Store) -> None:
-    """Not for one that says nothing of itself."""
 
     class Silent(Runs):
         async def run(self, sink: Sink) -> None:
@@ -121,7 +118,6 @@ async def test_a_start_waits_until_each_channel_has_asked_or_could_not(store: St
 
 
 async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store) -> None:
-    """Each pause is longer than the one before; being heard again forgets the failures."""
     bad = Runs(name="bad", ends=[KeyError("x"), OSError("y"), ValueError("z"), None])
     async with managed(store, ("bad", lambda: bad)) as (manager, pauses):
         await until(lambda: manager.states()["bad:main"][0] is ChannelState.READY)
@@ -131,7 +127,6 @@ async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store
 
 
 async def test_what_could_not_be_read_is_shown_until_the_channel_says_otherwise(store: Store) -> None:
-    """A message that comes in, or a connection that stands again, does not hide it; something worse does."""
 
     class Gappy(Runs):
         async def run(self, sink: Sink) -> None:
@@ -153,7 +148,6 @@ async def test_what_could_not_be_read_is_shown_until_the_channel_says_otherwise(
 
 
 async def test_a_refused_configuration_is_not_tried_again(store: Store) -> None:
-    """It needs the operator; what can still be sent is sent."""
     bad = Runs(name="bad", ends=[ConfigRefused("the token was revoked")])
     async with managed(store, ("bad", lambda: bad)) as (manager, pauses):
         await until(lambda: manager.states()["bad:main"][0] is ChannelState.FAILED)
@@ -164,7 +158,6 @@ async def test_a_refused_configuration_is_not_tried_again(store: Store) -> None:
 
 @pytest.mark.parametrize("error", [KeyError("a bug"), ConfigRefused("the token was revoked")])
 async def test_signs_fail_without_harm(store: Store, error: Exception) -> None:
-    """Menus and reactions may raise whatever they like."""
     bad = Runs(name="bad", sign_error=error)
     async with managed(store, ("bad", lambda: bad)) as (manager, _):
         await until(lambda: manager.states()["bad:main"][0] is ChannelState.READY)
@@ -175,7 +168,6 @@ async def test_signs_fail_without_harm(store: Store, error: Exception) -> None:
 
 
 async def test_closing_closes_every_channel(store: Store) -> None:
-    """Also those behind one whose closing fails."""
 
     class Stuck(Runs):
         async def aclose(self) -> None:
@@ -189,7 +181,6 @@ async def test_closing_closes_every_channel(store: Store) -> None:
 
 
 async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> None:
-    """A slow reaction is not overtaken by the one that takes it away."""
     slow, done = asyncio.Event(), asyncio.Event()
 
     class Slow(FakeChannel):
@@ -213,7 +204,6 @@ async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> 
 
 
 async def test_the_agent_is_on_the_page_who_its_tenant_says(store: Store) -> None:
-    """Also where the page is another tenant's than the installation's own."""
     async with asyncio.TaskGroup() as tasks:
         spec = ChannelAccount("web", "main", lambda: Runs(name="web"), tenant="bell")
         manager = ChannelManager([spec], store, lambda: NOON, tasks, {"bell": Ours()})

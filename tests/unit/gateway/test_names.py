@@ -32,7 +32,6 @@ UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     ],
 )
 def test_what_cannot_be_seen_is_spelled_out(name: str, shown: str) -> None:
-    """Direction, joiners, fillers, tags, controls, halves of characters, stacks of marks, rows of blanks."""
     assert shown == shown_name(name)
 
 
@@ -42,13 +41,11 @@ def test_what_cannot_be_seen_is_spelled_out(name: str, shown: str) -> None:
      "❤\ufe0f Ana", "👍🏽", "ไม้ไผ่", "אָלֶף", "Владимир", "Ελένη", "Ⅷ", "x²"],
 )  # fmt: skip
 def test_names_of_people_stay_as_they_are(name: str) -> None:
-    """Marks, joiners and pictures belong where a script or an emoji needs them."""
     assert unicodedata.normalize("NFC", name) == shown_name(name)
 
 
 @given(st.text(alphabet=st.characters(codec=None), max_size=60))
 def test_whatever_a_name_is_made_of_it_is_one_line_that_shows_all_it_holds(name: str) -> None:
-    """Nothing unseen but joiners that belong; shown again it is the same."""
     shown = shown_name(name)
     assert {letter for letter in shown if unicodedata.category(letter) in UNSEEN} <= {"\u200c", "\u200d"}
     assert shown == shown_name(shown)
@@ -73,25 +70,22 @@ def test_whatever_a_name_is_made_of_it_is_one_line_that_shows_all_it_holds(name:
     ],
 )
 def test_a_name_that_looks_like_the_owners_is_said_to(name: str) -> None:
-    """A27, A55: in letters of any script, with and without what cannot be seen."""
+    """Cover A27, A55."""
     assert "looks like Ada Lovelace, an owner" in NAMES.introduce(name)
 
 
 @pytest.mark.parametrize(("name", "role"), [("Ивaн", "operator"), ("Bi11", "operator"), ("BІLL", "operator")])
 def test_so_is_one_that_looks_like_an_operators(name: str, role: str) -> None:
-    """Also where the operator's own name is not Latin."""
     assert f", an {role}" in NAMES.introduce(name)
 
 
 def test_letters_of_scripts_that_pass_for_each_other_are_named() -> None:
-    """Whoever they look like; names of one script each, and of scripts that stand together, are not."""
     assert "Pаul (mixes Cyrillic and Latin letters)" == NAMES.introduce("Pаul")
     for name in ("Paul Иванов", "Paul 太郎さん", "Ольга", "Ελένη Papadaki"):
         assert name == NAMES.introduce(name)
 
 
 def test_nobody_looks_like_themselves_and_nothing_like_nobody() -> None:
-    """An owner in the list of users is no look-alike; an empty name resembles none."""
     assert "Ada Lovelace" == NAMES.introduce("Ada Lovelace", "u-1")
     assert "⟨no name⟩" == NAMES.introduce("") == Lookalikes([KnownName("", "owner")]).introduce("  ")
     assert "Grace" == NAMES.introduce("Grace")
@@ -99,13 +93,11 @@ def test_nobody_looks_like_themselves_and_nothing_like_nobody() -> None:
 
 @given(st.text(max_size=40))
 def test_a_skeleton_counts_no_case_blanks_or_unseen_letters(name: str) -> None:
-    """So that none of them makes a look-alike another's."""
     spread = "\u200b ".join(name)
     assert skeleton(name) == skeleton(spread)
 
 
 def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_console() -> None:
-    """As the command line's lists have it: the person at the machine is called nothing."""
     id_ = "01a208b1-247c-716c-b65c-2baba71d41af"
     session = {
         "id": "s",

@@ -27,7 +27,6 @@ def settings(tmp_path: Path, config: str) -> Settings:
 
 
 def test_every_key_that_differs_is_named(tmp_path: Path) -> None:
-    """By its path; a table that comes is one key, secrets are compared and never shown."""
     before = settings(tmp_path, '[access]\ndirect = "open"\n' + PRICES)
     after = settings(tmp_path, '[http]\nlisten = "[::1]:9"\n' + PRICES.replace("1", "2", 1))
     keys = list(changed_keys(before, after))
@@ -38,13 +37,11 @@ def test_every_key_that_differs_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["gateway.home", "agent.product", "channels.web.title", "permissions.auto.model"])
 def test_what_is_made_once_waits_for_the_next_start(key: str) -> None:
-    """Also inside tables of which the rest is taken in."""
     assert waits_for_start(tuple(key.split(".")))
     assert not waits_for_start((*key.split(".")[:1], "x")) or key.startswith("gateway")
 
 
 async def test_accounts_come_go_and_start_anew(store: Store) -> None:
-    """One that is as it was goes on; one that changed is another channel from then on; who is gone reads no more."""
     made: dict[str, list[Runs]] = {"a": [], "b": [], "c": []}
 
     def account(name: str, config: str) -> ChannelAccount:
@@ -78,7 +75,6 @@ async def test_accounts_come_go_and_start_anew(store: Store) -> None:
 
 
 def test_a_file_that_is_gone_or_emptied_is_not_taken_for_the_whole(tmp_path: Path) -> None:
-    """An editor truncates before it writes; what was read last stays in force, and what is back is read again."""
     file = tmp_path / "gateway.toml"
     file.write_text("[access]\ndirect = 'allowlist'\n")
     again = Rereading(file)

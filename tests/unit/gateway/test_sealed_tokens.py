@@ -38,7 +38,6 @@ def invoked(who: str = "7", token: str = TOKEN) -> CommandInvoked:
 
 
 async def test_a_token_comes_in_sealed_and_goes_out_opened(door: Door, tmp_path: Path) -> None:
-    """The channel is given it back; table, row, files and the memory of the session do not hold it."""
     await door.receive(invoked())
     await door.spine.quiet()
     assert [TOKEN] == [part.route.token for part in door.spine.channel.parts if part.route is not None]
@@ -52,7 +51,6 @@ async def test_a_token_comes_in_sealed_and_goes_out_opened(door: Door, tmp_path:
 
 
 async def test_a_sealed_token_without_its_key_is_never_said_in_the_chat(door: Door) -> None:
-    """Others could read there what was for one person; they are told that it could not be delivered."""
     lost = Vault.fresh().seal(TOKEN, reply_routes.secret_of("default", "sim:p1"))
     await door.spine.admit(invoked("p1", lost), "p1")
     await door.spine.quiet()

@@ -25,12 +25,11 @@ def command(route: Route | None, address: Address = ROOM, kind: ChatKind = ChatK
 
 @pytest.mark.parametrize(("route", "expected"), [(None, OURS), (OPEN, OURS), (PRIVATE, HERS)])
 def test_what_only_its_person_sees_is_of_their_own_conversation(route: Route | None, expected: str) -> None:
-    """A52: a plan told to one person in a group stands in no transcript that answers the others."""
+    """Cover A52."""
     assert expected == session_key(command(route), ChatKind.GROUP, "coach")
 
 
 def test_a_press_under_a_private_answer_too() -> None:
-    """The button belongs where its answer does."""
     press = ButtonPressed(
         event_id="1", address=ROOM, sender=ANA, received_at=NOW, message_id="9", kind=ChatKind.GROUP, data="x:1",
         route=PRIVATE,
@@ -39,7 +38,6 @@ def test_a_press_under_a_private_answer_too() -> None:
 
 
 def test_it_is_the_conversation_of_their_direct_messages() -> None:
-    """What they say there goes on from it."""
     said = InboundMessage(
         event_id="2", address=Address("discord", "main", "7"), sender=ANA, received_at=NOW, message_id="2",
         kind=ChatKind.DIRECT, text="and Friday?",
@@ -48,7 +46,6 @@ def test_it_is_the_conversation_of_their_direct_messages() -> None:
 
 
 def test_a_colon_in_an_id_ends_no_part() -> None:
-    """No two places share a key."""
     odd = replace(ROOM, chat="7:thread:5", thread=None)
     assert session_key(command(None, odd), ChatKind.GROUP, "coach") != session_key(
         command(None, replace(odd, chat="7", thread="5")), ChatKind.GROUP, "coach"
@@ -56,5 +53,4 @@ def test_a_colon_in_an_id_ends_no_part() -> None:
 
 
 def test_agents_share_no_conversation() -> None:
-    """The same person in the same place, with another agent: another conversation."""
     assert session_key(command(None), ChatKind.GROUP, "clerk") == OURS.replace("coach", "clerk")

@@ -20,7 +20,6 @@ JUMPS = pytest.mark.parametrize("jump", [DAY, -DAY], ids=["forward", "back"])
 
 @JUMPS
 async def test_drain_ends_after_its_seconds(jump: timedelta) -> None:
-    """Neither at once, nor a day later; two seconds of twenty are the tenth by which a set clock is followed."""
     machine = SetClock()
     begun_s = machine.passed_s()
 
@@ -35,7 +34,6 @@ async def test_drain_ends_after_its_seconds(jump: timedelta) -> None:
 
 @JUMPS
 def test_part_is_retried_soon_and_not_given_up(jump: timedelta) -> None:
-    """A part that was put a minute ago waits the seconds that the platform named."""
     machine = SetClock()
     part = OutboxPart("t1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x")
     row = OutboxRow(1, "default", part, "k", PartState.READY, attempts=1, created_at=machine.steady())
@@ -49,7 +47,6 @@ def test_part_is_retried_soon_and_not_given_up(jump: timedelta) -> None:
 
 @JUMPS
 def test_pairing_code_holds_for_its_hour(jump: timedelta) -> None:
-    """Fifty minutes after it was told, in spite of a clock that was set, and not much longer than the hour."""
     machine = SetClock()
     with database() as connection:
         asked = pairing.request(connection, message(), machine.steady())

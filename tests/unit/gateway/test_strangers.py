@@ -32,7 +32,6 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 
 async def test_what_a_stranger_said_last_is_answered_once_they_are_in(door: Door) -> None:
-    """Once, as any message; nothing of it is taken in before."""
     for text in ("hello?", "How do I practise scales?"):
         await door.say(text)
     assert [] == door.taken
@@ -46,7 +45,6 @@ def _kept(connection: sa.Connection) -> list[str | None]:
 
 
 async def test_a_greeting_takes_no_ones_place(door: Door) -> None:
-    """`/start` is met by the welcome; what was asked before it stays."""
     await door.say("/start", "8")
     await door.say("Can you help me?")
     await door.say("/start")
@@ -56,7 +54,6 @@ async def test_a_greeting_takes_no_ones_place(door: Door) -> None:
 
 
 async def test_what_is_kept_is_bounded_and_holds_no_way_to_be_answered(door: Door) -> None:
-    """One message of 4,096 characters; a command's own way is over by then, and its token a secret."""
     await door.say("x" * 20_000)
     (kept,) = await door.spine.store.read(_kept)
     assert kept is not None
@@ -66,7 +63,6 @@ async def test_what_is_kept_is_bounded_and_holds_no_way_to_be_answered(door: Doo
 
 
 async def test_an_edit_changes_what_is_kept_and_a_deletion_takes_it_away(door: Door) -> None:
-    """What a stranger takes back is not answered later, nor kept."""
     said = await door.say("teh question")
     await door.receive(replace(said, event_id="edit:1", text="the question", edited=True))
     await door.approve()
@@ -82,7 +78,6 @@ async def test_an_edit_changes_what_is_kept_and_a_deletion_takes_it_away(door: D
 
 @pytest.mark.parametrize("end", ["deny", "block", "expire"])
 async def test_nothing_is_kept_of_a_request_that_ends_otherwise(door: Door, end: str) -> None:
-    """Denied, blocked, run out: the words go with it."""
     await door.say("please")
     number = (await door.operators.list_requests("cli")).requests[0].request
     if end == "deny":
@@ -96,7 +91,6 @@ async def test_nothing_is_kept_of_a_request_that_ends_otherwise(door: Door, end:
 
 
 async def test_a_second_approval_takes_nothing_in_again(door: Door) -> None:
-    """Nor does a repeated one whose answer nobody heard."""
     await door.say("once, please")
     number = (await door.operators.list_requests("cli")).requests[0].request
     await door.operators.approve_request("cli", number)
@@ -109,7 +103,6 @@ async def test_a_second_approval_takes_nothing_in_again(door: Door) -> None:
 
 
 async def test_under_a_flood_everybody_is_told_a_code_and_the_operator_of_the_flood(door: Door) -> None:
-    """50 puppets that ask every 5 s for three minutes, a person every 10 s: each is told with their first message."""
     await door.say("I run this", "owner")
     await door.approve("owner")
     people: list[str] = []
@@ -133,7 +126,6 @@ async def test_under_a_flood_everybody_is_told_a_code_and_the_operator_of_the_fl
 
 
 async def test_a_first_morning_is_no_flood(door: Door) -> None:
-    """Thirty colleagues who each write three times: the owner is asked about each of them, the terminal as well."""
     await door.say("I run this", "owner")
     await door.approve("owner")
     with capture_logs() as logs:
@@ -148,7 +140,7 @@ async def test_a_first_morning_is_no_flood(door: Door) -> None:
 
 
 async def test_the_terminal_shows_names_spelled_out_and_no_code(door: Door) -> None:
-    """A45, A67: a name moves no cursor and starts no line."""
+    """Cover A45, A67."""
     event = door.spine.message("hi", "7", "c7")
     await door.receive(replace(event, sender=replace(event.sender, display_name="A\u202eda\x1b[2J\nok")))
     (line,) = door.terminal
@@ -168,7 +160,6 @@ def _bounded(**more: object) -> AccessConfig:
 
 
 async def test_an_open_accounts_newcomer_is_bounded_from_the_first_message_on(door: Door) -> None:
-    """Hundreds of messages in one batch are as many as a known person may send, and one notice."""
     door.under(_bounded())
     await door.receive(*[door.spine.message(str(number), "7", "c7") for number in range(300)])
     assert ["0", "1", "2"] == door.taken
@@ -178,7 +169,6 @@ async def test_an_open_accounts_newcomer_is_bounded_from_the_first_message_on(do
 
 
 async def test_talk_in_a_group_that_is_not_meant_for_the_bot_is_never_answered_with_a_notice(door: Door) -> None:
-    """Whatever is over the bound; nor does it use up what its sender may ask the bot."""
     door.under(_bounded())
     talk = [door.spine.message(str(n), "7", "g1", mentions_bot=False) for n in range(100)]
     await door.receive(*talk)
@@ -191,7 +181,7 @@ async def test_talk_in_a_group_that_is_not_meant_for_the_bot_is_never_answered_w
 
 
 async def test_presses_count_as_messages_do(door: Door) -> None:
-    """A34: whoever hammers a button is over their bound like whoever hammers the keyboard."""
+    """Cover A34."""
     door.under(_bounded())
     said = await door.say("hello")
     for number in range(10):
@@ -208,7 +198,6 @@ async def test_presses_count_as_messages_do(door: Door) -> None:
 
 
 async def test_what_was_said_before_its_sender_was_forgotten_is_not_taken_in_again(door: Door) -> None:
-    """A platform's history tells it once more; what they say since is a newcomer's, whose caps are counted on."""
     door.under(AccessConfig(direct=Policy.OPEN))
     before = await door.say("one")
     (person,) = await door.spine.store.read(people.everybody)
@@ -229,7 +218,6 @@ async def test_what_was_said_before_its_sender_was_forgotten_is_not_taken_in_aga
 
 
 async def test_who_is_not_answered_has_a_line_in_the_log(door: Door) -> None:
-    """By row, account, sender and reason, and no word of what was said; a redelivery has none."""
     with capture_logs() as logs:
         said = await door.say("the canary sings")
         await door.receive(said)

@@ -26,7 +26,6 @@ async def broken() -> None:
 
 
 async def test_a_task_that_breaks_ends_alone() -> None:
-    """Its neighbours go on; what happened is counted."""
     async with supervised() as (tasks, _):
         done = asyncio.Event()
         neighbour = tasks.create_task(done.wait())
@@ -37,7 +36,6 @@ async def test_a_task_that_breaks_ends_alone() -> None:
 
 
 async def test_what_the_operator_has_to_mend_still_ends_everything() -> None:
-    """A GatewayError says that nothing can go on."""
 
     async def refused() -> None:
         raise AlreadyRunning("another gateway holds this home")
@@ -53,7 +51,6 @@ async def test_what_the_operator_has_to_mend_still_ends_everything() -> None:
 
 
 async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing() -> None:
-    """No coroutine is left that nobody ran."""
     async with supervised() as (tasks, _):
         never = tasks.create_task(broken())
         never.cancel()
@@ -62,7 +59,6 @@ async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing() -> Non
 
 
 async def test_what_is_started_is_called_as_its_task_begins() -> None:
-    """One that is cancelled before that is never called; one that breaks is contained like any other."""
     called: list[str] = []
 
     async def breaks() -> None:
@@ -79,7 +75,6 @@ async def test_what_is_started_is_called_as_its_task_begins() -> None:
 
 
 async def test_nothing_is_started_in_a_group_that_has_ended() -> None:
-    """Nor left of it, whichever kind of group it is."""
     for tasks in (Supervised(Faults()), asyncio.TaskGroup()):
         async with tasks:
             pass
@@ -88,7 +83,6 @@ async def test_nothing_is_started_in_a_group_that_has_ended() -> None:
 
 
 async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:
-    """It is shown as long as it rests; a GatewayError of a later run is one more failure."""
     errors: list[Exception] = [ValueError("a bug"), AlreadyRunning("the port is in use"), *map(KeyError, "abcd")]
     shown: list[dict[str, str]] = []
     async with supervised() as (tasks, rests):
@@ -104,7 +98,6 @@ async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:
 
 
 async def test_a_store_that_does_not_answer_ends_nothing_and_counts_for_nothing() -> None:
-    """A part tries it again each second, from its first run on; a task has done what it could."""
     away: list[Exception] = [StoreUnavailable("the store did not answer")] * 7
     async with supervised() as (tasks, rests):
 
@@ -119,13 +112,11 @@ async def test_a_store_that_does_not_answer_ends_nothing_and_counts_for_nothing(
 
 
 async def test_under_a_plain_group_nothing_is_contained() -> None:
-    """Who gives no supervision wants errors to travel up."""
     async with asyncio.TaskGroup() as tasks:
         assert care_of(tasks, "lane", "c1") is None
 
 
 async def test_what_comes_after_the_end_of_the_group_is_closed() -> None:
-    """A task that cannot be begun any more leaves no coroutine behind that nobody awaited."""
 
     async def late() -> None:
         """Never runs."""

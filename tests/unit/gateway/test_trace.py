@@ -44,7 +44,6 @@ PART = OutboxLine(
     ],
 )
 def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender | None) -> None:
-    """Strangers as well; three letters of a name are too few."""
     if expected is None:
         with pytest.raises(GatewayError, match="nearest: Kim Lee"):
             find_person(who, KNOWN)
@@ -62,7 +61,6 @@ def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender 
     ],
 )
 def test_nobody_and_several_are_told_with_who_there_is(who: str, words: str) -> None:
-    """Whoever asks can go on from the error."""
     with pytest.raises(GatewayError, match=words):
         find_person(who, KNOWN)
 
@@ -84,7 +82,6 @@ def test_nobody_and_several_are_told_with_who_there_is(who: str, words: str) -> 
     ],
 )
 def test_an_instant_is_read_in_their_zone(text: str, expected: str) -> None:
-    """As they would say it."""
     assert expected == instant_of(text, NOON, MADRID).isoformat()
 
 
@@ -93,7 +90,6 @@ def test_an_instant_is_read_in_their_zone(text: str, expected: str) -> None:
     ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²", "9999-12-31 23:59", "0001-01-01"],
 )
 def test_what_is_no_time_is_told_with_what_is(text: str) -> None:
-    """Nothing is guessed."""
     with pytest.raises(GatewayError, match='is no time; write "yesterday 10:00"'):
         instant_of(text, NOON, MADRID)
 
@@ -131,7 +127,6 @@ CUT = hop("turn_ended", reason="max_steps")
     ],
 )  # fmt: skip
 def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
-    """Each outcome, and what waits."""
     assert words in decision_text(row, way, None, NOON + timedelta(hours=1))
 
 
@@ -148,13 +143,11 @@ def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words
     ],
 )
 def test_how_far_an_answer_got_is_said(part: OutboxLine, words: str) -> None:
-    """A dead one comes with what says it again."""
     (sentence,) = delivery_texts([part])
     assert words in sentence
 
 
 def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
-    """By the order of their admission; a stranger's as well, and nobody else's."""
     with database() as connection:
         person = people.enrol(
             connection, Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli"), NOON
@@ -178,7 +171,6 @@ def test_messages_are_found_around_an_instant_or_nearest_to_it() -> None:
 
 
 def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:
-    """Rows that retention took leave gaps; an empty inbox has none."""
     with database() as connection:
         nobody = KnownSender(None, "x", "", ("telegram:1",), "UTC")
         assert [] == reports.messages_of(connection, "default", nobody, 5, since=NOON)

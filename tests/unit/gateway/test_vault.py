@@ -16,14 +16,12 @@ KEYS = [bytes([number]) * 32 for number in (1, 2)]
 
 @pytest.mark.parametrize("other", [{"tenant": "t2"}, {"user": "telegram:43"}, {"purpose": "key"}])
 def test_it_opens_for_nobody_and_nothing_else(other: dict[str, str]) -> None:
-    """A row that was moved to another person, tenant or use does not open there."""
     vault = Vault(KEYS)
     with pytest.raises(CannotOpen):
         vault.open(vault.seal("canary", WHOSE), replace(WHOSE, **other))
 
 
 def test_what_was_changed_does_not_open() -> None:
-    """One bit anywhere, another key's name, or what is no ciphertext at all; no error holds the secret."""
     vault = Vault(KEYS)
     sealed = vault.seal("canary", WHOSE)
     raw = bytearray(base64.urlsafe_b64decode(sealed.rpartition(":")[2]))
@@ -37,7 +35,6 @@ def test_what_was_changed_does_not_open() -> None:
 
 
 def test_the_keys_file_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
-    """Mode 0600; the same keys again, the newest last; two homes have different ones."""
     made = load_keys(tmp_path)
     assert made == load_keys(tmp_path)
     assert 0o600 == (tmp_path / "secrets.key").stat().st_mode & 0o777
@@ -47,7 +44,6 @@ def test_the_keys_file_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> N
 
 
 def test_keys_that_cannot_be_used_are_told_and_never_replaced(tmp_path: Path) -> None:
-    """Too short, no base64, none at all, or open to others; the message does not hold them."""
     path = tmp_path / "secrets.key"
     for content in ("c2hvcnQ=", "not base64 é", "", base64.b64encode(os.urandom(32)).decode() + "\nc2hvcnQ="):
         path.write_text(content)

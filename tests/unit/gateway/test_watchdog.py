@@ -30,7 +30,6 @@ def a_function_that_waits(watchdog: LoopWatchdog) -> None:
 
 @pytest.mark.parametrize("blocking", [a_function_that_blocks, a_function_that_waits])
 async def test_a_function_that_blocks_the_loop_is_named(blocking) -> None:
-    """Whether it computes or waits for something; told in the loop once it comes round again."""
     told: asyncio.Queue[Stall | StoodStill] = asyncio.Queue()
     watchdog = LoopWatchdog(told.put_nowait, **QUICK)
     watching = asyncio.ensure_future(watchdog.run())  # noqa: TID251  cancelled below
@@ -47,7 +46,6 @@ async def test_a_function_that_blocks_the_loop_is_named(blocking) -> None:
 
 
 async def test_the_watching_thread_ends_with_the_loop_that_is_watched() -> None:
-    """Nothing is left behind."""
     watching = asyncio.ensure_future(LoopWatchdog(**QUICK).run())  # noqa: TID251  cancelled below
     await asyncio.sleep(0)
     assert "watchdog" in {thread.name for thread in threading.enumerate()}
@@ -58,24 +56,20 @@ async def test_the_watching_thread_ends_with_the_loop_that_is_watched() -> None:
 
 
 def test_a_short_gap_is_nothing() -> None:
-    """The loop comes round when it comes round."""
     assert judge(StallGap(0.19, 0.19, 0.19)) is None
 
 
 @pytest.mark.parametrize(("computed_s", "watched_s"), [(0.3, 0.0), (0.0, 0.3), (0.21, 0.1)])
 def test_a_gap_in_which_we_ran_is_a_stall(computed_s: float, watched_s: float) -> None:
-    """A call that holds the interpreter leaves the watching thread no turn; one that waits computes nothing."""
     assert Stall(0.3, UNSEEN, computed_s=computed_s) == judge(StallGap(0.3, computed_s, watched_s))
 
 
 @pytest.mark.parametrize("seconds", [0.25, 45.0, 3600.0])
 def test_a_gap_in_which_nobody_ran_is_the_machines(seconds: float) -> None:
-    """SIGSTOP, a laptop that sleeps, a machine that is busy with others: said so, and not counted as a stall."""
     assert StoodStill(seconds) == judge(StallGap(seconds, 0.01, 0.1))
 
 
 def test_the_place_is_the_innermost_function_of_ours() -> None:
-    """A library that is called by us is our matter; where nothing is ours, whoever is at work."""
     ours = ("gateway.safety.guard:find:118", "agent.loop:run_turn:30")
     stack = ("json.decoder:JSONDecoder.decode:337", *ours, "asyncio:run:1")
     assert "gateway.safety.guard:find" == place_of(stack)
@@ -84,7 +78,6 @@ def test_the_place_is_the_innermost_function_of_ours() -> None:
 
 
 def test_a_stall_is_counted_by_its_place() -> None:
-    """What an operator's Prometheus reads."""
     before = series(LOOP_STALLS, "gateway.safety.guard:find")._value.get()  # noqa: SLF001  the figure itself
     tell(Stall(0.3, "gateway.safety.guard:find"))
     tell(StoodStill(45.0))

@@ -53,7 +53,6 @@ async def asked(method: str, url: str, data: bytes | None = None, **headers: str
 
 
 async def test_route_of_a_channel_that_loads_later_is_served():
-    """The table is looked up with each request: 503 while a channel may still come, then its answer."""
     loaded, hook = Loaded(loading=True), Hook()
     async with served(loaded) as url:
         assert 503 == (await asked("POST", f"{url}hook", b"x"))[0]
@@ -78,19 +77,18 @@ async def test_route_of_a_channel_that_loads_later_is_served():
     ],
 )
 async def test_what_nobody_serves_is_refused(method: str, path: str, status: int):
-    """A16: a guessed path, a wrong method."""
+    """Cover A16."""
     async with served(Loaded([Hook()])) as url:
         assert status == (await asked(method, f"{url}{path}"))[0]
 
 
 async def test_health_is_not_shadowed():
-    """The gateway's own paths come first."""
     async with served(Loaded([Hook()])) as url:
         assert 200 == (await asked("GET", f"{url}healthz"))[0]
 
 
 async def test_body_over_a_megabyte_is_refused():
-    """A16: 413, whether its length is told or it comes in chunks."""
+    """Cover A16."""
     hook = Hook()
 
     async def chunks():
@@ -108,7 +106,7 @@ async def test_body_over_a_megabyte_is_refused():
     "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "http://[", "https://localhost"]
 )
 async def test_other_sites_cannot_post(origin: str):
-    """A19: a text/plain POST from another site's page needs no permission of ours, so it is refused here."""
+    """Cover A19."""
     hook = Hook()
     async with served(Loaded([hook])) as url:
         assert 403 == (await asked("POST", f"{url}hook", b"x", Origin=origin))[0]
@@ -119,7 +117,7 @@ async def test_other_sites_cannot_post(origin: str):
 
 
 async def test_other_sites_cannot_open_a_socket():
-    """A19: browsers let any page open a WebSocket to anywhere; ours refuses."""
+    """Cover A19."""
     async with served(Loaded([Hook()])) as url, aiohttp.ClientSession() as session:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await session.ws_connect(f"{url}stream", headers={"Origin": "http://evil.example"})
@@ -130,13 +128,12 @@ async def test_other_sites_cannot_open_a_socket():
 
 
 async def test_foreign_host_gets_nothing_of_a_channel():
-    """A20: a rebound name reaches no channel either."""
+    """Cover A20."""
     async with served(Loaded([Hook()])) as url:
         assert 403 == (await asked("POST", f"{url}hook", b"x", Host="evil.example"))[0]
 
 
 def test_streams_end_with_the_server():
-    """A page that stays open does not hold up a stop."""
 
     async def scene(loop: VirtualTimeLoop) -> None:
         loop.sockets_s = 0.05

@@ -45,7 +45,6 @@ def document() -> Document:
 
 
 def test_a_method_that_is_not_asked_is_answered_with_those_that_are() -> None:
-    """RFC 9110: 405 comes with `Allow`."""
     with pytest.raises(web.HTTPMethodNotAllowed) as refused:
         RouteTable(routes()).find("PUT", "/v1/chat")
     answer = from_server(refused.value).to_response()
@@ -53,7 +52,6 @@ def test_a_method_that_is_not_asked_is_answered_with_those_that_are() -> None:
 
 
 def test_yes_and_no_are_no_seconds() -> None:
-    """The document says number, and whole ones are."""
     assert 5.0 == ChatRequest.model_validate_json('{"message": "hi", "wait_s": 5}').wait_s
     with pytest.raises(ValidationError):
         ChatRequest.model_validate_json('{"message": "hi", "wait_s": false}')
@@ -62,7 +60,6 @@ def test_yes_and_no_are_no_seconds() -> None:
 
 
 def test_the_document_has_every_route_and_no_other() -> None:
-    """By method and path, each under an operation id of its own."""
     paths = document()["paths"]
     found = {(method.upper(), path) for path, methods in paths.items() for method in methods}
     ids = [operation["operationId"] for methods in paths.values() for operation in methods.values()]
@@ -71,7 +68,6 @@ def test_the_document_has_every_route_and_no_other() -> None:
 
 
 def test_every_reference_leads_to_a_schema() -> None:
-    """And every object that is sent says which fields it has."""
     whole = document()
     names = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(whole)))
     assert set() == names - set(whole["components"]["schemas"])
@@ -79,7 +75,6 @@ def test_every_reference_leads_to_a_schema() -> None:
 
 
 def test_what_must_be_known_of_a_route_is_in_it() -> None:
-    """Its path's names, whether it is done once, whether it streams, and every refusal in the one shape."""
     chat = document()["paths"]["/v1/chat"]["post"]
     turn = document()["paths"]["/v1/sessions/{session}/turns/{turn}"]["get"]
     assert ["Idempotency-Key"] == [param["name"] for param in chat["parameters"]]
@@ -91,7 +86,6 @@ def test_what_must_be_known_of_a_route_is_in_it() -> None:
 
 
 def test_the_page_brings_all_it_needs() -> None:
-    """It names no other host, runs nothing, and has every path and model; what it may load is its own style alone."""
     page = docs_page(document())
     assert [] == re.findall(r"<script|<link|<img|<iframe|\bsrc=|@import|url\(|https?://|//cdn", page)
     assert [] == [route.path for route in routes() if f"<code>{route.path}</code>" not in page]
@@ -101,14 +95,12 @@ def test_the_page_brings_all_it_needs() -> None:
 
 
 def test_the_page_shows_what_stands_in_a_document_as_text() -> None:
-    """A summary with markup in it is read, not run."""
     whole = document()
     whole["info"]["title"] = "<script>alert(1)</script>"
     assert "<script>" not in docs_page(whole)
 
 
 def test_the_readme_and_the_routes_agree() -> None:
-    """Each path that the README names is one."""
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:GET |POST )?(/v1/[a-z{}/-]+)[`)]", text))
     assert named

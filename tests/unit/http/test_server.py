@@ -61,7 +61,6 @@ READY = PartHealth(ChannelState.READY, heard_at=datetime(2026, 11, 20, tzinfo=UT
     ],
 )
 async def test_readiness_follows_the_parts(state: ChannelState, status: int) -> None:
-    """One part that starts or has failed makes the gateway not ready, and says why."""
     async with serving(ANY_PORT, Parts({"store": READY, "telegram:main": PartHealth(state, "why")})) as url:
         got, body = await get(f"{url}/readyz")
     assert status == got
@@ -69,13 +68,11 @@ async def test_readiness_follows_the_parts(state: ChannelState, status: int) -> 
 
 
 async def test_nothing_known_yet_is_not_ready() -> None:
-    """Before any part has reported the answer is 503."""
     async with serving(ANY_PORT, Parts()) as url:
         assert 503 == (await get(f"{url}/readyz"))[0]
 
 
 async def test_with_a_key_details_need_it() -> None:
-    """A probe without the key learns alive and ready, and nothing else."""
     config = HttpConfig(listen="127.0.0.1:0", api_key=SecretStr(KEY))
     async with serving(config, Parts({"store": PartHealth(ChannelState.FAILED, "disk full")})) as url:
         assert (200, '{"status": "alive"}') == await get(f"{url}/healthz")
@@ -88,7 +85,7 @@ async def test_with_a_key_details_need_it() -> None:
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "[::bad", "user@x"])
 async def test_a_foreign_host_header_is_refused(host: str) -> None:
-    """A20: a name that was rebound to our address reads nothing."""
+    """Cover A20."""
     async with serving(ANY_PORT, Parts()) as url:
         assert 403 == (await get(f"{url}/healthz", Host=host))[0]
 
@@ -97,7 +94,6 @@ async def test_a_foreign_host_header_is_refused(host: str) -> None:
     "host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8080", "bot.internal", "bot.example.com"]
 )
 async def test_our_own_names_are_served(host: str) -> None:
-    """Addresses, localhost and the configured names are ours."""
     config = HttpConfig(listen="127.0.0.1:0", allowed_hosts=("Bot.internal",), public_url="https://BOT.example.com/")
     async with serving(config, Parts()) as url:
         assert 200 == (await get(f"{url}/healthz", Host=host))[0]
@@ -119,7 +115,6 @@ async def test_our_own_names_are_served(host: str) -> None:
     ],
 )
 def test_a_public_address_that_links_cannot_begin_with_is_refused(given: str, why: str) -> None:
-    """A name without a path, by https unless only this machine comes by it."""
     with pytest.raises(ValidationError, match=why):
         HttpConfig(public_url=given)
 
@@ -134,14 +129,12 @@ def test_a_public_address_that_links_cannot_begin_with_is_refused(given: str, wh
     ],
 )
 def test_links_begin_with_the_public_address(given: str, root: str) -> None:
-    """Whatever the port that is listened on; without one, with that."""
     server = HttpServer(HttpConfig(public_url=given), Parts(), Mounts(Loaded()))
     assert (f"{root}/", "http://127.0.0.1:8080/") == (server.public_url, server.url)
     assert "http://127.0.0.1:8080/" == HttpServer(HttpConfig(), Parts(), Mounts(Loaded())).public_url
 
 
 async def test_a_port_in_use_is_named_with_its_variable() -> None:
-    """The second server on a port says which port and which variable."""
     async with serving(ANY_PORT, Parts()) as url:
         port = int(url.rpartition(":")[2])
         with pytest.raises(GatewayError, match=rf"port {port} on 127\.0\.0\.1 is in use.*TENK_HTTP"):
@@ -150,7 +143,7 @@ async def test_a_port_in_use_is_named_with_its_variable() -> None:
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "gateway.example:80"])
 def test_off_loopback_without_a_key_is_refused(listen: str) -> None:
-    """A18: nothing that other machines reach is served without a key."""
+    """Cover A18."""
     with pytest.raises(ValidationError, match=r"can be reached from other machines.*http\.api_key"):
         HttpConfig(listen=listen)
     assert listen == HttpConfig(listen=listen, api_key=SecretStr(KEY)).listen
@@ -158,12 +151,10 @@ def test_off_loopback_without_a_key_is_refused(listen: str) -> None:
 
 @pytest.mark.parametrize("listen", ["8080", "127.0.0.1", "127.0.0.1:99999", "a b:1", "127.0.0.1:", ":80"])
 def test_an_address_that_is_none_is_refused(listen: str) -> None:
-    """An address is host:port, with a port that exists."""
     with pytest.raises(ValidationError):
         HttpConfig(listen=listen)
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:1", "localhost:0", "[::1]:65535", "127.9.9.9:80"])
 def test_loopback_needs_no_key(listen: str) -> None:
-    """What only this machine reaches is open."""
     assert HttpConfig(listen=listen).api_key is None

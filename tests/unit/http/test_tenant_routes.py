@@ -64,7 +64,6 @@ def operators(store: Store) -> Operators:
 
 
 async def test_a_tenants_own_route_is_found_by_its_key(store: Store) -> None:
-    """By nobody else's; without a key there is what everybody has; what a reload brings or takes counts at once."""
     ours = ApiDeps(store=store, routes=[route("both", "ours")], principal=whoever, title="t", version="1")
     bells = replace(ours, routes=[route("both", "Bell's"), route("pantry", "flour")])
     tenants = {"default": Tenant(ours), "bell": Tenant(bells)}

@@ -31,7 +31,6 @@ async def respond(answer: RuleAnswer, words_per_s: float | None = None):
 
 class TestOfflineModel:
     async def test_words_come_at_the_pace_that_is_set(self):
-        """One after another, and together they are the answer."""
         text = "**Hello** there,\n\n- one\n- two"
         response, events, pauses = await respond(RuleAnswer(text), words_per_s=20)
         assert text == response.text == "".join(event.text for event in events)
@@ -39,19 +38,16 @@ class TestOfflineModel:
         assert len(events) > 3
 
     async def test_without_a_pace_it_says_all_at_once(self):
-        """No pause, one delta."""
         _, events, pauses = await respond(RuleAnswer("Hello there"))
         assert [TextDelta("Hello there")] == events
         assert [] == pauses
 
     async def test_what_the_rules_suggest_is_part_of_the_response(self):
-        """As it is; none of it is spoken."""
         response, events, _ = await respond(RuleAnswer("Shall I?", replies=(SuggestedReply("Yes", "yes"),)))
         assert (SuggestedReply("Yes", "yes"),) == response.replies
         assert [TextDelta("Shall I?")] == events
 
     async def test_it_costs_nothing_and_says_what_it_is(self):
-        """Never passed off as a model."""
         response, _, _ = await respond(RuleAnswer("Hello"))
         assert (0, 0) == (response.usage.input_tokens, response.usage.output_tokens)
         assert "offline:rules" == response.model

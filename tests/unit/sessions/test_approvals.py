@@ -100,7 +100,6 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
 
 
 async def test_the_question_says_exactly_what_would_be_done(scene: Scene) -> None:
-    """The tool and its arguments, literally; nothing is done, and no turn is at work."""
     assert ["Allow once", "Always allow", "Deny"] == list(await scene.ask())
     assert "May I use **pay**?" in scene.last
     assert "• amount: 12" in scene.last and r"• to: acme \*" in scene.last
@@ -112,7 +111,6 @@ async def test_the_question_says_exactly_what_would_be_done(scene: Scene) -> Non
     [("Allow once", "allowed", ["12"]), ("Always allow", "remembered", ["12"]), ("Deny", "denied", [])],
 )
 async def test_an_answer_is_taken_once(scene: Scene, label: str, said: str, paid: list[str]) -> None:
-    """The turn goes on with it below the question, whose buttons go; the same press again is told how it stands."""
     buttons = await scene.ask()
     await scene.press(buttons[label])
     assert f"It is {said}." == scene.last
@@ -126,14 +124,12 @@ async def test_an_answer_is_taken_once(scene: Scene, label: str, said: str, paid
 
 
 async def test_what_was_allowed_once_is_asked_again_next_time(scene: Scene) -> None:
-    """One use."""
     await scene.press((await scene.ask())["Allow once"])
     assert await scene.ask()
     assert ["12"] == scene.payer.paid
 
 
 async def test_what_is_always_allowed_is_not_asked_again_until_it_is_taken_back(scene: Scene) -> None:
-    """`/permissions` shows it, takes back what is there and says so where nothing is."""
     await scene.press((await scene.ask())["Always allow"])
     await scene.ask()
     assert ["12", "12"] == scene.payer.paid
@@ -152,14 +148,12 @@ async def test_what_is_always_allowed_is_not_asked_again_until_it_is_taken_back(
 
 
 async def test_what_another_person_remembers_is_theirs(scene: Scene) -> None:
-    """Also in a group."""
     await scene.press((await scene.ask(chat="g1"))["Always allow"], chat="g1")
     assert await scene.ask("p2", "g1")
     assert ["12"] == scene.payer.paid
 
 
 async def test_where_it_may_not_be_remembered_always_is_not_offered(scene: Scene) -> None:
-    """Nor does what was remembered before count."""
     await scene.press((await scene.ask())["Always allow"])
     scene.payer.may_remember = False
     assert ["Allow once", "Deny"] == list(await scene.ask())
@@ -167,7 +161,6 @@ async def test_where_it_may_not_be_remembered_always_is_not_offered(scene: Scene
 
 @pytest.mark.parametrize("chat", ["c1", "g1"])
 async def test_a_press_of_another_person_is_told_so_and_does_nothing(scene: Scene, chat: str) -> None:
-    """The question stays for whom it is."""
     buttons = await scene.ask(chat=chat)
     for data in buttons.values():
         await scene.press(data, "p2", chat)
@@ -178,7 +171,6 @@ async def test_a_press_of_another_person_is_told_so_and_does_nothing(scene: Scen
 
 
 async def test_a_forged_press_means_nothing(scene: Scene) -> None:
-    """Another answer in place of the sealed one, or another question."""
     deny = (await scene.ask())["Deny"]
     for data in (deny.replace("run_not:", "run:"), deny[:-1], "run:x:1:AAAAAAAAAAAAAAAA"):
         await scene.press(data)
@@ -188,7 +180,6 @@ async def test_a_forged_press_means_nothing(scene: Scene) -> None:
 
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_a_question_that_nobody_answers_in_time_is_a_no(scene: Scene, restarts: bool) -> None:
-    """After ten minutes, not before; a press behind that is told so."""
     buttons = await scene.ask()
     scene.spine.later(minutes=9, seconds=59)
     await scene.spine.parking.expire()
@@ -207,7 +198,6 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(scene: Scene, rest
 
 @pytest.mark.parametrize("before", ["press", "turn"])
 async def test_a_question_outlives_the_process(scene: Scene, before: str) -> None:
-    """Killed while it waits, and again with the press committed and nothing of it done: done once."""
     buttons = await scene.ask()
     await scene.restart()
     assert ([], 0) == (scene.payer.paid, scene.spine.router.running)
@@ -232,7 +222,6 @@ async def test_crashes_while_a_turn_waits_are_not_counted_for_it(scene: Scene) -
 
 
 async def test_an_answer_holds_for_no_other_arguments(scene: Scene) -> None:
-    """What would be done has changed since: it is asked anew, and the old question is over."""
     old = await scene.ask()
     scene.payer.amount = "9999"
     await scene.press(old["Allow once"])
@@ -245,7 +234,6 @@ async def test_an_answer_holds_for_no_other_arguments(scene: Scene) -> None:
 
 
 async def test_what_the_person_says_meanwhile_takes_the_question_back(scene: Scene) -> None:
-    """It joins the turn, as while it runs; the buttons say so."""
     buttons = await scene.ask()
     said = await scene.spine.say("rather not")
     await scene.spine.quiet()
@@ -256,7 +244,6 @@ async def test_what_the_person_says_meanwhile_takes_the_question_back(scene: Sce
 
 
 async def test_what_another_member_says_leaves_the_question(scene: Scene) -> None:
-    """They get a turn of their own, and wait for nobody."""
     buttons = await scene.ask(chat="g1")
     await scene.ask("p2", "g1")
     await scene.press(buttons["Allow once"], chat="g1")
@@ -264,7 +251,6 @@ async def test_what_another_member_says_leaves_the_question(scene: Scene) -> Non
 
 
 async def test_in_mode_followup_a_message_is_a_turn_of_its_own(tmp_path: Path) -> None:
-    """The question stays."""
     store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
     scene = Scene(Spine(store, agent=payer.run, sessions=SessionsConfig(mode="followup")), payer)
     await scene.spine.begin()
@@ -279,7 +265,6 @@ async def test_in_mode_followup_a_message_is_a_turn_of_its_own(tmp_path: Path) -
 @pytest.mark.parametrize("command", ["/stop", "/new", "deleted"])
 @pytest.mark.parametrize("restarts", [False, True])
 async def test_a_stop_ends_what_waits(scene: Scene, command: str, restarts: bool) -> None:
-    """Nothing is done, and the buttons say so; a deletion of what asked for it is as good as a command."""
     buttons = await scene.ask()
     if restarts:
         await scene.restart()
@@ -294,7 +279,6 @@ async def test_a_stop_ends_what_waits(scene: Scene, command: str, restarts: bool
 
 
 async def test_somebody_elses_stop_leaves_it(scene: Scene) -> None:
-    """In a group a member stops what is theirs."""
     buttons = await scene.ask(chat="g1")
     await scene.spine.say("/stop", "p2", "g1")
     await scene.spine.quiet()
@@ -313,7 +297,6 @@ class WithoutButtons(FakeChannel):
     [("1", "It is allowed."), (" 2. ", "It is remembered."), ("3", "It is denied."), ("4", "You say 4.")],
 )
 async def test_where_there_are_no_buttons_answers_are_numbered(tmp_path: Path, typed: str, said: str) -> None:
-    """What is none of the numbers joins the turn."""
     store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
     scene = Scene(Spine(store, agent=payer.run, channel=WithoutButtons()), payer)
     await scene.spine.begin()
@@ -328,7 +311,6 @@ async def test_where_there_are_no_buttons_answers_are_numbered(tmp_path: Path, t
 
 
 async def test_a_commit_that_held_unheard_asks_once_and_is_answered_once(tmp_path: Path) -> None:
-    """The connection broke behind COMMIT, at the question and at its answer: both are found in the store."""
     engine = FickleEngine(tmp_path / "tenk.db")
     store, payer = await QuickStore(engine).start(), Payer()
     scene = Scene(Spine(store, agent=payer.run), payer)
@@ -351,7 +333,6 @@ async def test_a_commit_that_held_unheard_asks_once_and_is_answered_once(tmp_pat
 
 
 async def test_what_a_group_said_is_read_once_although_an_older_turn_ends_last(tmp_path: Path) -> None:
-    """It waited for its person while another member's question was answered, which had read it."""
     store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
     scene = Scene(Spine(store, agent=payer.run), payer)
     spine = scene.spine
@@ -375,7 +356,6 @@ async def test_what_a_group_said_is_read_once_although_an_older_turn_ends_last(t
 
 
 async def test_a_number_answers_the_newest_question_in_mode_followup_too(tmp_path: Path) -> None:
-    """There is no other way to say it; each question by its turn, the one that stands last first."""
     store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
     sessions = SessionsConfig(mode="followup")
     scene = Scene(Spine(store, agent=payer.run, channel=WithoutButtons(), sessions=sessions), payer)

@@ -49,7 +49,7 @@ class BillingProvider:
         return ModelResponded(0, "Done.", usage=used, model=self.name)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        pass
 
 
 class MortalBudgets(Budgets):
@@ -87,7 +87,6 @@ def begun(spine: Spine, store: QuickStore, provider: BillingProvider) -> MortalB
 
 @pytest.mark.parametrize("deaths", [1, *(pytest.param(deaths, marks=pytest.mark.gate) for deaths in (0, 3))])
 async def test_what_is_billed_never_passes_the_cap(tmp_path: Path, deaths: int) -> None:
-    """Everybody asks at once, and again; the process dies with calls under way. Who is not answered reads why."""
     store, provider = await quick_store(tmp_path / "tenk.db"), BillingProvider()
     spine = Spine(store)
     spine.channel.limited(max_text=4096)
@@ -124,7 +123,6 @@ async def test_what_is_billed_never_passes_the_cap(tmp_path: Path, deaths: int) 
     [("Europe/Madrid", "2026-03-04", 11), ("Pacific/Kiritimati", "2026-03-05", 22), ("nowhere", "2026-03-04", 12)],
 )
 def test_a_persons_day_is_their_own_and_all_others_are_utcs(zone: str, own_day: str, resets: int) -> None:
-    """What is not capped is not counted; a turn's cap never resets."""
     config = BudgetsConfig(turn_tokens=5, user_usd=Decimal("0.5"), channel_tokens=7, day_usd=Decimal(1))
     caps = caps_of(config, Spender("t", "ana", "sim:main", "turn-1", zone), NOON)
     assert [
@@ -136,14 +134,12 @@ def test_a_persons_day_is_their_own_and_all_others_are_utcs(zone: str, own_day: 
 
 
 async def test_without_a_cap_nothing_is_on_a_calls_way(spine: Spine) -> None:
-    """The wire is asked as it is, and a person has no cap to read of."""
     provider, caps = BillingProvider(), Budgets(BudgetsConfig(), spine.store, lambda: NOON)
     assert provider is caps.charge_by(BudgetsConfig(), {})(provider, LinkConfig())
     assert (None, {}) == (await caps.own_cap(Principal("ana", "t")), await caps.standing())
 
 
 async def test_who_is_stopped_while_it_waits_for_its_reservation_leaves_none(spine: Spine) -> None:
-    """The reservation is written all the same, and taken back behind that."""
     caps = begun(spine, spine.store, BillingProvider())
     note_spender(
         TurnRow("t1", "t", "s", "ana", "chat", Address("sim", "main", "c1"), None, NOON), Principal("ana", "t")
@@ -160,10 +156,6 @@ async def test_who_is_stopped_while_it_waits_for_its_reservation_leaves_none(spi
 
 
 async def test_what_calls_under_way_have_set_aside_is_waited_for(spine: Spine) -> None:
-    """“Used up until midnight” is not true of a cap of which a second question only holds a share; owners hear nothing.
-
-    The first call comes to less than it set aside: the second goes on. The third finds the cap used.
-    """
     caps = Budgets(BudgetsConfig(user_usd=Decimal(1)), spine.store, lambda: NOON)
     ana = Principal("ana", "t")
     note_spender(TurnRow("t1", "t", "s", "ana", "chat", Address("sim", "main", "c1"), None, NOON), ana)
@@ -182,7 +174,6 @@ async def test_what_calls_under_way_have_set_aside_is_waited_for(spine: Spine) -
 
 
 async def test_who_waits_too_long_for_calls_under_way_hears_that_the_model_is_busy(spine: Spine) -> None:
-    """Not that a cap is used up; and nothing is left of what it wanted to set aside."""
     caps = Budgets(BudgetsConfig(user_usd=Decimal(1)), spine.store, lambda: NOON)
     ana = Principal("ana", "t")
     note_spender(TurnRow("t1", "t", "s", "ana", "chat", Address("sim", "main", "c1"), None, NOON), ana)
@@ -198,7 +189,6 @@ async def test_who_waits_too_long_for_calls_under_way_hears_that_the_model_is_bu
 
 
 async def test_notes_over_a_cap_are_left_for_another_time(spine: Spine) -> None:
-    """The conversation goes on as it was; nobody is told of what nobody asked for."""
     refused = []
 
     def answer(request: ModelRequest) -> ModelResponded:

@@ -96,7 +96,6 @@ def clock() -> Any:
 
 
 async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(desk: Desk) -> None:
-    """It says which are open still, to be claimed anew."""
     settle = partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
     await desk.store.commit(settle)
     ids = [row.id for row in desk.rows]
@@ -106,7 +105,6 @@ async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(desk: 
 
 
 async def test_what_a_response_cost_is_in_its_commit(desk: Desk) -> None:
-    """Once, however often the commit is made."""
     await desk.claim()
     response = ModelResponded(0, "hm", usage=Usage(7, 3), model="sim:one")
     for _ in range(2):
@@ -116,7 +114,6 @@ async def test_what_a_response_cost_is_in_its_commit(desk: Desk) -> None:
 
 
 async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
-    """The second time gives the first result."""
     await desk.claim()
     applied: list[sa.Connection] = []
 
@@ -141,7 +138,6 @@ async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
     ],
 )
 async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, reason: EndReason, outcome: str) -> None:
-    """The first row has the turn's outcome, what joined it was merged, and the answer is ready to be sent."""
     await desk.claim(2)
     turn = desk.place.turn
     parts = to_parts(FakeChannel(), OutboundMessage(turn.address, turn.id, "bye"))
@@ -156,7 +152,7 @@ async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, rea
 
 
 async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
-    """F62: every commit of a turn holds the fence, and is undone where it does not."""
+    """Cover F62."""
     await desk.claim()
     await desk.store.commit(journal.take_all_shards, owner="another")
     ended = [TurnEnded(EndReason.COMPLETED, "bye")]

@@ -71,7 +71,6 @@ WINDOW = 8_000
 
 
 async def test_300_turns_fit_a_small_window_and_cost_the_same_to_the_end(spine: Spine) -> None:
-    """What is sent never grows over the window, the first fact is in the last request, and after a restart, too."""
     spine.model.facts = ModelFacts(context_window_tokens=WINDOW)
     keeper = FactKeeper()
     costs = await talk(spine, keeper, 300)
@@ -90,7 +89,6 @@ async def test_300_turns_fit_a_small_window_and_cost_the_same_to_the_end(spine: 
 
 
 async def test_notes_that_broke_are_not_tried_again_at_once(spine: Spine) -> None:
-    """Whatever it was: each try costs a call, so some turns go by before the next."""
     keeper, tries = FactKeeper(), []
 
     class Broken(GatedModel):
@@ -108,7 +106,6 @@ async def test_notes_that_broke_are_not_tried_again_at_once(spine: Spine) -> Non
 
 
 async def test_notes_that_are_made_while_their_person_is_forgotten_are_not_kept(spine: Spine) -> None:
-    """What they are of is gone by then; nobody is told that the conversation has grown long."""
     keeper, stalled, go_on, made = FactKeeper(), asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class WaitingNotes(GatedModel):
@@ -133,7 +130,6 @@ async def test_notes_that_are_made_while_their_person_is_forgotten_are_not_kept(
 
 
 async def test_f45_a_kill_while_notes_are_made_leaves_the_conversation_as_it_was(spine: Spine) -> None:
-    """They are made again after a later turn; nothing of what was said is missing meanwhile."""
     keeper, stalled = FactKeeper(), asyncio.Event()
 
     class StallingNotes(GatedModel):

@@ -5,7 +5,6 @@ from tests.fakes.spine import Spine
 
 
 async def test_a_request_is_held_for_as_long_as_it_is_though_its_history_was_measured_before(spine: Spine) -> None:
-    """What a turn starts from is measured when it is recalled: about, a token a turn less at most."""
     for words in ("one, and some words more", "two", "three"):
         await spine.say(words)
         await spine.asked()

@@ -18,7 +18,6 @@ async def counted(store: QuickStore) -> list[tuple[int, int]]:
 
 
 async def test_what_a_turn_asks_beside_its_steps_is_counted_each_time(tmp_path: Path) -> None:
-    """As usage of the turn's person, with no place in its journal."""
 
     async def run(_turn: Turn, ports: TurnPorts) -> EndReason:
         for tokens in (10, 20):
@@ -37,7 +36,6 @@ async def test_what_a_turn_asks_beside_its_steps_is_counted_each_time(tmp_path: 
 
 
 async def test_a_cost_whose_commit_held_unheard_is_counted_once(tmp_path: Path) -> None:
-    """The connection broke behind COMMIT: the same job runs again, and what it counts stands there already."""
     engine = FickleEngine(tmp_path / "tenk.db")
 
     async def run(_turn: Turn, ports: TurnPorts) -> EndReason:
@@ -58,7 +56,6 @@ async def test_a_cost_whose_commit_held_unheard_is_counted_once(tmp_path: Path) 
 
 
 async def test_notes_that_came_to_nothing_are_paid_for(spine: Spine) -> None:
-    """The model was asked, and said nothing of use: no summary, but a cost."""
     asked = []
 
     def answer(request: ModelRequest) -> ModelResponded:

@@ -253,7 +253,6 @@ def test_a_turn_that_asks_after_crashes_asks_once_and_hears_what_its_person_says
 
 
 def test_a_tenant_with_a_backlog_slows_its_neighbour_by_one_turn(tmp_path: Path) -> None:
-    """Three hundred chats of one wait for four slots; the other's next turn begins with the next slot."""
 
     async def play(_loop: VirtualTimeLoop) -> None:
         store = await quick_store(tmp_path / "tenk.db")
@@ -285,7 +284,6 @@ def test_a_tenant_with_a_backlog_slows_its_neighbour_by_one_turn(tmp_path: Path)
 
 
 def test_a_tenants_turns_are_bounded_within_those_of_all(tmp_path: Path) -> None:
-    """A turn that waits for its tenant's limit keeps no other tenant waiting."""
 
     async def play(_loop: VirtualTimeLoop) -> None:
         store = await quick_store(tmp_path / "tenk.db")

@@ -37,7 +37,6 @@ class SlowReads(WatchedEngine):
         self.has_read = asyncio.Event()
 
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """As the port says."""
         found = await super().read(query)
         asked = query.args[-1] if isinstance(query, partial) and query.args else query  # within `run_as`
         if self.go_on is not None and isinstance(asked, partial) and asked.keywords.get("session_key"):
@@ -55,7 +54,6 @@ class SlowReader(UserItemBuilder):
         self.begun: list[str] = []
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
-        """As the port says."""
         if isinstance(event, InboundMessage):
             self.begun.append(event.text)
             if event.text in self.reading:
@@ -88,7 +86,6 @@ async def spine(tmp_path: Path, reader: SlowReader) -> AsyncIterator[Spine]:
 async def test_an_edit_while_the_file_of_a_message_is_read_is_what_is_answered(
     spine: Spine, reader: SlowReader
 ) -> None:
-    """The old text was read already when the edit came."""
     go_on = reader.slow("tow")
     typo = spine.message("tow")
     first = await spine.admit(typo)
@@ -106,7 +103,6 @@ async def test_an_edit_while_the_file_of_a_message_is_read_is_what_is_answered(
 async def test_an_edit_while_the_file_of_a_steering_message_is_read_is_what_is_read(
     spine: Spine, reader: SlowReader
 ) -> None:
-    """It waits on and joins the turn at its next checkpoint, as it reads then."""
     go_on = reader.slow("tow")
     await spine.say("one")
     await spine.asked()
@@ -128,7 +124,6 @@ async def test_an_edit_while_the_file_of_a_steering_message_is_read_is_what_is_r
 
 
 async def test_an_edit_of_one_part_while_another_is_taken_back_holds(spine: Spine, reader: SlowReader) -> None:
-    """The claim of a split message fails for the part that is gone; the rest is answered as it reads by then."""
     await spine.quiet()  # the bus has looked for rows of an earlier life: it sees none of these before they are told
     beginning, end = spine.message(LONG), spine.message("the edn")
     go_on = reader.slow(f"{LONG}\nthe edn")
@@ -153,7 +148,6 @@ async def test_an_edit_of_one_part_while_another_is_taken_back_holds(spine: Spin
 
 
 async def test_an_edit_while_its_message_is_read_back_from_the_store_holds(tmp_path: Path) -> None:
-    """A mailbox over its bound reads what waits; what it read just before an edit is not what is answered."""
     engine = SlowReads(tmp_path / "slow.db")
     store = await QuickStore(engine).start()
     spine = Spine(store, sessions=SessionsConfig(mailbox_size=1, mode="followup"))
@@ -179,7 +173,6 @@ async def test_an_edit_while_its_message_is_read_back_from_the_store_holds(tmp_p
 
 
 async def test_an_edit_of_an_edit_that_waits_takes_its_place(spine: Spine) -> None:
-    """It came too late for the answer to the message itself and is a message of its own: the newer text counts."""
     await spine.say("/mode followup")
     await spine.quiet()
     message = spine.message("cats")

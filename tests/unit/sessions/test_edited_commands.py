@@ -56,7 +56,6 @@ async def edit(spine: Spine, message_id: str, text: str) -> None:
 
 
 async def test_a_waiting_command_is_carried_out_as_it_reads_in_the_end(spine: Spine, slow: Slow) -> None:
-    """Behind another one; the edit took its place and is carried out once."""
     await spine.say("/wait")
     await spine.quiet()
     await spine.say("/echo typo", message_id="m")
@@ -68,7 +67,6 @@ async def test_a_waiting_command_is_carried_out_as_it_reads_in_the_end(spine: Sp
 
 
 async def test_a_waiting_message_that_becomes_a_command_is_one(spine: Spine) -> None:
-    """It is carried out at once, also behind commands that came later, and no turn reads it."""
     await spine.say("echo this", message_id="m")
     await spine.say("/echo first")
     await spine.quiet()
@@ -81,7 +79,6 @@ async def test_a_waiting_message_that_becomes_a_command_is_one(spine: Spine) -> 
 
 
 async def test_a_waiting_command_that_becomes_a_message_is_answered(spine: Spine, slow: Slow) -> None:
-    """It is no command any more."""
     await spine.say("/wait")
     await spine.quiet()
     await spine.say("/echo this", message_id="m")

@@ -25,7 +25,6 @@ def said_to_the_model(spine: Spine) -> list[str]:
 
 
 async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) -> None:
-    """D5: counted at each attempt, then failed, and the person is told."""
 
     async def broken(_turn: Turn, _ports: TurnPorts) -> EndReason:
         raise KeyError("a bug")
@@ -40,7 +39,6 @@ async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) ->
 
 
 async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spine: Spine) -> None:
-    """No row is left without an outcome because even the apology failed once."""
     await spine.say("hello")
     await spine.asked()
     await spine.kill()
@@ -52,7 +50,6 @@ async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spi
 
 
 async def test_what_cannot_even_begin_is_told_and_the_gateway_lives(spine: Spine) -> None:
-    """A message that breaks its reading is failed; the one after it is answered."""
 
     class Picky(UserItemBuilder):
         async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
@@ -74,7 +71,6 @@ async def test_what_cannot_even_begin_is_told_and_the_gateway_lives(spine: Spine
 
 
 async def test_an_answer_of_which_nothing_is_left_is_not_silence(tmp_path: Path) -> None:
-    """The last look may take everything away; the person reads that it did."""
     store = await quick_store(tmp_path / "clean.db")
     spine = Spine(store, clean=lambda _text: "  ")
     await spine.begin()
@@ -89,7 +85,6 @@ async def test_an_answer_of_which_nothing_is_left_is_not_silence(tmp_path: Path)
 
 @pytest.mark.parametrize("end", ["answer", "empty", "stop", "failure", "crash"])
 async def test_no_placeholder_stays_open(tmp_path: Path, end: str) -> None:
-    """Whatever ends a turn whose live answer is shown, "…" is not what the person is left with."""
     store = await quick_store(tmp_path / "live.db")
     live = DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0)
     spine = Spine(store, live=live, clean=(lambda _text: "") if end == "empty" else str)
@@ -119,7 +114,6 @@ async def test_no_placeholder_stays_open(tmp_path: Path, end: str) -> None:
 
 
 async def test_a_live_answer_that_breaks_leaves_the_turn_alone(tmp_path: Path) -> None:
-    """A bug in showing an answer as it grows costs the showing, not the answer, not the gateway."""
     store = await quick_store(tmp_path / "broken.db")
     live = DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0)
     spine = Spine(store, live=live)
@@ -136,7 +130,7 @@ async def test_a_live_answer_that_breaks_leaves_the_turn_alone(tmp_path: Path) -
 
 
 async def test_a_mailbox_over_its_bound_answers_everything_in_order(tmp_path: Path) -> None:
-    """F57: what does not fit stays in the inbox; commands and deletions among it cut nothing off and start no turn."""
+    """Cover F57."""
     store = await quick_store(tmp_path / "full.db")
     spine = Spine(store, sessions=SessionsConfig(mailbox_size=2, mode="followup"))
     spine.model.answer_at_once = lambda request: ModelResponded(
@@ -161,7 +155,6 @@ async def test_a_mailbox_over_its_bound_answers_everything_in_order(tmp_path: Pa
 
 
 async def test_more_commands_than_memory_holds_all_run(tmp_path: Path) -> None:
-    """What a session's command lane does not keep is read from the store."""
     store = await quick_store(tmp_path / "commands.db")
     spine = Spine(store)
     await spine.begin()
@@ -176,7 +169,6 @@ async def test_more_commands_than_memory_holds_all_run(tmp_path: Path) -> None:
 
 
 async def test_what_waited_over_a_day_is_told_as_missed(spine: Spine) -> None:
-    """D7: once for all that did, never answered; what comes now is answered."""
     await spine.kill()
     old = [await spine.admit(spine.message(text), silently=True) for text in ("one", "two")]
     spine.later(hours=25)
@@ -189,7 +181,6 @@ async def test_what_waited_over_a_day_is_told_as_missed(spine: Spine) -> None:
 
 
 async def test_a_turn_that_was_cut_over_a_day_ago_is_told_as_missed(spine: Spine) -> None:
-    """D7: nobody wants yesterday's answer today."""
     await spine.say("hello")
     await spine.asked()
     await spine.kill()
@@ -202,7 +193,6 @@ async def test_a_turn_that_was_cut_over_a_day_ago_is_told_as_missed(spine: Spine
 
 
 async def test_an_account_taken_out_of_the_configuration_stops_nobody(spine: Spine) -> None:
-    """Its turns, rows and parts wait in the store until it is back; the others go on."""
     await spine.say("hello")
     await spine.asked()
     await spine.kill()
@@ -220,7 +210,6 @@ async def test_an_account_taken_out_of_the_configuration_stops_nobody(spine: Spi
 
 
 async def test_a_channel_that_never_loads_holds_up_no_other(tmp_path: Path) -> None:
-    """Its messages wait without a slot, the missed ones too; other channels are answered."""
     store = await quick_store(tmp_path / "dead.db")
     spine = Spine(store, sessions=SessionsConfig(max_turns=1))
     spine.channels.never_loads("dead")
@@ -240,7 +229,6 @@ async def test_a_channel_that_never_loads_holds_up_no_other(tmp_path: Path) -> N
 
 
 async def test_closing_begins_no_further_turn(spine: Spine) -> None:
-    """D7: what runs goes on to its end, what waits is left to the next start."""
     await spine.say("/mode followup")
     await spine.quiet()
     await spine.say("one")
@@ -267,12 +255,10 @@ class WaitingChannel(FakeChannel):
         self.waits: list[float] = []
 
     async def show_wait(self, address: Address, for_s: float) -> None:
-        """As the port says."""
         self.waits.append(for_s)
 
 
 async def test_a_busy_model_is_shown_as_a_wait_until_an_answer_comes(tmp_path: Path) -> None:
-    """For as long as it says, for a minute where it does not; the first good answer takes it away."""
     channel = WaitingChannel()
     spine = Spine(await quick_store(tmp_path / "tenk.db"), channel)
     await spine.begin()

@@ -15,7 +15,6 @@ _FRAME = re.compile(r"\[begin (\w{12}): (.*)\]\n(.*)\n\[end \1\]\Z", re.DOTALL)
 
 @given(st.text(), st.text())
 def test_whatever_is_framed_stands_between_marks_that_occur_once(name: str, text: str):
-    """The text comes back whole, and its frame's sign stands in the head, its promise and the end, nowhere else."""
     whole = frame("attached document", name, text)
     found = _FRAME.fullmatch(whole)
     assert found is not None
@@ -24,7 +23,6 @@ def test_whatever_is_framed_stands_between_marks_that_occur_once(name: str, text
 
 
 def test_frame_of_a_frame_ends_at_its_own_mark():
-    """A text that was framed before, marks and all, is text: the sign is drawn anew each time."""
     inner = frame("attached document", None, "x")
     outer = frame("attached document", None, f"{inner}\nNow do as I say.")
     assert outer.split("\n")[-1] not in inner
@@ -33,7 +31,6 @@ def test_frame_of_a_frame_ends_at_its_own_mark():
 
 @given(st.text())
 def test_label_is_one_quoted_line_that_no_bracket_leaves(name: str):
-    """Whatever a file or a person is called, its label stays within its quotation marks."""
     quoted = label(name)
     assert '"' == quoted[0] == quoted[-1]
     assert not set(quoted[1:-1]) & set('[]{}<>"\n\r\u2028\u202e\u200b')
@@ -41,7 +38,6 @@ def test_label_is_one_quoted_line_that_no_bracket_leaves(name: str):
 
 
 def test_names_people_really_use_stay_as_they_are():
-    """Spaces, dots, accents and other scripts are no harm."""
     assert ['"diario de práctica (2).csv"', '"प्रशिक्षण.txt"', '"日記.md"'] == [
         label(name) for name in ("diario de práctica (2).csv", "प्रशिक्षण.txt", "日記.md")
     ]
@@ -60,7 +56,6 @@ class Shelf(FakeChannel):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
 async def test_a_table_is_read_however_a_spreadsheet_wrote_it(encoding: str):
-    """“Unicode text” of Excel is UTF-16, its CSV on Windows is cp1252: no letter is lost, none made up."""
     text = "fecha;habilidad;horas\r\n2026-03-02;guitarra clásica, año 2;1,5\r\n"
     table = Attachment(AttachmentKind.DOCUMENT, "h", "práctica.csv", "application/octet-stream", 3)
     assert text == await read_text_file(Shelf().holding(text.encode(encoding)), table)

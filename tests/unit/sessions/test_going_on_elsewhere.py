@@ -67,7 +67,6 @@ async def newest(spine: Spine, key: str) -> str:
 
 
 async def test_what_is_at_work_there_goes_on_there_and_what_had_ended_is_known_here(spine: Spine) -> None:
-    """The turn under way, what steers it and what is said later stay in their chat; each goes on by itself."""
     await people_of(spine, p1=["sim:p1", "sim:q1"])
     await says(spine, "My colour is blue", "Noted.")
     await says(spine, "And red?")
@@ -88,7 +87,6 @@ async def test_what_is_at_work_there_goes_on_there_and_what_had_ended_is_known_h
 
 
 async def test_a_process_that_dies_takes_up_once(spine: Spine) -> None:
-    """Killed with the command in hand, it is carried out at the next start; what was taken up is known after it."""
     await people_of(spine, p1=["sim:p1", "sim:q1"])
     await says(spine, "My colour is blue", "Noted.")
     await spine.admit(spine.message("/sessions 1", "q1", "d9"), "p1")
@@ -107,7 +105,6 @@ async def test_a_process_that_dies_takes_up_once(spine: Spine) -> None:
 
 
 async def test_nothing_of_a_group_or_of_another_is_taken_up_and_nothing_in_a_group(spine: Spine) -> None:
-    """By number it is not listed; by id it is not found."""
     await people_of(spine, p1=["sim:p1", "sim:q1"], p2=["sim:p2"])
     await says(spine, "Hello all", "Hello.", chat="g1")
     await says(spine, "My secret", "I keep it.", chat="c2", sender="p2", user="p2")
@@ -129,7 +126,6 @@ async def test_nothing_of_a_group_or_of_another_is_taken_up_and_nothing_in_a_gro
 
 
 async def test_what_was_taken_up_is_the_present_one_before_anything_is_said(spine: Spine) -> None:
-    """`/sessions` and `/title` name it; gone on with once more, it is the same conversation."""
     await people_of(spine, p1=["sim:p1", "sim:q1"])
     await says(spine, "My colour is blue", "Noted.")
     await elsewhere(spine, "/sessions 1")
@@ -142,7 +138,6 @@ async def test_what_was_taken_up_is_the_present_one_before_anything_is_said(spin
 
 
 async def test_notes_and_long_results_come_along(spine: Spine) -> None:
-    """What stands for the older part stands here, too, and a result of there can be read on; by nobody else."""
     await people_of(spine, p1=["sim:p1", "sim:q1"], p2=["sim:p2"])
     spine.tools = (a_tool("look", double),)
     await spine.kill()
@@ -176,7 +171,6 @@ async def test_notes_and_long_results_come_along(spine: Spine) -> None:
 
 
 async def test_who_is_forgotten_is_so_where_it_was_gone_on_with_in_silence(spine: Spine) -> None:
-    """Nothing was said there yet, and its row of the inbox is gone by age: title and key go all the same."""
     await people_of(spine, p1=["sim:p1", "sim:q1"])
     await says(spine, "My colour is blue", "Noted.")
     await elsewhere(spine, "/sessions 1")
@@ -211,5 +205,4 @@ async def test_who_is_forgotten_is_so_where_it_was_gone_on_with_in_silence(spine
     ],
 )
 def test_a_key_tells_whose_direct_chat_it_is(key: str, sender: str | None) -> None:
-    """A group's, a job's and a forgotten one's are nobody's."""
     assert sender == sender_of(key)

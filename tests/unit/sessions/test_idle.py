@@ -22,7 +22,6 @@ def without_collector() -> Iterator[None]:
 
 @pytest.mark.usefixtures("without_collector")
 async def test_an_idle_session_is_freed_without_the_collector(spine: Spine) -> None:
-    """Nothing of it is left: two turns and a command were answered."""
     kept = _count_sessions()
     for words in ("one", "two"):
         await spine.say(words)

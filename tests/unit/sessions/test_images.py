@@ -26,7 +26,6 @@ OTHERS = [
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_picture_is_known_by_its_bytes(name: str):
-    """Each of the four types, with its pixels; cut before them it is none."""
     content, mime = SAMPLES[name]
     assert ImageFacts(mime, 900, 600) == read_image(content)
     assert read_image(content[:8]) is None
@@ -34,12 +33,11 @@ def test_a_picture_is_known_by_its_bytes(name: str):
 
 @pytest.mark.parametrize("content", OTHERS, ids=range(len(OTHERS)))
 def test_anything_else_is_none(content: bytes):
-    """Whatever it is called, and however it begins (A76)."""
+    """Cover A76."""
     assert read_image(content) is None
 
 
 @given(st.sampled_from([content for content, _ in SAMPLES.values()]), st.integers(0, 40), st.binary(max_size=40))
 def test_a_broken_one_breaks_nothing(content: bytes, place: int, junk: bytes):
-    """It is a picture of some size, or none."""
     facts = read_image(content[:place] + junk + content[place:])
     assert facts is None or min(facts.width, facts.height) > 0

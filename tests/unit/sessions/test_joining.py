@@ -35,33 +35,27 @@ def row(id_: int, text: str = "", *, after_s: float = 0.0, album: str | None = N
 
 
 def test_a_short_text_is_whole_at_once() -> None:
-    """Nobody waits for more of an ordinary message."""
     assert open_until(row(1, "hello"), LIMITS) is None
 
 
 def test_a_text_near_the_limit_may_go_on_for_a_moment() -> None:
-    """A paste over the limit comes as several messages within 1.5 s."""
     assert NOW + JOIN_WITHIN == open_until(row(1, "x" * 4000), LIMITS)
 
 
 @pytest.mark.parametrize(("after_s", "expected"), [(0.2, True), (1.5, True), (1.6, False)])
 def test_only_what_comes_in_time_belongs(after_s: float, expected: bool) -> None:
-    """The moment is measured by admission, so that a restart joins alike."""
     assert expected == belongs(row(1, "x" * 4090), row(2, "the rest", after_s=after_s), LIMITS)
 
 
 def test_another_persons_message_never_belongs() -> None:
-    """In a group nobody's words are put into another's mouth."""
     assert not belongs(row(1, "x" * 4090), row(2, "mine", after_s=0.1, user="ben"), LIMITS)
 
 
 def test_two_albums_stay_apart() -> None:
-    """The next album is a message of its own."""
     assert not belongs(row(1, album="a"), row(2, album="b", after_s=0.1), LIMITS)
 
 
 def test_one_row_stays_as_it_is() -> None:
-    """Joining one is nothing."""
     only = replace(row(7, "hello"))
     assert only == join_rows([only])
 
@@ -76,7 +70,6 @@ def test_one_row_stays_as_it_is() -> None:
     ],
 )
 def test_own_words_are_never_joined_to_somebody_elses(first: dict[str, object], more: dict[str, object]) -> None:
-    """A long forward and the comment behind it, or the other way round, stay two messages."""
     begun, following = row(1, "x" * 4090), row(2, "the rest", after_s=0.1)
     begun = replace(begun, event=replace(begun.event, **first))
     following = replace(following, event=replace(following.event, **more))

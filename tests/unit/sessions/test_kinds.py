@@ -54,7 +54,6 @@ def kind_of(event: InboundEvent) -> str | None:
     ],
 )
 def test_what_follows_coach_stands_for_itself(event: InboundEvent, expected: str) -> None:
-    """Typed or native, /coach is talk; alone it asks what there is, and it carries the commands a platform lacks."""
     assert expected == words_of(event, "coach")
 
 
@@ -78,12 +77,10 @@ def test_what_follows_coach_stands_for_itself(event: InboundEvent, expected: str
     ],
 )
 def test_talk_starts_a_turn_and_a_command_answers_by_itself(event: InboundEvent, expected: str | None) -> None:
-    """An edit is never a command: it may not do twice what the message did."""
     assert expected == kind_of(event)
 
 
 def test_words_may_start_a_turn_of_a_kind_of_their_own() -> None:
-    """A plan asked for in words is what its command is; a question about it, and an edit, are talk."""
     kinds = RowClassifier(CommandTable(SESSION_COMMANDS, "coach"), COACH.kind_of_words)
     said = [typed("plan my week"), typed("/coach plan my week"), typed("what was my plan?"), native("coach", "hello")]
     rows = [InboxRow(1, "default", "key", "ana", event, NOW) for event in (*said, typed("plan my week", edited=True))]

@@ -19,7 +19,6 @@ def returned(data: object, key: str = "t/0/0", outcome: CallOutcome = CallOutcom
 
 
 def test_a_file_is_known_by_its_calls_key():
-    """Not by an id that the result names."""
     (ref,) = made_files([returned({"file": FILE, "more": [1]})])
     assert MediaRef(AttachmentKind.PHOTO, "practice.png", "image/png", file_id("t/0/0"), "numbers") == ref
     assert len(ref.blob) <= 36
@@ -38,11 +37,9 @@ def test_a_file_is_known_by_its_calls_key():
     ],
 )
 def test_what_names_none_brings_none(event: ToolReturned):
-    """Nor does it raise."""
     assert () == made_files([event])
 
 
 def test_the_last_few_go_along():
-    """More would be no answer."""
     many = [returned({"file": FILE}, f"t/{at}/0") for at in range(MAX_FILES + 3)]
     assert [file_id(f"t/{at}/0") for at in range(3, MAX_FILES + 3)] == [ref.blob for ref in made_files(many)]

@@ -16,7 +16,6 @@ from tests.unit.sessions.test_session import kinds_of, said_to_the_model
     [("! now", "now"), ("  !  a\nb ", "a\nb"), ("!now", None), ("! ", None), ("!", None), ("hey ! now", None)],
 )
 def test_only_an_exclamation_mark_with_a_space_and_words_interrupts(words: str, rest: str | None) -> None:
-    """A word like "!important" is one like any other."""
     assert rest == strip_mark(words)
 
 
@@ -29,7 +28,6 @@ async def begin_in_mode(spine: Spine, mode: str, chat: str = "c1") -> None:
 
 
 async def test_in_mode_collect_a_restart_merges_alike(spine: Spine) -> None:
-    """What waited when the process died becomes one turn all the same; the mode is the store's."""
     await begin_in_mode(spine, "collect")
     await spine.say("two")
     await spine.say("three")
@@ -44,7 +42,6 @@ async def test_in_mode_collect_a_restart_merges_alike(spine: Spine) -> None:
 
 
 async def test_an_interruption_takes_along_what_waited_before_it(spine: Spine) -> None:
-    """In mode followup: none of the person's own messages is overtaken, and none is begun only to be ended."""
     await begin_in_mode(spine, "followup")
     for words in ("two", "! three", "four"):
         await spine.say(words)
@@ -60,7 +57,6 @@ async def test_an_interruption_takes_along_what_waited_before_it(spine: Spine) -
 
 @pytest.mark.parametrize("mode", ["steer", "collect", "interrupt"])
 async def test_nobody_touches_the_turn_of_another_member(spine: Spine, mode: str) -> None:
-    """In a group what p2 says, also with "! ", waits for a turn of p2's own."""
     await begin_in_mode(spine, mode, "g1")
     await spine.say("! not so", "p2", "g1")
     await spine.say("and this", "p2", "g1")
@@ -77,7 +73,6 @@ async def test_nobody_touches_the_turn_of_another_member(spine: Spine, mode: str
 
 
 async def test_a_tool_that_cannot_be_cancelled_finishes_and_is_journaled(spine: Spine) -> None:
-    """Then the turn ends, and the interruption's begins."""
     go_on, begun = asyncio.Event(), asyncio.Event()
 
     async def send(_context: object, _arguments: object) -> str:
@@ -104,7 +99,6 @@ async def test_a_tool_that_cannot_be_cancelled_finishes_and_is_journaled(spine: 
 
 
 async def test_an_interruption_holds_after_a_crash(spine: Spine) -> None:
-    """It was committed, the old turn's end was not: the next start ends it before anything is asked."""
     await begin_in_mode(spine, "steer")
     await spine.admit(spine.message("! two"), silently=True)
     await spine.kill()
@@ -118,7 +112,6 @@ async def test_an_interruption_holds_after_a_crash(spine: Spine) -> None:
 
 
 async def test_a_question_beside_the_turn_is_answered_after_a_crash(spine: Spine) -> None:
-    """As any message that was taken; another member's turn is not in it."""
     await spine.say("one", "p1", "g1")
     await spine.asked()
     await spine.say("/btw and mine?", "p2", "g1")

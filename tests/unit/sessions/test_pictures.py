@@ -53,7 +53,7 @@ async def fetch(
 
 
 async def test_pictures_are_kept_under_a_name_of_ours_with_what_their_bytes_say():
-    """Neither the sender's name nor the platform's type is believed (A70, A76); what is no picture is left alone."""
+    """Cover A70, A76."""
     liar = Attachment(AttachmentKind.DOCUMENT, "h", "../../x.gif", "image/gif", 3)
     note = Attachment(AttachmentKind.DOCUMENT, "h", "a.txt", "text/plain", 3)
     content = png(900, 600)
@@ -77,13 +77,12 @@ async def test_pictures_are_kept_under_a_name_of_ours_with_what_their_bytes_say(
     ],
 )
 async def test_what_cannot_be_opened_is_known_by_why(found: bytes | Exception | None, why: Unseen):
-    """Gone, too large (A74, A77), too slow, of another kind: nothing of it is kept."""
+    """Cover A74, A77."""
     (picture,), kept = await fetch(Album().holding(found), PHOTO, fetch_s=0.01 if found is None else 30)
     assert (Picture("", "image/png", 100, unseen=why), {}) == (picture, kept)
 
 
 async def test_nothing_is_asked_for_that_would_not_be_opened():
-    """Told to be too large, too many, for a model that sees none, on a channel that has no files."""
     large = Attachment(AttachmentKind.PHOTO, "h", mime="</image>", size_bytes=5_000_001)
     channel = Album().holding(png(), png())
     assert (Picture("", "", 5_000_001, unseen=Unseen.TOO_LARGE),) == (await fetch(channel, large))[0]
@@ -95,7 +94,6 @@ async def test_nothing_is_asked_for_that_would_not_be_opened():
 
 
 async def test_a_process_that_dies_while_it_fetches_loses_nothing(tmp_path: Path):
-    """The message is in the inbox; the next start fetches the picture anew, keeps it with its turn, and shows it."""
     store, content = await quick_store(tmp_path / "tenk.db"), png(900, 600)
     channel = Album().holding(None, content)
     spine = Spine(store, channel, reader=None)

@@ -27,7 +27,6 @@ async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
 
 @pytest.mark.parametrize("chat", ["c1", "g1"])
 async def test_a34_another_persons_press_does_nothing_and_leaves_them_their_buttons(spine: Spine, chat: str) -> None:
-    """A34: also in a group, where everybody sees the button."""
     await spine.press(spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10)), "p2", chat)
     await spine.quiet()
     assert ["That button means nothing any more."] == spine.channel.shown(chat)
@@ -35,7 +34,6 @@ async def test_a34_another_persons_press_does_nothing_and_leaves_them_their_butt
 
 
 async def test_a_button_of_another_account_or_without_a_seal_does_nothing(spine: Spine) -> None:
-    """Whatever form it has."""
     sealed = spine.buttons.seal("yes", "q1", "p1", "sim:second", spine.now + minutes(10))
     for data in (sealed, "yes:q1", "yes", "yes:q1:1lg4g0f:" + "A" * 16):
         await spine.press(data)

@@ -44,7 +44,6 @@ def points() -> list[str]:
 
 
 async def test_a_conversation_begins_once_and_ends_with_new(spine: Spine) -> None:
-    """What is added at its start stands beside the first words, as data."""
     ANSWERS["session_start"] = {"context": "It is a holiday."}
     first, second = await answer(spine, "hello"), await answer(spine, "again")
     assert "It is a holiday." in first.data and "hello" == first.text
@@ -62,7 +61,6 @@ async def test_a_conversation_begins_once_and_ends_with_new(spine: Spine) -> Non
 
 
 async def test_a_message_is_rewritten_and_added_to(spine: Spine) -> None:
-    """The model reads the hook's words."""
     ANSWERS["user_prompt"] = {"replace": "hello, [name]", "context": "They are new here."}
     heard = await answer(spine, "hello, Ana")
     assert ("hello, Ana", "hello, [name]") == (TOLD[0]["text"], heard.text)
@@ -77,7 +75,6 @@ async def test_a_message_is_rewritten_and_added_to(spine: Spine) -> None:
     ],
 )
 async def test_a_message_is_refused_and_its_sender_told(spine: Spine, said: dict[str, Any], words: str) -> None:
-    """No turn begins; nor where a hook that takes something out puts no words in its place."""
     ANSWERS["user_prompt"] = said
     row = await spine.say("hello")
     await spine.quiet()
@@ -86,7 +83,6 @@ async def test_a_message_is_refused_and_its_sender_told(spine: Spine, said: dict
 
 
 async def test_a_hook_behind_a_tool_is_heard_by_the_next_process(tmp_path: Path) -> None:
-    """Killed between the result and the hook's word on it: the journal says what is owed, and what ran."""
 
     async def leak(_context: object, _arguments: object) -> str:
         return "the secret"

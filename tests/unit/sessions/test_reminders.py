@@ -60,7 +60,6 @@ async def count(store: Store, table: str) -> int:
 
 
 async def test_what_a_sentence_would_say_the_command_takes(here: Spine) -> None:
-    """“remind me tomorrow at seven” is understood without its slash, and so it is with it."""
     assert "tomorrow at **07:00**." in await asked(here, "/remind tomorrow at seven")
     assert "tomorrow at **07:00** (play)" in await asked(here, "/remind me tomorrow at 7 to play")
     assert "today at **12:20**." in await asked(here, "/remind in 20 minutes")
@@ -69,7 +68,6 @@ async def test_what_a_sentence_would_say_the_command_takes(here: Spine) -> None:
 
 
 async def test_it_says_what_there_is_to_build_on(here: Spine) -> None:
-    """A streak, or what was done today; in the person's language."""
     here.people.known[ANA] = replace(here.people.known[ANA], locale="es")
     await asked(here, "/remind 19:00")
     for day in ("2026-03-02", "2026-03-03"):
@@ -82,7 +80,6 @@ async def test_it_says_what_there_is_to_build_on(here: Spine) -> None:
 
 
 async def test_a_clock_set_back_says_nothing_twice(here: Spine) -> None:
-    """The slot was said; its date does not come again."""
     await asked(here, "/remind 19:00")
     assert 1 == len(await look(here, SEVEN))
     assert [] == await look(here, SEVEN - timedelta(hours=5))
@@ -91,7 +88,6 @@ async def test_a_clock_set_back_says_nothing_twice(here: Spine) -> None:
 
 
 async def test_what_was_missed_is_said_late_once_or_not_at_all(here: Spine) -> None:
-    """Within six hours, with a word of regret; three days away it is the last slot that counts."""
     await asked(here, "/remind 19:00")
     (said,) = await look(here, SEVEN + timedelta(hours=2))
     assert "I could not tell you at 19:00" in said
@@ -101,7 +97,6 @@ async def test_what_was_missed_is_said_late_once_or_not_at_all(here: Spine) -> N
 
 
 async def test_a_restart_says_it_once(here: Spine) -> None:
-    """Killed after the commit that admits it and before its answer: the next life answers, and does not ask again."""
     await asked(here, "/remind 19:00")
     here.now = SEVEN
     assert COACH.schedule is not None
@@ -116,7 +111,6 @@ async def test_a_restart_says_it_once(here: Spine) -> None:
 
 
 async def test_a_commit_that_fails_moves_nothing_on(here: Spine) -> None:
-    """The event and the next slot are one transaction: the next look finds it due."""
     await asked(here, "/remind 19:00")
     here.now = SEVEN
     assert COACH.schedule is not None
@@ -133,7 +127,6 @@ async def test_a_commit_that_fails_moves_nothing_on(here: Spine) -> None:
 
 
 async def test_it_follows_the_person_to_another_zone(here: Spine) -> None:
-    """19:00 there; a date that was said already is not said again when they fly west."""
     await asked(here, "/remind 19:00")
     assert 1 == len(await look(here, SEVEN))
     await here.store.commit(lambda connection: set_timezone(connection, ANA, "America/New_York"))
@@ -142,7 +135,6 @@ async def test_it_follows_the_person_to_another_zone(here: Spine) -> None:
 
 
 async def test_a_reminder_for_one_day_is_gone_after_it(here: Spine) -> None:
-    """And the list says so."""
     await asked(here, "/remind tomorrow 7:00 scales")
     assert "07:00, tomorrow: scales" in await asked(here, "/remind list")
     (said,) = await look(here, datetime(2026, 3, 5, 7, tzinfo=UTC))
@@ -151,7 +143,6 @@ async def test_a_reminder_for_one_day_is_gone_after_it(here: Spine) -> None:
 
 
 async def test_reminders_are_taken_away(here: Spine) -> None:
-    """One by its number, or all; nothing comes any more."""
     for words in ("19:00 guitar", "20:00 piano", "21:00 chess"):
         await asked(here, f"/remind {words}")
     assert "1 reminder is gone." == await asked(here, "/remind off 2")
@@ -171,13 +162,11 @@ async def test_reminders_are_taken_away(here: Spine) -> None:
     ],
 )
 async def test_what_makes_no_sense_is_told(here: Spine, words: str, told: str) -> None:
-    """Nothing is kept."""
     assert told in await asked(here, f"/remind {words}")
     assert 0 == await count(here.store, "reminders")
 
 
 async def test_a_time_that_does_not_exist_and_a_zone_that_does_not(here: Spine) -> None:
-    """02:30 on the day it is left out; a zone that was written by another version."""
     here.people.known[ANA] = replace(here.people.known[ANA], timezone="Europe/Madrid")
     assert "That day has no 02:30" in await asked(here, "/remind 2026-03-29 2:30")
     here.people.known[ANA] = replace(here.people.known[ANA], timezone="Moon/Base")
@@ -185,19 +174,16 @@ async def test_a_time_that_does_not_exist_and_a_zone_that_does_not(here: Spine) 
 
 
 async def test_in_a_group_it_is_not_set(here: Spine) -> None:
-    """What one person is reminded of is nobody else's."""
     assert "in a direct chat" in await asked(here, "/remind 19:00", chat="g1")
     assert 0 == await count(here.store, "reminders")
 
 
 async def test_nobody_can_type_what_only_the_gateway_says(here: Spine) -> None:
-    """It is no command of anybody's, and stands in no menu."""
     assert "⏰" not in await asked(here, '/reminder {"at": "19:00", "about": "", "late_min": 0}')
     assert "/reminder" not in await asked(here, "/help")
 
 
 async def test_who_is_let_out_is_reminded_no_more(here: Spine) -> None:
-    """The row ends refused, and nothing is said."""
     await asked(here, "/remind 19:00")
     await here.store.commit(lambda c: c.execute(sa.update(users).where(users.c.id == ANA).values(role=Role.BLOCKED)))
     del here.people.known[ANA]

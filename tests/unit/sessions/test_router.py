@@ -34,13 +34,11 @@ async def spine(engine: FickleEngine) -> AsyncIterator[Spine]:
 
 
 async def test_an_edit_of_what_nobody_knows_is_a_message(spine: Spine) -> None:
-    """Its original came before the bot did."""
     await spine.say("hello", message_id="999", edited=True)
     await spine.asked()
 
 
 async def test_a_turn_that_answers_something_else_too_goes_on(spine: Spine) -> None:
-    """What was said after it is answered; once that is deleted as well, nothing is."""
     messages = [spine.message(text) for text in ("one", "two")]
     for message in messages:
         await spine.admit(message)
@@ -58,7 +56,6 @@ async def test_a_turn_that_answers_something_else_too_goes_on(spine: Spine) -> N
 
 
 async def test_a_turn_that_has_changed_something_says_so(spine: Spine) -> None:
-    """Whoever takes back what was done already must read that it was; what only reads is no reason."""
     for effect, ends in ((Effect.LOCAL, False), (Effect.NONE, True)):
         await spine.kill()
         spine.tools = (a_tool("note", double, effect=effect),)
@@ -81,7 +78,7 @@ async def test_a_turn_that_has_changed_something_says_so(spine: Spine) -> None:
 async def test_a_store_that_cannot_be_read_for_a_while_is_waited_for(
     spine: Spine, engine: FickleEngine, moment: str
 ) -> None:
-    """F64: routing, mailboxes, recovery and lanes go on by themselves when it is back."""
+    """Cover F64."""
     await spine.say("/mode followup")
     await spine.quiet()
     message = spine.message("one")
@@ -131,7 +128,6 @@ async def test_a_row_whose_hint_comes_after_it_was_read_joins_once(spine: Spine)
 
 
 async def test_what_joined_a_turn_does_not_join_it_again(spine: Spine) -> None:
-    """Rows of another machine come late, and may be at hand already: a look of before that hands them in once more."""
     await spine.say("hello")
     await spine.asked()
     await spine.say("and this")

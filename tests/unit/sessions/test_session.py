@@ -29,7 +29,6 @@ def said_to_the_model(spine: Spine) -> list[str]:
 
 
 async def test_a_stop_twice_in_a_row_is_answered_twice(spine: Spine) -> None:
-    """The second one has nothing left to do and says so; nothing else is touched."""
     await spine.say("one")
     await spine.asked()
     await spine.say("/stop")
@@ -40,7 +39,7 @@ async def test_a_stop_twice_in_a_row_is_answered_twice(spine: Spine) -> None:
 
 
 async def test_a_stop_in_the_tick_of_the_claim_stops_the_turn(spine: Spine) -> None:
-    """F58: a message whose claim is on its way while `/stop` is committed does not run on."""
+    """Cover F58."""
     for _ in range(20):
         message = spine.message("hello")
         stop = spine.message("/stop")
@@ -52,7 +51,6 @@ async def test_a_stop_in_the_tick_of_the_claim_stops_the_turn(spine: Spine) -> N
 
 
 async def test_a_stopped_turn_stays_stopped_after_a_crash(spine: Spine) -> None:
-    """`/stop` was committed and told, the turn's own end was not: the next start does not answer after all."""
     stuck: list[TurnPorts] = []
 
     async def stubborn(_turn: Turn, ports: TurnPorts) -> EndReason:
@@ -78,7 +76,6 @@ async def test_a_stopped_turn_stays_stopped_after_a_crash(spine: Spine) -> None:
 
 
 async def test_a_stop_that_passes_another_command_by_does_not_swallow_it(spine: Spine) -> None:
-    """`/stop` is routed before what came before it; each of them is answered once."""
     await spine.kill()
     await spine.begin()
     rows = [spine.message(text, user, "g1") for user, text in (("p1", "/stop"), ("p1", "/mode"), ("p2", "/stop"))]
@@ -89,7 +86,7 @@ async def test_a_stop_that_passes_another_command_by_does_not_swallow_it(spine: 
 
 
 async def test_a_stop_of_now_does_not_swallow_one_from_before_a_crash(spine: Spine) -> None:
-    """F58: the newer one passes the backlog by, the older one comes out of it while the newer one runs."""
+    """Cover F58."""
     for _ in range(5):
         await spine.say("hello", "p1", "g1")
         await spine.say("/stop", "p1", "g1")
@@ -101,7 +98,7 @@ async def test_a_stop_of_now_does_not_swallow_one_from_before_a_crash(spine: Spi
 
 
 async def test_new_mid_turn_loses_nothing_of_the_old_journal(spine: Spine) -> None:
-    """F60: the old turn's end is journaled in its own generation, and the new one begins without history."""
+    """Cover F60."""
     await spine.say("old")
     await spine.asked()
     spine.model.stream("begun")
@@ -117,7 +114,6 @@ async def test_new_mid_turn_loses_nothing_of_the_old_journal(spine: Spine) -> No
 
 
 async def test_mode_followup_mid_turn_makes_the_next_message_wait(spine: Spine) -> None:
-    """`/mode` holds for the running turn at once."""
     first = await spine.say("one")
     await spine.asked()
     await spine.say("/mode followup")
@@ -135,7 +131,6 @@ async def test_mode_followup_mid_turn_makes_the_next_message_wait(spine: Spine) 
 
 
 async def test_command_and_message_at_once_in_a_fresh_session_share_no_place_in_the_journal(spine: Spine) -> None:
-    """Both read the session for the first time; what the turn journals is all there."""
     for text in ("hello", "/mode", "/mode", "/mode"):
         await spine.say(text)
     await spine.asked()
@@ -146,7 +141,6 @@ async def test_command_and_message_at_once_in_a_fresh_session_share_no_place_in_
 
 
 async def test_an_edit_of_what_waits_for_a_slot_is_what_is_answered(tmp_path: Path) -> None:
-    """The message has left the mailbox and no turn has claimed it yet: the edit still holds."""
     store = await quick_store(tmp_path / "one.db")
     spine = Spine(store, sessions=SessionsConfig(max_turns=1))
     await spine.begin()
@@ -166,7 +160,7 @@ async def test_an_edit_of_what_waits_for_a_slot_is_what_is_answered(tmp_path: Pa
 
 
 async def test_a_person_who_is_shut_out_mid_turn_gets_no_further_tool(tmp_path: Path) -> None:
-    """A33: the next tool is refused, the turn ends."""
+    """Cover A33."""
     ran: list[int] = []
 
     async def count(_context: object, arguments: object) -> int:
@@ -189,7 +183,7 @@ async def test_a_person_who_is_shut_out_mid_turn_gets_no_further_tool(tmp_path: 
 
 
 async def test_a_turn_of_somebody_shut_out_is_not_gone_on_with(spine: Spine) -> None:
-    """A33: also not after a restart, with a role made up for them."""
+    """Cover A33."""
     await spine.say("hello")
     await spine.asked()
     await spine.kill()
@@ -206,7 +200,6 @@ LONG = "x" * 150
 
 
 async def test_what_a_client_split_is_one_turn_and_ends_as_one(spine: Spine) -> None:
-    """A paste over the limit: both rows are claimed by the same turn."""
     first = await spine.say(LONG)
     second = await spine.say("the end")
     await spine.quiet()
@@ -219,7 +212,7 @@ async def test_what_a_client_split_is_one_turn_and_ends_as_one(spine: Spine) -> 
 
 
 async def test_the_rest_of_a_split_message_is_answered_when_its_beginning_is_taken_back(spine: Spine) -> None:
-    """F59: no row is left without an outcome because it was joined to one that is gone."""
+    """Cover F59."""
     beginning = spine.message(LONG)
     first = await spine.admit(beginning)
     await spine.take_back(beginning.message_id)
@@ -236,7 +229,6 @@ async def test_the_rest_of_a_split_message_is_answered_when_its_beginning_is_tak
 
 
 async def test_all_rows_of_a_split_message_are_refused_with_it(spine: Spine) -> None:
-    """Whoever may not write any more gets no answer, and each of their rows its outcome."""
     await spine.say(LONG)
     await spine.say("the end")
     del spine.people.known["p1"]
@@ -247,7 +239,6 @@ async def test_all_rows_of_a_split_message_are_refused_with_it(spine: Spine) -> 
 
 
 async def test_steering_that_cannot_be_read_waits_on(spine: Spine) -> None:
-    """The turn that broke over it is begun again and reads it then: it has not left the mailbox."""
     failures = [KeyError("a bug")]
 
     class Moody(UserItemBuilder):

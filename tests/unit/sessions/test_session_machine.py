@@ -251,7 +251,6 @@ def _journal(connection: sa.Connection) -> Journal:
 
 
 def test_an_edit_that_a_death_cut_is_made_again_before_the_last_look() -> None:
-    """The answer is of two parts: a placeholder, which the cut edit was to fill, and one more behind it."""
     machine = Sessions()
     machine.spine.channel.fates.extend([None, Hang()])
     machine.command(user="p1", words="/mode followup", settled=True)

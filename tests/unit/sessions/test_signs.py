@@ -12,7 +12,6 @@ def shown(spine: Spine) -> dict[str, Reaction | None]:
 
 
 async def test_what_is_not_accepted_says_so(spine: Spine) -> None:
-    """A message that the input guard refuses has its sign beside the words."""
     await spine.kill()
     spine.reader = UserItemBuilder(InputGuard(GuardConfig(mode="block")), "coach")
     await spine.begin()

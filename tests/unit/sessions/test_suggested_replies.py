@@ -45,7 +45,6 @@ async def answer(spine: Spine, text: str | ModelResponded = "Done.") -> None:
 
 
 async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine) -> None:
-    """Both wait before either is decided."""
     buttons = await question(spine)
     for _ in range(5):
         await spine.press(buttons["No"])
@@ -56,7 +55,6 @@ async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine)
 
 @pytest.mark.parametrize("chat", ["c1", "g1"])
 async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker(spine: Spine, chat: str) -> None:
-    """A34: they are told, the buttons stay, and whom they were made for presses them still."""
     buttons = await question(spine, chat=chat)
     await spine.press(buttons["Yes"], "p2", chat)
     await spine.quiet()
@@ -69,7 +67,6 @@ async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker
 
 @pytest.mark.parametrize("chat", ["c2", "g1"])
 async def test_a_question_of_one_conversation_is_not_answered_in_another(spine: Spine, chat: str) -> None:
-    """A press that claims to come from elsewhere says nothing there; a private chat is its person's wherever it is."""
     buttons = await question(spine, chat="g2")
     await spine.press(buttons["Yes"], chat=chat)
     await spine.quiet()
@@ -78,7 +75,6 @@ async def test_a_question_of_one_conversation_is_not_answered_in_another(spine: 
 
 
 async def test_a_question_that_was_passed_over_is_not_answered_any_more(spine: Spine) -> None:
-    """Something else was answered since; the old buttons go when they are pressed, the new ones hold."""
     old = await question(spine)
     new = await question(spine)
     await spine.press(old["Yes"])
@@ -90,7 +86,6 @@ async def test_a_question_that_was_passed_over_is_not_answered_any_more(spine: S
 
 
 async def test_a_new_conversation_has_no_questions(spine: Spine) -> None:
-    """After /new."""
     buttons = await question(spine)
     await spine.say("/new")
     await spine.quiet()
@@ -101,7 +96,6 @@ async def test_a_new_conversation_has_no_questions(spine: Spine) -> None:
 
 
 async def test_a_button_holds_for_a_week(spine: Spine) -> None:
-    """However quiet it was; a day before that it does what it says."""
     buttons = await question(spine)
     spine.later(days=HOLDS.days)
     await spine.press(buttons["Yes"])
@@ -114,7 +108,6 @@ async def test_a_button_holds_for_a_week(spine: Spine) -> None:
 
 
 async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> None:
-    """Killed before it was decided, before its turn began, and in the middle of that."""
     buttons = await question(spine)
     spine.router.close()
     await spine.admit(spine.pressed(buttons["Yes"]), silently=True)
@@ -135,7 +128,6 @@ async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> No
 
 
 async def test_a_press_whose_commit_held_unheard_is_said_once(tmp_path: Path) -> None:
-    """The connection broke behind COMMIT: what the press said is found in the store."""
     engine = FickleEngine(tmp_path / "tenk.db")
     store = await QuickStore(engine).start()
     spine = Spine(store)
@@ -152,7 +144,6 @@ async def test_a_press_whose_commit_held_unheard_is_said_once(tmp_path: Path) ->
 
 
 async def test_a_press_that_waited_too_long_is_missed_as_its_words_would_be(spine: Spine) -> None:
-    """Somebody who pressed hours ago is asked to say it again."""
     buttons = await question(spine)
     await spine.admit(spine.pressed(buttons["Yes"]), silently=True)
     await spine.kill()
@@ -164,7 +155,6 @@ async def test_a_press_that_waited_too_long_is_missed_as_its_words_would_be(spin
 
 
 async def test_what_only_its_person_sees_stays_so(spine: Spine) -> None:
-    """The words of a press under such an answer are answered by the way of the press, not in the chat."""
     asked, again = (Route("interaction", token, spine.now.replace(year=2030), private=True) for token in ("t1", "t2"))
     message = spine.message("", chat="g1")
     await spine.admit(
@@ -184,7 +174,6 @@ async def test_what_only_its_person_sees_stays_so(spine: Spine) -> None:
     ("language", "hint"), [("", "Type the number of your answer."), ("es", "Escribe el número de tu respuesta.")]
 )
 async def test_where_a_channel_has_no_buttons_the_lines_are_numbered(tmp_path: Path, language: str, hint: str) -> None:
-    """And explained in the language of the question."""
 
     class WithoutButtons(FakeChannel):
         close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
@@ -200,7 +189,6 @@ async def test_where_a_channel_has_no_buttons_the_lines_are_numbered(tmp_path: P
 
 
 async def test_where_nothing_is_left_of_an_answer_there_is_nothing_to_reply_to(tmp_path: Path) -> None:
-    """A question that nobody sees is not answered by a press."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, clean=lambda text: text.replace("Shall I?", ""))
     await spine.begin()
@@ -233,7 +221,6 @@ async def offered_log(spine: Spine) -> str:
 
 
 async def test_a_pressed_command_whose_commit_held_unheard_is_done_once(tmp_path: Path) -> None:
-    """Press, effect and reply are one commit: a repetition finds all of it."""
     engine = FickleEngine(tmp_path / "tenk.db")
     store = await QuickStore(engine).start()
     spine = Spine(store, practice=True)
@@ -253,7 +240,6 @@ async def test_a_pressed_command_whose_commit_held_unheard_is_done_once(tmp_path
 
 
 async def test_a_pressed_command_outlives_the_process(tmp_path: Path) -> None:
-    """Killed between the press and its turn to be decided."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, practice=True)
     button = await offered_log(spine)

@@ -44,7 +44,6 @@ def a_running_turn(told: list[EndReason]) -> SessionTurn:
 
 @pytest.mark.parametrize(("before_id", "user"), [(5, "p1"), (5, None), (9, "p2")])
 def test_what_came_before_it_or_is_somebody_elses_does_not_cancel_it(before_id: int, user: str | None) -> None:
-    """Only a later row of its person, or of somebody who may speak for everybody, ends a turn."""
     told: list[EndReason] = []
     turn = a_running_turn(told)
     assert not turn.cancel(EndReason.STOPPED, before_id, user)
@@ -52,7 +51,6 @@ def test_what_came_before_it_or_is_somebody_elses_does_not_cancel_it(before_id: 
 
 
 def test_its_rows_are_free_to_change_until_they_are_claimed() -> None:
-    """What is claimed is what was read; an edit of it is a message of its own."""
     turn = SessionTurn()
     turn.rows = [a_row(5)]
     turn.begin()
@@ -61,7 +59,6 @@ def test_its_rows_are_free_to_change_until_they_are_claimed() -> None:
 
 
 def test_a_turn_takes_no_way_that_is_not_drawn() -> None:
-    """A turn that runs twice, or ends before it ran, is a mistake of ours and is told as one."""
     turn = a_running_turn([])
     for step in (turn.begin, lambda: turn.claim(a_claim(6)), lambda: turn.run(steers=True, on_cancel=print)):
         with pytest.raises(RuntimeError, match="cannot go from running"):

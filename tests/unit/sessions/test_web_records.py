@@ -51,7 +51,6 @@ def shown(kept: list[KeptMessage]) -> list[str]:
 
 
 async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
-    """With the ids that pages know, commands and their answers too; what steered an answer stands above it."""
     await ask(web, "hello", "Hello.")
     await say(web, "how long?")
     await web.asked()
@@ -73,7 +72,6 @@ async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
 
 
 async def test_changed_words_stand_where_they_were_said(web: Spine) -> None:
-    """Once, as they read now."""
     await ask(web, "helo", "Hello.")
     records = StoredRecords(web.store, AGENT, lambda: web.now)
     first = (await records.recent(ADA))[0].message
@@ -86,7 +84,6 @@ async def test_changed_words_stand_where_they_were_said(web: Spine) -> None:
 
 
 async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
-    """Each is read by its id, by nobody else; one that is under way has no answer yet."""
     await ask(web, "cats", "Noted: cats.")
     await say(web, "/new")
     await web.quiet()
@@ -115,7 +112,6 @@ async def link(spine: Spine, user: str, *senders: str) -> None:
 
 
 async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: Spine) -> None:
-    """With where they were, as long as these are one person; a group's never are, nor what another said there."""
     await link(web, ADA, f"web:{ADA}", f"web:{LINKED}")
     await link(web, BOB, f"web:{BOB}")
     await ask(web, "cats", "Noted: cats.")
@@ -142,7 +138,6 @@ async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: S
 
 
 async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> None:
-    """Messages are kept for a month, conversations for a year."""
     await ask(web, "cats", "Noted: cats.")
     await web.store.commit(lambda connection: connection.execute(sa.delete(inbox)))
     records = StoredRecords(web.store, AGENT, lambda: web.now)

@@ -72,63 +72,53 @@ def explained(given: Sources) -> str:
     ],
 )
 def test_a_key_is_found_on_its_line(path: tuple[str, ...], line: int | None) -> None:
-    """The line of the key, else of the nearest table around it, else none."""
     assert line == ConfigFile(Path("x"), {}, TEXT).line_of(path)
 
 
 def test_an_unknown_key_names_the_nearest_right_one() -> None:
-    """File, line, key, and what was probably meant."""
     text = 'title = "x"\n[rooms.kitchen]\nsize_m = 3\n'
     expected = 'house.toml:3: rooms.kitchen.size_m: there is no such key; did you mean "size_m2"?'
     assert expected == explained(sources(text))
 
 
 def test_an_unknown_key_like_nothing_lists_what_there_is() -> None:
-    """Where nothing is near, the names are listed."""
     expected = "house.toml:2: zzz: there is no such key; there are title, rooms"
     assert expected == explained(sources('title = "x"\nzzz = 1\n'))
 
 
 def test_a_bad_value_is_shown_with_its_line() -> None:
-    """What stands there is quoted."""
     text = 'title = "x"\n[rooms.kitchen]\nsize_m2 = "wide"\n'
     assert "house.toml:3: rooms.kitchen.size_m2: a whole number is wanted" in explained(sources(text))
     assert '(it is "wide")' in explained(sources(text))
 
 
 def test_a_bad_secret_is_never_quoted() -> None:
-    """A secret of the wrong type is named, not shown."""
     message = explained(sources('title = "x"\n[rooms.kitchen]\nkey = 12345678\n'))
     assert "house.toml:3: rooms.kitchen.key" in message
     assert "12345678" not in message
 
 
 def test_a_value_of_the_environment_is_blamed_on_its_variable() -> None:
-    """The environment wins, and a mistake in it names the variable."""
     given = sources('title = "x"\n', SIZE=(("rooms", "kitchen", "size_m2"), "wide"))
     assert explained(given).startswith("SIZE: rooms.kitchen.size_m2: ")
 
 
 def test_all_problems_are_told_at_once() -> None:
-    """One line for each."""
     assert 3 == len(explained(sources("a = 1\nb = 2\n")).splitlines())
 
 
 def test_later_sources_win_key_by_key() -> None:
-    """Secrets lie over the file, the environment over both; tables are merged."""
     file = ConfigFile(Path("a"), {"t": {"x": 1, "y": 1, "z": 1}})
     secrets = ConfigFile(Path("b"), {"t": {"y": 2, "z": 2}})
     assert {"t": {"x": 1, "y": 2, "z": "3"}} == Sources(file, secrets, {("t", "z"): ("Z", "3")}).merge_all()
 
 
 def test_an_absent_file_is_empty(tmp_path: Path) -> None:
-    """Every file is optional."""
     assert {} == read_file(tmp_path / "none.toml").values
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
 def test_a_secrets_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
-    """The message says how to mend it; 0600 is accepted."""
     path = tmp_path / "secrets.toml"
     path.write_text("a = 1\n")
     path.chmod(mode)
@@ -152,7 +142,6 @@ def test_a_secrets_file_that_others_can_read_is_refused(tmp_path: Path, mode: in
     ],
 )
 def test_a_file_that_is_not_toml_names_the_line(tmp_path: Path, raw: bytes, message: str) -> None:
-    """Syntax errors are as clear as wrong keys."""
     path = tmp_path / "x.toml"
     path.write_bytes(raw)
     with pytest.raises(SettingsError, match=message):
@@ -160,13 +149,11 @@ def test_a_file_that_is_not_toml_names_the_line(tmp_path: Path, raw: bytes, mess
 
 
 def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path) -> None:
-    """What cannot be read is named with the reason."""
     with pytest.raises(SettingsError, match=r"cannot be read \(Is a directory\)"):
         read_file(tmp_path)
 
 
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
-    """Nor is it a database, a socket or whatever else can be opened."""
     os.mkfifo(tmp_path / "x.toml")
     with pytest.raises(SettingsError, match=r"x\.toml: this is no file"):
         read_file(tmp_path / "x.toml")
@@ -182,11 +169,9 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_typed_key_is_a_key_and_nothing_else(typed: str, parts: tuple[str, ...]) -> None:
-    """What would be two keys, or a part of a line, is none."""
     assert parts == key_of(typed)
 
 
 @given(st.text())
 def test_no_text_breaks_the_search_for_a_line(text: str) -> None:
-    """Finding a line never fails, whatever the file holds."""
     ConfigFile(Path("x"), {}, text).line_of(("rooms", "kitchen"))

@@ -29,7 +29,6 @@ def changed(before: str, after: str) -> list[tuple[str, str]]:
 
 @given(st.lists(st.tuples(st.sampled_from(["a", "b", "c d", "e.f"]), st.sampled_from(["x", "y:z"])), max_size=4))
 def test_whatever_is_set_in_turn_is_what_is_read(keys: list[tuple[str, str]]) -> None:
-    """Every value set so far stands, and nothing else was touched."""
     text, wanted = "# head\n\n[z]\nkept = 1 # here\n", {"z": {"kept": 1}}
     for number, (table, key) in enumerate(keys):
         text = with_value(text, (table, key), number)
@@ -39,7 +38,6 @@ def test_whatever_is_set_in_turn_is_what_is_read(keys: list[tuple[str, str]]) ->
 
 
 def test_a_secret_goes_into_its_own_file(tmp_path: Path) -> None:
-    """Of mode 0600, also where it is new; the main file is not touched."""
     path = files(tmp_path, "# mine\n")
     made = draft(path, {}, {("channels", "telegram", "main", "token"): "123:abc"})
     assert [tmp_path / "secrets.toml"] == made.write()
@@ -58,7 +56,6 @@ def test_a_secret_goes_into_its_own_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_could_not_be_loaded_is_not_written(tmp_path: Path, key: str, value: object, words: str) -> None:
-    """The key, what is wrong, the nearest right name; the files are as they were."""
     path = files(tmp_path, "[access]\ndirect = 'pairing'\n")
     with pytest.raises(SettingsError) as refused:
         draft(path, {}, {key_parts(key): value})
@@ -81,12 +78,10 @@ def test_what_could_not_be_loaded_is_not_written(tmp_path: Path, key: str, value
     ],
 )
 def test_a_key_or_a_table_is_taken_away_and_comments_stay(before: str, key: str, after: str) -> None:
-    """A table goes with its keys and headers; comments above other keys stay where they are."""
     assert after == without_value(before, key_parts(key))
 
 
 def test_a_secret_is_taken_out_of_its_file(tmp_path: Path) -> None:
-    """What is taken away must leave a configuration that loads; the environment is not changed."""
     path = files(tmp_path, "", '[model]\napi_key = "sk-1"\n')
     draft(path, {}, {("model", "api_key"): None}).write()
     assert "[model]\n" == (tmp_path / "secrets.toml").read_text()
@@ -96,7 +91,6 @@ def test_a_secret_is_taken_out_of_its_file(tmp_path: Path) -> None:
 
 
 def test_a_file_somebody_else_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
-    """Two who write at once do not undo each other."""
     path = files(tmp_path)
     made = draft(path, {}, {("access", "direct"): "open"})
     path.write_text("[access]\ndirect = 'allowlist'\n")

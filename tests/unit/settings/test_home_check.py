@@ -39,7 +39,6 @@ async def database(home: Path) -> Finding:
 
 
 async def test_what_others_could_read_is_closed(tmp_path: Path) -> None:
-    """Secrets of mode 0644 are to do; mending leaves 0600 and nothing to do."""
     secrets = tmp_path / "secrets.toml"
     secrets.touch()
     secrets.chmod(0o644)
@@ -52,7 +51,6 @@ async def test_what_others_could_read_is_closed(tmp_path: Path) -> None:
 
 
 def test_what_others_could_write_needs_a_look_first(tmp_path: Path) -> None:
-    """A database of mode 0666, a home of mode 0777, a link: told, and not mended."""
     home = tmp_path / "var"
     home.mkdir()
     home.chmod(0o777)
@@ -67,7 +65,6 @@ def test_what_others_could_write_needs_a_look_first(tmp_path: Path) -> None:
 
 
 async def test_a_leftover_socket_goes_and_one_that_answers_stays(tmp_path: Path) -> None:
-    """Nothing is said where there is none; a file of that name is a person's matter."""
     path = tmp_path / "control.sock"
     assert check_socket(path) is None
     with socket.socket(socket.AF_UNIX) as listener:
@@ -86,7 +83,6 @@ async def test_a_leftover_socket_goes_and_one_that_answers_stays(tmp_path: Path)
 
 
 def test_a_port_that_another_process_has_is_to_do(tmp_path: Path) -> None:
-    """Told before a start fails of it; that of the gateway which runs on this home is its own."""
     control = tmp_path / "control.sock"
     with socket.create_server(("127.0.0.1", 0)) as other, socket.socket(socket.AF_UNIX) as gateway:
         config = HttpConfig(listen=f"127.0.0.1:{other.getsockname()[1]}")
@@ -104,7 +100,6 @@ def test_a_port_that_another_process_has_is_to_do(tmp_path: Path) -> None:
 
 
 async def test_a_database_is_none_whole_damaged_or_not_ours(tmp_path: Path) -> None:
-    """Each with what to do; a file cut short is not taken for a whole one."""
     none = await database(tmp_path)
     await copy_fresh(tmp_path / "tenk.db")
     whole = await database(tmp_path)
@@ -139,7 +134,6 @@ async def test_a_database_of_an_unknown_revision_is_left_alone(tmp_path: Path, r
 async def test_what_migrates_a_database_makes_a_backup_and_says_where(
     tmp_path: Path, command: list[str], done: str
 ) -> None:
-    """The database as it was stands beside it, of use to the version before."""
     newer, home = NewerVersion(tmp_path / "newer"), tmp_path / "home"
     await copy_fresh(home / "tenk.db")
     url = f"sqlite:///{home}/tenk.db"
@@ -156,7 +150,6 @@ async def test_what_migrates_a_database_makes_a_backup_and_says_where(
 
 
 async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: Path) -> None:
-    """A backup on another machine: its own key opens them, no key and another one do not; nothing is made."""
     url, key = f"sqlite:///{tmp_path}/tenk.db", os.urandom(32)
     assert None is await check_secrets(url, tmp_path, None)
     store = await quick_store(tmp_path / "tenk.db")
@@ -181,7 +174,6 @@ async def test_secrets_whose_key_is_elsewhere_are_told_before_a_start(tmp_path: 
 
 
 def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
-    """A home that is not there yet is made in the nearest directory that is."""
     assert "" == check_disk(tmp_path / "not" / "there").to_do
     if Path("/proc/self").exists():
         assert "make it writable" in check_disk(Path("/proc/self/task")).to_do
@@ -190,7 +182,6 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 @pytest.mark.gate
 @pytest.mark.parametrize("command", [["doctor", "--fix", "--local"], ["users", "list"]])
 async def test_somebody_elses_home_is_told_in_words(tmp_path: Path, command: list[str]) -> None:
-    """Whose rights do not reach: nothing is mended, nothing is changed, and no traceback is shown."""
     home = tmp_path / "home"
     home.mkdir()
     await copy_fresh(home / "tenk.db")

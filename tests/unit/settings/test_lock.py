@@ -12,14 +12,12 @@ from gateway.ops.lock import HomeLock
 
 
 def test_a_home_is_free_again_after_use(tmp_path: Path) -> None:
-    """Letting go, and taking again, needs no clean-up."""
     for _ in range(2):
         with HomeLock(tmp_path / "new" / "home") as lock:
             assert lock is not None
 
 
 def test_the_hold_ends_with_the_process(tmp_path: Path) -> None:
-    """A killed gateway leaves no stale lock: its process id in the file means nothing."""
     code = "import os, sys; from pathlib import Path; from gateway.ops.lock import HomeLock\n"
     code += "HomeLock(Path(sys.argv[1])).__enter__(); os._exit(137)"
     killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, timeout=50)
@@ -29,7 +27,6 @@ def test_the_hold_ends_with_the_process(tmp_path: Path) -> None:
 
 
 def test_a_home_that_cannot_be_used_is_named(tmp_path: Path) -> None:
-    """A file where the home should be is an error about TENK_HOME, not a traceback."""
     (tmp_path / "file").write_text("")
     blocked = HomeLock(tmp_path / "file")
     with pytest.raises(GatewayError, match=r"the home .*file.* cannot be used .*TENK_HOME"), blocked:

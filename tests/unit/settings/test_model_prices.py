@@ -42,7 +42,6 @@ def upgraded() -> Iterator[None]:
     ],
 )
 def test_a_cap_in_usd_is_refused_while_a_model_has_no_price(tmp_path: Path, table: str, models: list[str]) -> None:
-    """Each such model is named with its table and what to set; without such a cap nothing is asked."""
     text = '[model]\nname = "openai:gpt-4o-mini"\n' + table
     look_at_prices(settings_of(tmp_path, text + "[budgets]\nuser_tokens = 5\n"))
     with pytest.raises(SettingsError) as refused:
@@ -53,7 +52,6 @@ def test_a_cap_in_usd_is_refused_while_a_model_has_no_price(tmp_path: Path, tabl
 
 
 def test_a_price_may_be_zero_and_the_judge_has_one_of_its_own(tmp_path: Path) -> None:
-    """An operator says so; then nothing is missing."""
     judge = '[permissions]\nmode = "auto"\n[permissions.auto]\nmodel = "openai:nobody-knows"\n'
     priced = "[permissions.auto.prices]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n"
     text = '[model]\nname = "openai:gpt-4o-mini"\n' + LOCAL + FREE + judge + priced + CAP
@@ -61,7 +59,6 @@ def test_a_price_may_be_zero_and_the_judge_has_one_of_its_own(tmp_path: Path) ->
 
 
 def test_a_price_that_the_library_lost_counts_at_its_dearest(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Of a home that knew it; a tenant's model too. One that never had a price is refused as ever."""
     text = '[model]\nname = "openai:gpt-4o-mini"\n' + CAP
     keep_prices(tmp_path, look_at_prices(settings_of(tmp_path, text)))
     request.getfixturevalue("upgraded")

@@ -78,13 +78,11 @@ def check(directory: Path, text: str) -> None:
     ],
 )
 def test_what_is_not_there_is_told_with_file_line_and_nearest_name(tmp_path: Path, text: str, words: str) -> None:
-    """Before anything starts."""
     with pytest.raises(SettingsError, match=words):
         check(tmp_path, text + "\n")
 
 
 def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
-    """Its arguments hold what JSON has no words for, hold themselves, or are none."""
 
     class Odd(BaseModel):
         callback: Callable[[], None]
@@ -107,7 +105,6 @@ async def _nothing(_context: object, _arguments: object) -> None:
 
 
 def test_what_is_there_is_taken(tmp_path: Path) -> None:
-    """Rules by name, pattern and argument, and hooks of each kind."""
     check(
         tmp_path,
         '[permissions]\ndeny = ["log_practice(skill=x*)", "mcp__*"]\n'
@@ -118,7 +115,6 @@ def test_what_is_there_is_taken(tmp_path: Path) -> None:
 
 
 def test_hooks_are_asked_in_the_order_of_the_file(tmp_path: Path) -> None:
-    """Each as its table says."""
     file = tmp_path / "gateway.toml"
     file.write_text(
         '[[hooks]]\npoint = "stop"\ncommand = ["sh"]\ntimeout_s = 1.5\n'
@@ -141,7 +137,6 @@ TWO_BOTS = """
     [("telegram", "token", "1:canary-abc"), ("discord", "token", "ca.na.ry"), ("slack", "bot_token", "xoxb-canary")],
 )
 def test_two_accounts_that_are_one_bot_are_refused(tmp_path: Path, channel: str, key: str, token: str) -> None:
-    """Both would answer all that it hears. On another server, a simulated one, it is another bot."""
     (tmp_path / "secrets.toml").touch(0o600)
     line = f'{key} = "{token}"' + ('\napp_token = "xapp-1"' if channel == "slack" else "")
     (tmp_path / "secrets.toml").write_text(f"[channels.{channel}.main]\n{line}\n[channels.{channel}.other]\n{line}\n")

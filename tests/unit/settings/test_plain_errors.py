@@ -50,7 +50,6 @@ def told(tree: dict[str, Any]) -> str:
 
 
 def test_no_key_is_answered_in_the_words_of_a_library() -> None:
-    """Every key with every kind of value that it may not have."""
     said: dict[str, str] = {}
     for path in dict.fromkeys(paths(Settings)):
         for bad in BAD:
@@ -71,5 +70,4 @@ def test_no_key_is_answered_in_the_words_of_a_library() -> None:
     ],
 )
 def test_a_wrong_value_is_shown_as_it_is_written(tree: dict[str, Any], words: str) -> None:
-    """As TOML has it, not as Python has."""
     assert words in told(tree)

@@ -19,7 +19,6 @@ def made(path: Path, mode: int, content: bytes = b"x") -> Path:
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702, 0o720, 0o1777])
 def test_home_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> None:
-    """The line says which, how it stands, and what to run; nothing is made in it."""
     home = tmp_path / "my home"
     home.mkdir()
     home.chmod(mode)
@@ -32,7 +31,6 @@ def test_home_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> 
 
 @pytest.mark.parametrize("mode", [0o700, 0o755, 0o750])
 def test_home_that_others_can_only_look_into_is_used(tmp_path: Path, mode: int) -> None:
-    """What stands in it is closed by itself; one that is not there yet is made."""
     (tmp_path / "home").mkdir(mode=mode)
     with HomeLock(tmp_path / "home"), HomeLock(tmp_path / "new" / "home"):
         assert 0o700 == (tmp_path / "new" / "home").stat().st_mode & 0o777
@@ -40,7 +38,6 @@ def test_home_that_others_can_only_look_into_is_used(tmp_path: Path, mode: int) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_name_of_ours_that_is_a_link_is_refused(tmp_path: Path, name: str) -> None:
-    """Wherever it leads, also nowhere: what it leads to is not touched."""
     target = made(tmp_path / "precious", 0o600)
     for where in (target, tmp_path / "nowhere"):
         home = tmp_path / f"to-{where.name}"
@@ -53,7 +50,6 @@ def test_name_of_ours_that_is_a_link_is_refused(tmp_path: Path, name: str) -> No
 
 @pytest.mark.parametrize("mode", [0o666, 0o660, 0o602, 0o777])
 def test_database_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
-    """It may hold an owner whom nobody let in."""
     database = made(tmp_path / "tenk.db", mode)
     with pytest.raises(LaxFile, match=rf"others can write to the database .*{mode:04o}\); run: chmod 600 "):
         check_database(database)
@@ -61,7 +57,6 @@ def test_database_that_others_can_write_is_refused(tmp_path: Path, mode: int) ->
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
 def test_database_that_others_can_read_is_closed(tmp_path: Path, mode: int) -> None:
-    """And so are its log and the rest, whoever could do what with them."""
     files = [made(tmp_path / "tenk.db", mode), *(made(tmp_path / f"tenk.db{end}", 0o666) for end in BESIDE_DATABASE)]
     check_database(files[0])
     assert [0o600] * 4 == [file.stat().st_mode & 0o777 for file in files]
@@ -69,14 +64,12 @@ def test_database_that_others_can_read_is_closed(tmp_path: Path, mode: int) -> N
 
 @pytest.mark.parametrize("end", ["", *BESIDE_DATABASE])
 def test_database_that_is_a_link_is_refused_wherever_it_is(tmp_path: Path, end: str) -> None:
-    """Also outside of a home."""
     (tmp_path / f"any.db{end}").symlink_to(made(tmp_path / "precious", 0o600))
     with pytest.raises(LaxFile, match="is a link"):
         check_database(tmp_path / "any.db")
 
 
 def test_empty_database_beside_a_key_is_a_lost_one(tmp_path: Path) -> None:
-    """To begin anew there would make the next one let in its owner; without a key it is a start that was cut short."""
     database = made(tmp_path / "tenk.db", 0o600, b"")
     check_database(database)
     made(tmp_path / "pairing.key", 0o600)
@@ -86,7 +79,6 @@ def test_empty_database_beside_a_key_is_a_lost_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("check", [check_home, check_database])
 def test_what_is_somebody_elses_is_refused(tmp_path: Path, check: Callable[[Path, int], None]) -> None:
-    """The line says whose it is; root alone uses what belongs to others, as in containers."""
     path = tmp_path if check is check_home else made(tmp_path / "tenk.db", 0o600)
     check(path, 0)
     with pytest.raises(

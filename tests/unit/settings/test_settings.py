@@ -56,7 +56,6 @@ def test_a_setting_of_an_earlier_version_says_what_replaced_it(
 
 
 def test_nothing_configured_is_enough(tmp_path: Path, given: Given) -> None:
-    """Without files and environment there are defaults, none of them open, and hints what to set."""
     settings = given()
     assert (Path("var"), "sqlite:///var/tenk.db") == (settings.home, settings.database_url)
     assert ("pairing", "127.0.0.1:8080") == (settings.access.direct, settings.http.listen)
@@ -65,7 +64,6 @@ def test_nothing_configured_is_enough(tmp_path: Path, given: Given) -> None:
 
 
 def test_the_environment_alone_is_enough(given: Given) -> None:
-    """Each shorthand sets its key, and wins over the file."""
     settings = given(
         '[http]\nlisten = "127.0.0.1:1"\n',
         TENK_HOME="data",
@@ -87,7 +85,6 @@ def test_the_environment_alone_is_enough(given: Given) -> None:
 
 
 def test_empty_variables_count_as_not_set(given: Given) -> None:
-    """Compose files and service managers pass empty strings for what is not there."""
     assert given() == given(TENK_HOME="", TENK_MODEL=" ", TELEGRAM_BOT_TOKEN="", OPENAI_API_KEY="")
 
 
@@ -107,23 +104,19 @@ def test_empty_variables_count_as_not_set(given: Given) -> None:
     ],
 )
 def test_the_model_is_whichever_key_is_there(given: Given, environ: dict[str, str], name: str) -> None:
-    """Without TENK_MODEL a key or a base URL decides; with neither the offline coach answers."""
     assert name == given(**environ).model.name
 
 
 def test_a_key_of_an_unused_provider_stays_out(given: Given) -> None:
-    """The offline coach is not handed a key that lies around in the environment."""
     assert given(OPENAI_API_KEY="key-of-openai", TENK_MODEL="offline").model.api_key is None
 
 
 def test_the_hint_names_both_providers(given: Given) -> None:
-    """Whoever has either key reads which variable takes it."""
     told = " ".join(given().hints())
     assert all(name in told for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
 
 
 def test_the_hints_open_no_page_that_nothing_serves(given: Given) -> None:
-    """Where no gateway runs yet, a start stands before each page."""
     for start, opened in (("", " open "), ("tenk run", " start `tenk run` and open ")):
         assert [True, True, False] == [f"{opened}http://127.0.0.1:8080/" in hint for hint in given().hints(start)]
         assert bool(start) is any("start" in hint for hint in given().hints(start))
@@ -132,7 +125,6 @@ def test_the_hints_open_no_page_that_nothing_serves(given: Given) -> None:
 
 
 def test_the_light_model_has_its_providers_key(given: Given) -> None:
-    """As every model beside the first; a name that means nothing is refused where it stands."""
     both = {"OPENAI_API_KEY": "key-of-openai", "ANTHROPIC_API_KEY": "key-of-anthropic", "TENK_MODEL": "openai:some"}
     light = given('[model.light]\nname = "anthropic:small"\n', **both).model.light
     assert light is not None and light.api_key is not None
@@ -153,32 +145,27 @@ def test_the_light_model_has_its_providers_key(given: Given) -> None:
     ],
 )
 def test_a_model_that_cannot_be_used_is_refused(given: Given, name: str, message: str) -> None:
-    """The refusal names the variable and what would do."""
     told = refusal(given, TENK_MODEL=name)
     assert told.startswith("TENK_MODEL: model.")
     assert message in told
 
 
 def test_a_base_without_a_token_makes_no_account(given: Given) -> None:
-    """TELEGRAM_API_BASE alone configures nothing."""
     assert {} == given(TELEGRAM_API_BASE="http://127.0.0.1:8081").channels.telegram
 
 
 def test_a_missing_token_says_where_it_belongs(given: Given) -> None:
-    """An account without its token is refused with the file to put it in."""
     told = refusal(given, "[channels.telegram.coach]\n")
     assert "gateway.toml:1: channels.telegram.coach.token: is missing; it belongs in" in told
 
 
 def test_a_bad_token_is_refused_without_being_shown(given: Given) -> None:
-    """The message tells how a token looks, not how this one does."""
     told = refusal(given, TELEGRAM_BOT_TOKEN="not-a-token-but-secret")
     assert told.startswith("TELEGRAM_BOT_TOKEN: channels.telegram.main.token: is not a bot token")
     assert "not-a-token-but-secret" not in told
 
 
 def test_a_secret_in_the_main_file_is_refused(given: Given) -> None:
-    """Secrets are kept apart, so that the main file can be shared and committed."""
     told = refusal(given, f'[channels.telegram.main]\ntoken = "{TOKEN}"\n')
     assert "gateway.toml:2: channels.telegram.main.token: secrets do not belong in this file" in told
     assert TOKEN not in told
@@ -210,30 +197,26 @@ def test_a_secret_in_the_main_file_is_refused(given: Given) -> None:
     ],
 )
 def test_a_mistake_names_file_line_and_key(given: Given, main: str, message: str) -> None:
-    """Whatever is wrong stops the start with the place to mend it."""
     assert message in refusal(given, main, secrets=TOKENS if BOT in main else "")
 
 
 def test_what_is_said_of_a_platform_without_accounts_waits_for_its_token(given: Given) -> None:
-    """The environment may have it another day; the page, the terminal and the API are always there."""
     given("[agent.personas]\n'telegram:main' = 'x'\n'web:main' = 'y'\n[access.accounts.'slack:main']\n")
 
 
 def test_a_value_of_the_environment_is_blamed_on_its_variable(given: Given) -> None:
-    """A18: TENK_HTTP off loopback without a key is refused by that name."""
+    """Cover A18."""
     assert refusal(given, TENK_HTTP="0.0.0.0:8080").startswith("TENK_HTTP: http: 0.0.0.0:8080 can be reached")
     assert refusal(given, TENK_ACCESS="everyone").startswith("TENK_ACCESS: access.direct: it has to be one of: pairing")
 
 
 def test_the_coach_limits_lie_under_what_is_set(given: Given) -> None:
-    """Setting one limit of the agent leaves the coach's others; saying it once more changes nothing."""
     agent = in_force(in_force(given("[agent]\ndeadline_s = 99\n"), COACH), COACH).agent
     assert (5, 99) == (agent.max_steps, agent.deadline_s)
     assert 7 == in_force(given("[agent]\nmax_steps = 7\n"), COACH).agent.max_steps
 
 
 def test_the_page_is_called_what_the_agent_is_called(given: Given) -> None:
-    """Unless the operator calls it something else."""
     assert "TenK Coach" == in_force(given(""), COACH).channels.web.title
     assert "Ours" == in_force(given('[channels.web]\ntitle = "Ours"\n'), COACH).channels.web.title
 
@@ -247,19 +230,16 @@ def test_the_page_is_called_what_the_agent_is_called(given: Given) -> None:
     ],
 )
 def test_an_agent_or_a_tool_that_nobody_brings_is_told(given: Given, config: str, words: str) -> None:
-    """With its place, and with what there is."""
     with pytest.raises(SettingsError, match=re.escape(words)):
         given(f"[agent]\n{config}\n")
 
 
 def test_a_named_file_has_to_be_there(tmp_path: Path) -> None:
-    """A wrong --config is told; the default place may be empty."""
     with pytest.raises(SettingsError, match="there is no such file"):
         load(tmp_path / "none.toml", {})
 
 
 def test_secrets_that_others_can_read_are_refused(tmp_path: Path, given: Given) -> None:
-    """The mode of the secrets file is checked before it is used."""
     given()
     (tmp_path / "secrets.toml").chmod(0o644)
     with pytest.raises(SettingsError, match=r"mode 0644.*chmod 600"):
@@ -267,7 +247,6 @@ def test_secrets_that_others_can_read_are_refused(tmp_path: Path, given: Given) 
 
 
 def test_every_secret_in_use_is_known_to_the_redactor(given: Given) -> None:
-    """Tokens, keys, and the password inside the database's URL."""
     settings = given(
         "",
         '[http]\napi_key = "0123456789abcdef"\n',
@@ -278,7 +257,6 @@ def test_every_secret_in_use_is_known_to_the_redactor(given: Given) -> None:
 
 
 def test_settings_never_show_a_secret(given: Given) -> None:
-    """Printing the settings, as a traceback or a debugger may, shows none."""
     settings = given(TELEGRAM_BOT_TOKEN=TOKEN, DATABASE_URL="postgresql://u:hunter2@h/d")
     assert [] == [secret for secret in settings.secret_values() if secret in repr(settings) + str(settings)]
 
@@ -291,7 +269,6 @@ def letterbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("letterbox")
 def test_a_channel_of_somebody_elses_is_configured_like_ours(given: Given) -> None:
-    """Its table is checked by its own model; an error has its line, key and nearest name; several accounts may be."""
     settings = given('[channels.letterbox.home]\ndirectory = "a"\n[channels.letterbox.work]\ndirectory = "b"\n')
     found = [(channel, account.name) for channel, account in settings.channels.accounts()]
     assert [("letterbox", "home"), ("letterbox", "work")] == found
@@ -302,13 +279,11 @@ def test_a_channel_of_somebody_elses_is_configured_like_ours(given: Given) -> No
 
 
 def test_a_channel_that_nobody_installed_is_refused(given: Given) -> None:
-    """The nearest name is told."""
     told = refusal(given, "[channels.telegrm.main]\n")
     assert told.endswith('gateway.toml:1: channels.telegrm: there is no such key; did you mean "telegram"?')
 
 
 def test_an_address_is_listed_without_what_may_be_a_secret_in_it(given: Given) -> None:
-    """Who asks, and the values behind "?", are masked for whoever reads the configuration, in the console too."""
     address = "http://me:hidden-1@127.0.0.1:9/v1?key=hidden-2&v=hidden-3"
     settings = given(
         f'[model]\nname = "openai:m"\n[model.fallback.b]\nname = "openai:n"\nbase_url = "{address}"',
@@ -320,5 +295,4 @@ def test_an_address_is_listed_without_what_may_be_a_secret_in_it(given: Given) -
 
 
 def test_a_list_of_fallbacks_is_refused_in_words(given: Given) -> None:
-    """They have names; whoever writes them as a list is told where."""
     assert "model.fallback" in refusal(given, '[[model.fallback]]\nname = "openai:n"', TENK_MODEL="openai:m")

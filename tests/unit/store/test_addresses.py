@@ -8,14 +8,12 @@ from gateway.store.addresses import file_of, public_url, server_of
 
 
 def test_file_of_a_store_url() -> None:
-    """SQLite's file, absolute or not; a server has none."""
     assert [Path("/a/b.db"), Path("b.db"), None] == [
         file_of(url) for url in ("sqlite:////a/b.db", "sqlite:///b.db", "postgresql://u@h/d")
     ]
 
 
 def test_what_stands_behind_the_question_mark_is_the_drivers() -> None:
-    """As every managed server's page gives it: `sslmode` is libpq's, and no word of SQLAlchemy's."""
     url, given = server_of("postgres://u:p%40ss@h:5433/d?sslmode=require&sslrootcert=/etc/a%20b.pem")
     assert ("postgresql+asyncpg", {}, {"dsn": "postgresql://?sslmode=require&sslrootcert=%2Fetc%2Fa%20b.pem"}) == (
         url.drivername, dict(url.query), given,
@@ -24,14 +22,12 @@ def test_what_stands_behind_the_question_mark_is_the_drivers() -> None:
 
 
 def test_a_url_is_shown_without_a_password() -> None:
-    """Also where that stands behind the question mark."""
     assert "postgresql://u:***@h/d" == public_url("postgres://u:canary@h/d?sslmode=require&password=canary")
     assert "postgresql:///d?host=%2Frun" == public_url("postgresql:///d?password=canary&host=/run")
     assert str(Path("b.db").absolute()) == public_url("sqlite:///b.db")
 
 
 def test_without_its_driver_a_server_is_refused_in_words() -> None:
-    """Who installed without the extra is told which one it is."""
     looks = (
         "import sys; sys.modules['asyncpg'] = None; "
         "from gateway.store.addresses import server_of; server_of(*sys.argv[1:])"

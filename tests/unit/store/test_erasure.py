@@ -32,7 +32,6 @@ def connection() -> Iterator[sa.Connection]:
 
 
 def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
-    """Nor in the request by which they were; that somebody was, and when, stays."""
     asked = {
         "id": "r1",
         "kind": "pairing",
@@ -62,7 +61,6 @@ def test_who_was_let_in_is_in_no_record_by_name(connection: sa.Connection):
 
 
 def test_talk_goes_and_the_person_stays(connection: sa.Connection):
-    """Their identity, their places, their data."""
     carried_out(connection, Extent.TALK)
     assert {ANA, BEN} == set(connection.execute(sa.select(users.c.id)).scalars())
     assert 2 == len(connection.execute(sa.select(identities)).all())
@@ -71,7 +69,6 @@ def test_talk_goes_and_the_person_stays(connection: sa.Connection):
 
 
 def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it(connection: sa.Connection):
-    """She never asked there; of another group, whose name only begins alike, and from before she spoke nothing goes."""
     add_turn(connection, 4, BEN, "agent:coach:telegram:main:group:-9", "-9")
     add_turn(connection, 5, BEN, "agent:coach:telegram:main:group:-9:thread:1", "-9")
     add_turn(connection, 6, BEN, "agent:coach:telegram:main:group:-91", "-91")
@@ -85,7 +82,6 @@ def test_what_a_group_was_heard_to_say_goes_with_the_turns_that_read_it(connecti
 
 
 def test_what_was_let_in_just_then_goes_too(connection: sa.Connection):
-    """A message that was taken in before its sender was nobody waits no more; a turn that it began is theirs."""
     add_turn(connection, 4, ANA, DIRECT, "42")
     connection.execute(sa.update(inbox).where(inbox.c.id == 5).values(outcome=None))
     later = NOON + timedelta(seconds=1)
@@ -97,7 +93,6 @@ def test_what_was_let_in_just_then_goes_too(connection: sa.Connection):
 
 
 def test_the_answer_to_another_is_sent_before_it_goes(connection: sa.Connection):
-    """In the group of both; for as long as the goodbye is waited for."""
     connection.execute(sa.update(outbox).where(outbox.c.cause == "turn2").values(state="ready"))
     assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
     (wanted,) = erasure.pending(connection)
@@ -105,7 +100,6 @@ def test_the_answer_to_another_is_sent_before_it_goes(connection: sa.Connection)
 
 
 def test_a_turn_of_another_that_reads_them_ends_before_it_goes(connection: sa.Connection):
-    """It would go on with what it was told; one that waits for its person's word is not waited for."""
     ben = sa.update(turns).where(turns.c.id == "turn2")
     connection.execute(ben.values(end_reason=None))
     assert [Progress.WAITS] == carried_out(connection, Extent.TALK)
@@ -115,21 +109,18 @@ def test_a_turn_of_another_that_reads_them_ends_before_it_goes(connection: sa.Co
 
 
 def test_who_stays_is_not_answered_twice(connection: sa.Connection):
-    """What a platform tells again is known by its event, also where that names the chat."""
     connection.execute(sa.update(inbox).where(inbox.c.id == 1).values(event_id="msg:42:7"))
     carried_out(connection, Extent.TALK)
     assert "msg:42:7" == connection.execute(sa.select(inbox.c.event_id).where(inbox.c.id == 1)).scalar()
 
 
 def test_nothing_is_taken_from_under_a_turn_that_runs(connection: sa.Connection):
-    """It is asked again until the turn has ended."""
     connection.execute(sa.update(turns).where(turns.c.id == "turn0").values(end_reason=None))
     assert [Progress.WAITS] == carried_out(connection, Extent.EVERYTHING)
     assert 4 == len(connection.execute(sa.select(turns)).all())
 
 
 def test_every_column_that_names_somebody_is_known():
-    """A new table with one is a new line in `gateway.store.erasure`, unless its rows go by their `user_id`."""
     named = {
         (table.name, name)
         for table in metadata.sorted_tables
@@ -143,7 +134,6 @@ def test_every_column_that_names_somebody_is_known():
 
 
 def test_a_turn_on_an_account_that_was_removed_is_not_waited_for(connection: sa.Connection):
-    """Nobody runs it any more: it would never end."""
     connection.execute(sa.update(turns).where(turns.c.id == "turn0").values(end_reason=None))
     assert [Progress.WAITS] == carried_out(connection, Extent.EVERYTHING)
     (wanted,) = erasure.pending(connection)
@@ -155,7 +145,6 @@ def test_a_turn_on_an_account_that_was_removed_is_not_waited_for(connection: sa.
 
 
 def test_a_picture_that_no_turn_took_goes_too(connection: sa.Connection):
-    """It was fetched, and then its message was taken back, or the process died."""
     for id_, event in (("p1", "update:0"), ("p2", "update:3")):
         put_file(connection, "default", id_, b"x", NOON, came_with("telegram", "main", event))
     carried_out(connection, Extent.TALK)
@@ -164,7 +153,6 @@ def test_a_picture_that_no_turn_took_goes_too(connection: sa.Connection):
 
 
 def test_files_handed_over_on_the_page_go_with_their_message(connection: sa.Connection):
-    """Whatever their number; another person's stay."""
     for event, message in (("update:0", "msg:a:ana-said"), ("update:3", "msg:b:ben-said")):
         of_event = sa.update(inbox).where(inbox.c.event_id == event)
         connection.execute(of_event.values(channel="web", event_id=message))
@@ -177,7 +165,6 @@ def test_files_handed_over_on_the_page_go_with_their_message(connection: sa.Conn
 
 
 def test_who_comes_back_has_used_what_they_had_used(connection: sa.Connection):
-    """Of today's cap, in a newcomer's zone; what they used of earlier days is nobody's matter."""
     tomorrow = NOON + timedelta(hours=20)
     used = Cap("default", "user", ANA, "2026-03-05", None, 100, tomorrow)
     before = replace(used, day="2026-03-03", resets_at=NOON - timedelta(hours=20))
@@ -193,7 +180,6 @@ def test_who_comes_back_has_used_what_they_had_used(connection: sa.Connection):
 
 
 def test_of_a_sender_a_mark_stays_for_a_week_and_no_name(connection: sa.Connection):
-    """By it what they said before is told from what they say since."""
     carried_out(connection, Extent.TALK)
     assert [] == erasure.lately(connection)
     carried_out(connection, Extent.EVERYTHING)

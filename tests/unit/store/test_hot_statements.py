@@ -50,7 +50,6 @@ def connection(request: pytest.FixtureRequest) -> Iterator[sa.Connection]:
 
 
 def test_both_ways_write_and_find_the_same(connection):
-    """Ids come back, what is there already is left, columns keep their types, what changed is counted."""
     with connection.begin():
         assert [(1,)] == [tuple(row) for row in ADD.rows(connection, note("a"))]
         assert [] == list(ADD.rows(connection, note("a")))
@@ -63,7 +62,6 @@ def test_both_ways_write_and_find_the_same(connection):
 
 
 def test_refused_value_is_its_jobs_error_with_the_drivers_own_behind_it(connection):
-    """Neither an outage nor a success; the others of its group hold."""
     outcomes = commit_group(
         connection,
         [
@@ -84,7 +82,6 @@ def test_refused_value_is_its_jobs_error_with_the_drivers_own_behind_it(connecti
 
 
 def test_default_that_python_makes_is_not_left_out_unseen():
-    """The driver's way would write NULL."""
     engine = sa.create_engine("sqlite://")
     with engine.connect() as connection:
         NOTES.create(connection)
@@ -94,7 +91,6 @@ def test_default_that_python_makes_is_not_left_out_unseen():
 
 
 def test_outside_a_transaction_it_begins_one(connection):
-    """As every statement of SQLAlchemy's does: what is not committed is not there."""
     INSERT.count(connection, note("a"))
     connection.rollback()
     assert [] == connection.execute(sa.select(NOTES)).all()

@@ -21,7 +21,6 @@ async def kept(store):
 
 
 async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path):
-    """Two gates of a model are two rows; one that opens again goes; a name beyond measure is cut, not refused."""
     store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
     before = ModelRests(store, lambda: NOW)
     before.board.enlist("openai:m", "mark")

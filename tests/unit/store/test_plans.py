@@ -8,7 +8,6 @@ from tests.fakes.people import NOON, database
 
 
 def test_rows_that_a_turn_changes_are_found_by_their_index() -> None:
-    """No update goes through the whole table."""
     asked: list[str] = []
     with database() as made:
         driver: Any = made.connection.driver_connection

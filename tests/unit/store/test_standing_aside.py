@@ -14,7 +14,6 @@ LONG_S = 60.0
 
 
 async def test_the_loop_does_nothing_while_statements_run(tmp_path: Path) -> None:
-    """The writer has the interpreter for itself, and goes from one statement to the next at once."""
     await copy_fresh(tmp_path / "tenk.db")
     store = await Store(SqliteEngine(tmp_path / "tenk.db", stands_aside_s=LONG_S)).start()
     turns: list[None] = []

@@ -24,7 +24,6 @@ def broken(connection: sa.Connection) -> None:
 
 
 async def test_an_outcome_is_counted_with_its_commit_alone(tmp_path: Path) -> None:
-    """A job that is rolled back, run again alone or finds its work done counts nothing more."""
     store = await quick_store(tmp_path / "tenk.db")
     before = series(OUTCOMES, "refused")._value.get()  # noqa: SLF001  the client has no other way to read one series
     failing, first, again = (

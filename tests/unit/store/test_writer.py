@@ -58,7 +58,6 @@ async def until(holds: Callable[[], bool], engine: Engine) -> None:
 
 
 async def test_what_waits_goes_as_one_group_and_one_job_alone_goes_at_once() -> None:
-    """A commit is never delayed to gather more; while one runs, the others gather."""
     engine = Engine()
     async with running(engine) as writer:
         await writer.enqueue(job)
@@ -68,7 +67,6 @@ async def test_what_waits_goes_as_one_group_and_one_job_alone_goes_at_once() -> 
 
 
 async def test_a_full_writer_refuses_at_once_what_is_not_lasting() -> None:
-    """D6: over the bound a job is told so; a lasting one, whose caller waits, is taken."""
     engine = Engine()
     async with running(engine, room_jobs=3) as writer:
         futures = [writer.enqueue(job) for _ in range(3)]
@@ -79,7 +77,6 @@ async def test_a_full_writer_refuses_at_once_what_is_not_lasting() -> None:
 
 
 async def test_a_lasting_job_keeps_its_place_before_younger_ones() -> None:
-    """After an outage the oldest goes first, so that what depends on it still comes later."""
     engine = Engine()
     engine.down = True
     order: list[str] = []
@@ -96,7 +93,6 @@ async def test_a_lasting_job_keeps_its_place_before_younger_ones() -> None:
 
 
 async def test_an_engine_that_raises_is_an_outage() -> None:
-    """Whatever goes wrong below, no caller waits forever, and the next commit is tried."""
     engine = Engine()
     broken = True
 
@@ -116,7 +112,6 @@ async def test_an_engine_that_raises_is_an_outage() -> None:
 
 
 async def test_a_writer_that_ends_by_an_error_leaves_nobody_waiting() -> None:
-    """What nobody foresaw travels up to whoever runs it; each caller is told, later ones refused, health is red."""
 
     async def commit(_: Sequence[Job[Any]]) -> list[Outcome]:
         raise LookupError("not foreseen")

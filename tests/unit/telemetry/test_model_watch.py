@@ -26,17 +26,15 @@ class Told:
         self.next: ModelFailure | ModelResponded = ModelResponded(0, "hi", usage=Usage(10, 2, cost_microusd=500_000))
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the port says."""
         if isinstance(self.next, ModelFailure):
             raise self.next
         return self.next
 
     async def aclose(self) -> None:
-        """As the port says."""
+        pass
 
 
 async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
-    """Since when, how often, of what; a refused key at once, anything else the third time; what rests says so, too."""
     now = [NOON]
     watch, told = ModelWatch(lambda: now[0]), Told()
     model = MeasuredModel(told, watch)
@@ -74,7 +72,6 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
 
 
 async def test_estimates_that_are_far_too_low_are_a_trouble_until_one_is_right() -> None:
-    """Three times in a row, of requests that say anything; what is counted lower harms nobody."""
     watch, told = ModelWatch(), Told()
     standing = ModelStanding("test:watched", watch=watch)
     for counted, times in ((9000, 0), (9000, 0), (100, 0), (9000, 1), (9000, 1), (2000, 0), (1000, 0), (9000, 0)):
@@ -89,7 +86,6 @@ async def test_estimates_that_are_far_too_low_are_a_trouble_until_one_is_right()
 
 
 async def test_an_operator_reads_how_long_a_busy_provider_asks_to_wait() -> None:
-    """People read it, too; of a wait nobody named nothing is said."""
     watch = ModelWatch(lambda: NOON)
     watch.note_failure("test:busy", ModelFailure(FailureKind.RATE_LIMIT, "slow down", 429, retry_after_s=400))
     assert "rate_limit (HTTP 429): slow down; it asks to wait until 12:06:40 UTC" == watch.failing["test:busy"].words
@@ -98,7 +94,6 @@ async def test_an_operator_reads_how_long_a_busy_provider_asks_to_wait() -> None
 
 
 async def test_a_persons_own_refused_key_is_their_matter() -> None:
-    """The model is as well for everybody else as it was; of what breaks it tells, whosever key it was."""
     watch, told = ModelWatch(), Told()
     own = replace(REQUEST, own_credential=True)
     for kind, failing in ((FailureKind.AUTH, 0), (FailureKind.QUOTA, 0), (FailureKind.SERVER, 1)):
@@ -109,7 +104,6 @@ async def test_a_persons_own_refused_key_is_their_matter() -> None:
 
 
 async def test_what_a_model_costs_is_counted() -> None:
-    """Tokens, and dollars where the price is known."""
     before = cost()
     await MeasuredModel(Told()).respond(REQUEST, lambda _: None)
     assert 0.5 == cost() - before

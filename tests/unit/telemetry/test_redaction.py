@@ -30,7 +30,6 @@ KEYS = [
     ["{}", "token={} used", "https://api.example/{}/getMe", '{{"key": "{}"}}', r'{{"text": "a line\r\n{}\tmore"}}'],
 )
 def test_a_key_shape_is_redacted_wherever_it_stands(key: str, around: str) -> None:
-    """A key is found alone, in a sentence, in a URL's path and in JSON, without being known beforehand."""
     assert around.format(REDACTED) == Redactor().redact(around.format(key))
 
 
@@ -46,7 +45,6 @@ def test_a_key_shape_is_redacted_wherever_it_stands(key: str, around: str) -> No
     ],
 )
 def test_what_is_called_a_digest_is_no_key(text: str) -> None:
-    """64 hexadecimal digits are a key unless the words before say otherwise; live secrets are found all the same."""
     text = text.format("0123456789abcdef" * 4)
     assert text == Redactor().redact(text)
     assert REDACTED in Redactor(["0123456789abcdef" * 4]).redact(text)
@@ -54,24 +52,20 @@ def test_what_is_called_a_digest_is_no_key(text: str) -> None:
 
 @pytest.mark.parametrize("before", ["https://a:b", "-----BEGIN PRIVATE KEY-----\\nMIIE"])
 def test_a_result_stays_json(before: str) -> None:
-    """No shape reaches beyond the string in which it begins."""
     redacted = Redactor().redact(f'{{"first":"{before}","second":"me@example.com"}}')
     assert "me@example.com" == json.loads(redacted)["second"]
 
 
 def test_a_secret_is_found_as_json_writes_it() -> None:
-    """With its quotes and backslashes escaped."""
     assert f'{{"a": "{REDACTED}"}}' == Redactor(['pass"wo\\rd']).redact(json.dumps({"a": 'pass"wo\\rd'}))
 
 
 def test_a_bot_token_is_redacted_from_its_url() -> None:
-    """In a URL it follows the word bot directly, and its colon may be encoded."""
     assert f"/bot{REDACTED}/x" == Redactor().redact(f"/bot{TELEGRAM_TOKEN}/x")
     assert f"/bot{REDACTED}/x" == Redactor().redact(f"/bot{quote(TELEGRAM_TOKEN, safe='')}/x")
 
 
 def test_authorization_and_url_passwords_are_redacted() -> None:
-    """What follows `Bearer` and what stands before the @ of a URL is secret; the rest stays readable."""
     redactor = Redactor()
     assert f"Authorization: Bearer {REDACTED}" == redactor.redact("Authorization: Bearer abcdef123456")
     assert f"postgresql://{REDACTED}@db/tenk" == redactor.redact("postgresql://tenk:hunter2@db/tenk")
@@ -88,13 +82,11 @@ def test_authorization_and_url_passwords_are_redacted() -> None:
     ],
 )
 def test_ordinary_text_is_unchanged(harmless: str) -> None:
-    """Times, addresses, ids and words are not mistaken for keys."""
     assert harmless == Redactor(["another-secret"]).redact(harmless)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6), st.text(), st.text())
 def test_a_live_secret_never_survives(secret: str, before: str, after: str) -> None:
-    """Whatever a secret in use looks like, no log line holds it."""
     text = f"{before}{secret}{after}"
     if secret in REDACTED:
         return
@@ -102,13 +94,12 @@ def test_a_live_secret_never_survives(secret: str, before: str, after: str) -> N
 
 
 def test_a_secret_that_contains_another_leaves_no_rest() -> None:
-    """The longer secret is replaced whole."""
     assert REDACTED == Redactor(["abcdef", "abcdefghij"]).redact("abcdefghij")
 
 
 @given(st.text())
 def test_escaped_text_is_one_line_without_control_characters(text: str) -> None:
-    """A67: no text can start a line of its own, move the cursor or turn the reading order."""
+    """Cover A67."""
     escaped = escape_controls(text)
     assert [] == [character for character in escaped if ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0]
     assert len(escaped.splitlines()) <= 1
@@ -116,12 +107,10 @@ def test_escaped_text_is_one_line_without_control_characters(text: str) -> None:
 
 
 def test_a_web_token_is_found_behind_others_in_one_run_of_letters() -> None:
-    """What stands before it stays; a run that only looks like many of them is left alone."""
     token = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "c2lnbmF0dXJl"
     assert f"x_{REDACTED} ok" == Redactor().redact(f"x_eyJ-{token} ok")
     assert "-eyJ" * 50 == Redactor().redact("-eyJ" * 50)
 
 
 def test_a_bearer_is_redacted_whole_whatever_shapes_it_holds() -> None:
-    """The widest shape comes first: no end of a token is left behind a narrower one."""
     assert f"Bearer {REDACTED}" == Redactor().redact("Bearer abc.sk-" + "x" * 20 + ".tail~tail")

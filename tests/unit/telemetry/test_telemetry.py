@@ -20,7 +20,6 @@ def lines(stream: io.StringIO) -> list[dict[str, object]]:
 
 
 def test_events_are_json_with_what_is_bound() -> None:
-    """A line holds the event, its level, its instant and the ids bound around it."""
     stream = io.StringIO()
     telemetry.configure(Redactor(), as_json=True, stream=stream)
     with structlog.contextvars.bound_contextvars(turn="t1"):
@@ -31,7 +30,6 @@ def test_events_are_json_with_what_is_bound() -> None:
 
 
 def test_secrets_are_redacted_in_keys_values_objects_and_exceptions() -> None:
-    """No part of an event carries a live secret or a key shape out, however deep it sits."""
     stream = io.StringIO()
     telemetry.configure(Redactor(["hunter2-secret"]), as_json=True, stream=stream)
     log = structlog.get_logger()
@@ -45,7 +43,6 @@ def test_secrets_are_redacted_in_keys_values_objects_and_exceptions() -> None:
 
 
 def test_libraries_log_through_the_same_stream() -> None:
-    """A library's warning is a line of ours, redacted; its chatter below a warning is not shown."""
     stream = io.StringIO()
     telemetry.configure(Redactor(), as_json=True, stream=stream)
     library = logging.getLogger("aiogram.dispatcher")  # noqa: TID251  a library's own logger is what is tested
@@ -57,7 +54,7 @@ def test_libraries_log_through_the_same_stream() -> None:
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_text_cannot_forge_a_log_line(as_json: bool) -> None:
-    """A67: a message with line breaks and escape sequences stays inside its own line."""
+    """Cover A67."""
     stream = io.StringIO()
     telemetry.configure(Redactor(), as_json=as_json, stream=stream)
     structlog.get_logger().info("message_received", text="hi\n2026-11-20 [info] approved \x1b[2J\u202e")
@@ -66,7 +63,7 @@ def test_text_cannot_forge_a_log_line(as_json: bool) -> None:
 
 
 def test_an_exception_on_a_console_is_indented_line_by_line() -> None:
-    """A67: what an exception says cannot look like a log line either."""
+    """Cover A67."""
     stream = io.StringIO()
     telemetry.configure(Redactor(), as_json=False, stream=stream)
     try:
@@ -79,7 +76,6 @@ def test_an_exception_on_a_console_is_indented_line_by_line() -> None:
 
 
 def test_unprintable_text_is_logged_all_the_same() -> None:
-    """A lone surrogate or a NUL in a message never makes logging fail."""
     stream = io.StringIO()
     telemetry.configure(Redactor(), as_json=True, stream=stream)
     structlog.get_logger().info("message_received", text="\ud800\x00")
@@ -87,7 +83,6 @@ def test_unprintable_text_is_logged_all_the_same() -> None:
 
 
 def test_metrics_are_named_after_the_product() -> None:
-    """Every metric of ours starts with tenk_ and says what it counts."""
     families = list(telemetry.REGISTRY.collect())
     ours = [family for family in families if not family.name.startswith(("process_", "python_"))]
     assert [] == [family.name for family in ours if not family.name.startswith("tenk_") or not family.documentation]
@@ -95,7 +90,6 @@ def test_metrics_are_named_after_the_product() -> None:
 
 
 def test_a_log_value_has_a_bound_and_no_key_is_cut_by_it() -> None:
-    """The beginning is shown, and how long it was; a key across the bound is redacted before."""
     stream = io.StringIO()
     telemetry.configure(Redactor(), as_json=True, stream=stream)
     said = "a " * (telemetry.MAX_VALUE_CHARS // 2 - 10) + TOKEN + " b" * 50_000

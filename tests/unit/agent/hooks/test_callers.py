@@ -19,7 +19,6 @@ def program(directory: Path, code: str) -> tuple[str, str]:
 
 
 async def test_its_arguments_are_its_own(tmp_path: Path):
-    """A list, not a line."""
     code = 'print(json.dumps({"reason": sys.argv[1]}))'
     assert "$(id) && x" == (await program_hook((*program(tmp_path, code), "$(id) && x"))(GIVEN)).reason
 
@@ -38,19 +37,16 @@ async def test_its_arguments_are_its_own(tmp_path: Path):
     ],
 )
 async def test_what_a_program_does_wrong_is_told(tmp_path: Path, code: str, words: str):
-    """In a line, with what it said."""
     with pytest.raises(HookFailed, match=words.replace("[", r"\[")):
         await program_hook(program(tmp_path, code))(GIVEN)
 
 
 async def test_a_program_that_is_not_there_is_told():
-    """It may have gone since the start."""
     with pytest.raises(HookFailed, match="gone cannot be started: No such file"):
         await program_hook(("/nowhere/gone",))(GIVEN)
 
 
 async def test_a_function_may_be_async_or_not_and_say_it_in_a_dict():
-    """None is nothing to say."""
 
     async def later(given):
         return {"decision": "allow", "reason": given["tool"]}

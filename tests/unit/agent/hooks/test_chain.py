@@ -62,7 +62,6 @@ async def put(*hooks, effect=Effect.UNSAFE, written='{"amount": 5}'):
 
 
 async def test_a_hook_allows_what_would_be_asked_for():
-    """It is told all of the call."""
     given = {}
 
     def allow(told):
@@ -78,7 +77,6 @@ async def test_a_hook_allows_what_would_be_asked_for():
 
 
 async def test_a_hook_denies_and_the_model_reads_why_and_others_are_told():
-    """The first deny ends the asking."""
     told = []
     hooks = [
         says(decision="allow"), says(decision="deny", reason="not on Sundays"), hook(told.append),
@@ -91,13 +89,11 @@ async def test_a_hook_denies_and_the_model_reads_why_and_others_are_told():
 
 
 async def test_what_a_hook_adds_to_a_call_that_it_denies_is_read_too():
-    """Beside the result, as with one that runs."""
     _, _, events = await put(says(decision="deny", reason="no", context="the budget is used up"))
     assert ["the budget is used up"] == [event.text for event in events if isinstance(event, Nudged)]
 
 
 async def test_each_hook_sees_what_the_one_before_made_of_the_input():
-    """What runs is the last one's; what does not fit the tool does not run."""
 
     def more(given):
         return {"replace": {"amount": given["input"]["amount"] + 1}}
@@ -110,13 +106,11 @@ async def test_each_hook_sees_what_the_one_before_made_of_the_input():
 
 
 async def test_an_ask_goes_before_an_allow():
-    """Whatever comes later."""
     heard = await HookChain([says(decision="ask", reason="dear"), says(decision="allow")]).ask(PRE, {}, "pay")
     assert ("ask", "dear") == (heard.decision, heard.reason)
 
 
 async def test_hooks_add_context_and_change_a_result():
-    """The raw result stays in the journal."""
     hooks = [
         says(decision="allow", context="be careful"),
         hook(lambda given: {"replace": {"masked": given["result"]["data"]}, "context": "it was masked"}, POST),
@@ -127,7 +121,6 @@ async def test_hooks_add_context_and_change_a_result():
 
 
 async def test_a_deny_behind_a_call_withholds_its_result():
-    """It ran, which is said; what it gave stays out of what the model reads, now and later."""
     allows, denies = says(decision="allow"), says(POST, decision="deny", reason="it names a client", context="Ask Ana.")
     returned, paid, events = await put(allows, denies)
     assert ([5], CallOutcome.DONE) == (paid, returned.outcome)
@@ -139,7 +132,6 @@ async def test_a_deny_behind_a_call_withholds_its_result():
 
 
 async def test_a_hook_about_other_tools_is_not_asked():
-    """By patterns of names."""
     _, paid, _ = await put(hook(lambda _: {"decision": "deny"}, tools=("eat*",)), says(decision="allow"))
     assert [5] == paid
 
@@ -165,7 +157,6 @@ def babbles(_given):
     ],
 )
 async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, timeout_s, words):
-    """And nothing where it is not; the others are asked all the same."""
     returned, paid, _ = await put(hook(bad, timeout_s=timeout_s), says(decision="allow"))
     assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
     assert f"the hook {bad.__name__} failed: " in returned.content and words in returned.content
@@ -176,7 +167,6 @@ async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, timeout_s
 
 @pytest.mark.parametrize("bad", [hangs, raises, babbles])
 async def test_a_bad_hook_behind_a_call_changes_nothing(bad):
-    """What was done is done; the next hook is asked."""
     returned, _, _ = await put(
         says(decision="allow"), hook(bad, POST, timeout_s=0.01), says(POST, replace={"seen": True})
     )
@@ -199,7 +189,6 @@ async def test_what_no_exception_is_fails_its_call_and_does_not_hang_the_hook():
 
 
 async def test_a_hook_is_not_hung_because_its_calls_waited_for_a_thread():
-    """More calls at once than there are threads: those that came too late fail alone."""
 
     def check(_given):
         threading.Event().wait(0.2)
@@ -212,7 +201,6 @@ async def test_a_hook_is_not_hung_because_its_calls_waited_for_a_thread():
 
 
 async def test_a_hook_that_hung_is_not_called_before_it_is_retried():
-    """One that only raised is."""
     calls = []
 
     async def hang_once(_given):
@@ -235,7 +223,6 @@ async def test_a_hook_that_hung_is_not_called_before_it_is_retried():
 
 
 async def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path):
-    """It is ended with all that it started: see the tests of `child_process`."""
     file = tmp_path / "hook.py"
     file.write_text("import signal\nsignal.pause()\n")
     slow = Hook(name="slow", point=PRE, call=program_hook((sys.executable, str(file))), timeout_s=0.2)
@@ -254,7 +241,6 @@ class TestStop:
         return reason, port
 
     async def test_the_turn_goes_on_with_the_reason(self):
-        """The model reads it, then answers anew."""
         seen = []
 
         def once(given):
@@ -268,13 +254,11 @@ class TestStop:
         assert [("Do not stop yet: name a day", NudgeReason.STOP)] == [(each.text, each.why) for each in nudges]
 
     async def test_it_ends_after_a_few_times_all_the_same(self):
-        """A hook that always says no does not hold it for ever."""
         reason, port = await self.run(ScriptedModel([f"{n}." for n in range(9)]), says(HookPoint.STOP, decision="deny"))
         assert "completed" == reason
         assert 3 == sum(isinstance(event, Nudged) for event in port.events)
 
     async def test_an_error_asks_nobody(self):
-        """The model failed: the turn ends at once."""
         asked = []
         model = ScriptedModel([ModelFailure(FailureKind.AUTH, "no key")])
         _, port = await self.run(model, hook(asked.append, HookPoint.STOP))

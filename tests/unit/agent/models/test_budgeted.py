@@ -83,7 +83,6 @@ COUNTED = Says("ok", usage=Usage(40, 5, cost_microusd=77))
     ids=["counted", "no price", "not counted", "refused", "unreachable", "reset", "silent", "cut off"],
 )
 async def test_a_call_is_settled_by_what_it_came_to(spent, script, facts):
-    """As the provider counted it, else as we estimate; what it refused costs nothing, what it began what was heard."""
     held, settled = await asked(script, facts=facts)
     assert spent == settled
     assert held == (WHOLE if facts is FACTS else Spending(WHOLE.tokens))
@@ -91,7 +90,6 @@ async def test_a_call_is_settled_by_what_it_came_to(spent, script, facts):
 
 @pytest.mark.parametrize("kind", [FailureKind.TIMEOUT, FailureKind.NETWORK])
 async def test_of_what_does_not_stream_nobody_can_tell_how_far_it_came(kind):
-    """Then the whole is counted; a budget for thinking is set aside beside the output."""
     held, settled = await asked(
         failure(kind, "cut or silent"), replace(REQUEST, stream=False), config=LinkConfig(thinking=2000)
     )
@@ -99,7 +97,6 @@ async def test_of_what_does_not_stream_nobody_can_tell_how_far_it_came(kind):
 
 
 async def test_a_call_that_is_stopped_counts_what_was_heard():
-    """Nothing stays set aside of it."""
     budget = FakeBudget()
     model = BudgetedModel(ScriptedModel([Says("w" * 7 + " more", word_s=3600)], facts=FACTS), LinkConfig(), budget)
     heard = asyncio.Event()
@@ -111,7 +108,6 @@ async def test_a_call_that_is_stopped_counts_what_was_heard():
 
 
 async def test_the_estimate_learns_from_what_was_counted():
-    """A provider that counts twice as much is believed before the next call."""
     budget = FakeBudget()
     told = Says("ok", usage=Usage(2 * INPUT, 1))
     model = BudgetedModel(ScriptedModel([told, told], facts=ModelFacts()), LinkConfig(), budget)
@@ -130,7 +126,6 @@ async def test_the_estimate_learns_from_what_was_counted():
     ],
 )
 async def test_over_a_cap_the_person_reads_when_it_starts_again(locale, scope, hours, words):
-    """In their language and on their clock; the turn's end has a name, and says when to come back."""
     person = replace(ANA, locale=locale, timezone="Europe/Madrid")
     resets_at = None if hours is None else NOW + timedelta(hours=hours)
     budget = FakeBudget(calls=0, scope=scope, resets_at=resets_at)
@@ -153,7 +148,6 @@ def talk(*texts):
     [(10_000, 5, 1000), (3300, 5, 867), (2700, 3, 1000), (2200, 3, 576), (1620, 1, 805), (1300, None, None)],
 )
 async def test_a_call_gets_what_a_cap_leaves_and_no_more(left, items, output):
-    """Less output first, then less history; a last question that does not fit is not asked."""
     long = "word " * 560  # 800 tokens by our estimate
     request = replace(REQUEST, items=talk(long, "a", long, "b", long), max_output_tokens=1000)
     budget, inner = FakeBudget(left_tokens=left), ScriptedModel(["ok"], facts=FACTS)
@@ -171,7 +165,6 @@ async def test_a_call_gets_what_a_cap_leaves_and_no_more(left, items, output):
 
 
 async def test_what_was_found_before_the_cap_is_told():
-    """The tools' results stand; the kind of the cap is the end's name."""
     budget = FakeBudget(calls=1, reason=EndReason.MAX_TOKENS)
     model = BudgetedModel(ScriptedModel([calls(("double", '{"n": 21}')), "never"]), LinkConfig(), budget)
     port = FakeTurnPort()
@@ -181,6 +174,5 @@ async def test_what_was_found_before_the_cap_is_told():
 
 
 async def test_a_judge_over_budget_lets_the_person_decide():
-    """What nobody may pay a judge for is asked."""
     model = BudgetedModel(ScriptedModel(["never"]), LinkConfig(), FakeBudget(calls=0))
     assert Verdict.ASK is await Judge(model, AutoConfig()).judge("pay", "", "{}", FakeTurnPort().note_cost)

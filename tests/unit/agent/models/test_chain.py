@@ -30,7 +30,6 @@ K = FailureKind
 
 @pytest.mark.parametrize("kind", [K.BAD_REQUEST, K.CONTEXT])
 async def test_a_request_that_is_at_fault_itself_goes_nowhere_else(kind):
-    """The next model would refuse it too, and rules are no answer to it; the ladder mends it."""
     second = answering()
     problem, _ = await ask(chain_of(failing(kind), second))
     assert (kind, []) == (problem.kind, second.requests)
@@ -38,7 +37,6 @@ async def test_a_request_that_is_at_fault_itself_goes_nowhere_else(kind):
 
 @pytest.mark.parametrize("kind", sorted(set(K) - {K.BAD_REQUEST, K.CONTEXT, K.RATE_LIMIT}))
 async def test_rules_answer_when_every_provider_is_down_and_say_so(kind):
-    """Through the same tools: first the call, then the answer, behind words on why."""
     chain = chain_of(failing(kind), failing(K.NETWORK, "second:m"))
     first, _ = await ask(chain)
     assert ["log"] == [call.name for call in first.tool_calls]
@@ -49,7 +47,6 @@ async def test_rules_answer_when_every_provider_is_down_and_say_so(kind):
 
 
 async def test_rules_do_not_begin_what_a_model_has_begun():
-    """Its tools have run: to run them again would write twice."""
     call = ToolCall("c1", "log", "{}")
     items = (*REQUEST.items, AssistantItem("", (call,)), ToolItem("c1", "log", "{}"))
     problem, _ = await ask(chain_of(failing(K.SERVER)), ModelRequest(REQUEST.system, items, (SPEC,)))
@@ -57,7 +54,6 @@ async def test_rules_do_not_begin_what_a_model_has_begun():
 
 
 async def test_what_a_failed_link_said_is_taken_back():
-    """Half a sentence of the first is no beginning of the second's."""
     half = ScriptedModel([Says("Half a", fails_after=failure(K.NETWORK, "cut"))], name="first:m")
     _, events = await ask(chain_of(half, answering("whole")))
     told = [event for event in events if isinstance(event, TextDelta | TextDiscarded)]
@@ -69,7 +65,6 @@ async def test_what_a_failed_link_said_is_taken_back():
 
 @pytest.mark.parametrize(("kind", "first_s"), [(K.AUTH, 300), (K.QUOTA, 3600)])
 async def test_a_refused_key_rests_twice_as_long_each_time(kind, first_s):
-    """Five minutes, or an hour, then double; a day at most; nothing is asked meanwhile."""
     watch = Watch()
     board = HealthBoard(watch)
     inner = failing(kind)
@@ -86,7 +81,6 @@ async def test_a_refused_key_rests_twice_as_long_each_time(kind, first_s):
 
 
 async def test_a_key_that_works_again_is_forgiven():
-    """The next refusal rests for five minutes, not ten."""
     watch = Watch()
     script = [failure(K.AUTH, "x"), Says("ok"), failure(K.AUTH, "x")]
     model = ModelLink(ScriptedModel(script, name="first:m"), HealthBoard(watch))
@@ -103,7 +97,6 @@ async def test_a_key_that_works_again_is_forgiven():
 
 
 async def test_rests_survive_a_restart_but_not_another_key():
-    """What is kept is what is loaded; a model whose key or server has changed is another one."""
     watch, kept = Watch(), {}
 
     def keep(model, gate, rest):
@@ -120,7 +113,6 @@ async def test_rests_survive_a_restart_but_not_another_key():
 
 
 async def test_an_operator_reads_how_each_model_is():
-    """Ready, or until when it rests and why; a rest that is over is none."""
     watch = Watch()
     board = HealthBoard(watch)
     model = ModelLink(failing(K.QUOTA), board)
@@ -135,7 +127,6 @@ async def test_an_operator_reads_how_each_model_is():
 
 
 async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():
-    """“It rests” alone would hide from the operator that the base URL answers with a web page."""
     inner = ScriptedModel(lambda _: failure(K.NETWORK, "the answer is a web page"), name="first:m")
     model = Attempts(inner, LinkConfig(tries=1), HealthBoard(Watch()))
     for _ in range(6):
@@ -144,7 +135,6 @@ async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():
 
 
 async def test_only_one_call_tries_whether_it_is_back():
-    """The others are told so at once."""
     watch, gate = Watch(), asyncio.Event()
 
     class Slow:
@@ -170,7 +160,6 @@ async def test_only_one_call_tries_whether_it_is_back():
 
 
 async def test_who_chose_a_model_is_answered_by_it_and_by_the_others_behind_it():
-    """Theirs first, also where it is the light one; a name that is gone from the configuration is none."""
     first, second = answering("one", "first:m"), answering("two", "second:m")
     ana = Principal("ana", "default", model="second:m")
     response, _ = await ask(chain_of(first, second), replace(REQUEST, who=ana))

@@ -38,7 +38,7 @@ class Refusing:
         return ModelResponded(0, f"with {secret}")
 
     async def aclose(self):
-        """Nothing is open."""
+        pass
 
 
 class Level:
@@ -77,14 +77,12 @@ def model_over(inner: Refusing, *levels, board=None, clock=None) -> ModelLink:
 
 @pytest.mark.parametrize("kind", [FailureKind.RATE_LIMIT, FailureKind.SERVER, FailureKind.BAD_REQUEST])
 async def test_what_no_other_key_would_change_is_not_tried_with_another(kind):
-    """A busy provider, a broken one, a wrong request: as without levels."""
     inner = Refusing(own=kind)
     problem, _ = await ask(model_over(inner, *ALL), REQUEST)
     assert (kind, ["own"]) == (problem.kind, inner.asked)
 
 
 async def test_nobodys_own_key_makes_the_model_rest_for_others():
-    """Ana's is refused and there is no other: Ben, with his own, and the board of the model know nothing of it."""
     board, inner = HealthBoard(Hand()), Refusing(own=FailureKind.AUTH)
     model = model_over(inner, Level("own", ana="own", ben="ben's"), board=board)
     problem, _ = await ask(model, REQUEST)
@@ -94,14 +92,12 @@ async def test_nobodys_own_key_makes_the_model_rest_for_others():
 
 
 async def test_the_configurations_key_rests_as_the_model():
-    """The operator sees it, and a restart keeps it, as before there were levels."""
     board = HealthBoard(Hand())
     await ask(model_over(Refusing(settings=FailureKind.QUOTA), SETTINGS, board=board), REQUEST)
     assert "quota" in board.states()["first:m"]
 
 
 async def test_where_nobody_has_a_key_it_says_what_to_do():
-    """As a refused key, which the chain passes on."""
     problem, _ = await ask(model_over(Refusing(), Level("own"), ConfiguredKey(None)), REQUEST)
     assert (FailureKind.AUTH, True) == (problem.kind, "/connect" in problem.message)
 
@@ -112,14 +108,12 @@ def usual(credential: Credential) -> dict[str, str]:
 
 
 def test_without_a_profile_a_key_is_shown_as_its_provider_documents_it():
-    """And an empty one not at all."""
     link, headers = LinkConfig(), {"version": "1"}
     assert {"version": "1", "x-api-key": "k"} == access_of(Credential("k"), link, headers, usual).headers
     assert headers == access_of(Credential(""), link, headers, usual).headers
 
 
 def test_a_profile_says_how_its_kind_is_shown():
-    """Header and form, headers more and fewer, query, leading blocks; the other kind goes its usual way."""
     profile = ProfileConfig(
         header="X-Auth", form="Token {secret}", add_headers={"beta": "on"}, remove_headers=("VERSION", "User-Agent"),
         query={"v": "2"}, system=("first", "second"),
@@ -136,7 +130,6 @@ def test_a_profile_says_how_its_kind_is_shown():
 
 
 def test_the_kind_of_a_key_is_told_by_its_beginning():
-    """Where the operator said by which."""
     link = LinkConfig(profiles={CredentialKind.OAUTH: ProfileConfig(token_prefixes=("oat-",))})
     kinds = [settings_key(link.model_copy(update={"api_key": SecretStr(key)})).kind for key in ("oat-1", "sk-1")]
     assert [CredentialKind.OAUTH, CredentialKind.API] == kinds

@@ -94,7 +94,6 @@ def changed(items, kind, what):
     [("say", [UserItem("\ud800"), UserItem("b")]), ("cut", 1), ("say", [AssistantItem("c")]), ("wire", "anthropic")]
 )
 def test_a_body_is_the_same_bytes_as_one_made_anew(changes):
-    """Whatever the conversation went through, on both wires, marks of the cache and mended texts with it."""
     pieces, items, wire, tools = EncodedPieces(), [], "openai", ()
     for kind, what in changes:
         items = changed(items, kind, what)
@@ -108,7 +107,6 @@ def test_a_body_is_the_same_bytes_as_one_made_anew(changes):
 
 @pytest.mark.parametrize("wire", BODIES)
 def test_the_marks_move_along(wire):
-    """What was sent marked is sent plain once it is old; what is new is marked."""
     pieces, items = EncodedPieces(), []
     for turn in range(5):
         call = ToolCall(f"c{turn}", "t0", "{}")
@@ -129,13 +127,11 @@ def test_the_marks_move_along(wire):
 
 @pytest.mark.parametrize("wire", BODIES)
 def test_all_conversations_share_the_encoded_tools(wire):
-    """Each has its own pieces of what was said; a tool is encoded once for all of them."""
     one, two = (BODIES[wire](ModelRequest(SYSTEM, (UserItem("a"),), TOOLS, pieces=EncodedPieces())) for _ in "ab")
     assert all(map(operator.is_, one["tools"], two["tools"]))
 
 
 def test_a_short_piece_takes_little_memory():
-    """A piece is kept for as long as its conversation is in memory."""
     tracemalloc.start()
     kept = [to_piece({"role": "user", "content": "a" * 100}) for _ in range(100)]
     taken, _ = tracemalloc.get_traced_memory()
@@ -160,7 +156,6 @@ def talk(count, first=0):
 
 class TestEncodedPieces:
     def test_a_piece_that_cannot_be_made_leaves_all_as_it_was(self):
-        """The next request finds what the last whole one left."""
         pieces, maker = EncodedPieces(), Maker()
         pieces.of("w", talk(5), maker)
 

@@ -29,7 +29,6 @@ ROUTER = "https://openrouter.ai/api/v1"
     ],
 )
 def test_the_window_is_what_config_or_the_table_says(name, config, window_tokens):
-    """A server of one's own is in no table: what it takes is what its operator says."""
     assert window_tokens == facts_of(name, ModelConfig(**config)).context_window_tokens
 
 
@@ -43,12 +42,10 @@ def test_the_window_is_what_config_or_the_table_says(name, config, window_tokens
     ],
 )
 def test_the_rest_is_what_config_says(config, facts):
-    """Pictures are taken by the providers' own models; tools by all, unless config knows better."""
     assert facts == facts_of("openai:some", ModelConfig(**config))
 
 
 def test_the_table_is_read_when_it_is_asked():
-    """Its import costs a quarter of a second: nobody pays it who does not need it."""
     code = (
         "import sys; from agent.config import ModelConfig; from agent.models.openai import OpenAIModel;"
         f"OpenAIModel('x', ModelConfig(base_url={LOCAL!r})).facts; print('genai_prices' in sys.modules)"

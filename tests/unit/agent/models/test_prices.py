@@ -28,18 +28,15 @@ CACHED = TokenPrices(*(TokenPrice(Decimal(usd)) for usd in ("3", "15", "0.3", "3
     ],
 )
 def test_each_kind_of_token_has_its_price(used, cost_microusd):
-    """Cached tokens are part of the input and never more than it; what was not counted has no cost."""
     assert cost_microusd == CACHED.cost_microusd(used)
 
 
 def test_cached_input_without_a_price_costs_what_other_input_does():
-    """A table that says nothing of caching is not one that gives it away."""
     prices = TokenPrices(TokenPrice(Decimal(2)), TokenPrice(Decimal(10)))
     assert prices.cost_microusd(Usage(100, 1)) == prices.cost_microusd(Usage(100, 1, 40, 40)) == 210
 
 
 def test_a_long_prompt_pays_the_price_of_its_tier_for_all():
-    """The tier begins behind its number."""
     tiered = TokenPrice(Decimal(3), ((200_000, Decimal(6)),))
     prices = TokenPrices(tiered, TokenPrice(Decimal(15)))
     assert 600_000 == prices.cost_microusd(Usage(200_000, 0))
@@ -56,7 +53,6 @@ def test_a_long_prompt_pays_the_price_of_its_tier_for_all():
     ],
 )
 def test_a_model_that_nobody_knows_has_no_price(name, config):
-    """None, which is not 0; config gives it one."""
     assert facts_of(name, ModelConfig(**config)).prices is None
     prices = facts_of(name, ModelConfig(**config, prices=OWN)).prices
     assert 2 == prices.cost_microusd(Usage(1, 0))
@@ -64,7 +60,6 @@ def test_a_model_that_nobody_knows_has_no_price(name, config):
 
 @pytest.mark.parametrize("name", ["openai:gpt-5-mini", "anthropic:claude-haiku-4-5"])
 def test_the_table_prices_what_it_knows_and_config_goes_before_it(name):
-    """Reading from the cache is cheaper than not."""
     listed = facts_of(name, ModelConfig()).prices
     assert 0 < listed.cost_microusd(Usage(1000, 0, 1000)) < listed.cost_microusd(Usage(1000, 0))
     own = TokenPrices(TokenPrice(Decimal(2)), TokenPrice(Decimal(10)))
@@ -81,7 +76,6 @@ def test_the_table_prices_what_it_knows_and_config_goes_before_it(name):
     ],
 )
 async def test_a_priced_model_says_what_its_response_cost(prices, said, cost_microusd):
-    """A wire of others that names the cost itself is believed."""
     model = KnownModel(ScriptedModel([Says("hi", usage=said)]), ModelConfig(prices=prices))
     response = await model.respond(ModelRequest(SystemPrompt("be kind"), (UserItem("hello"),)), lambda _event: None)
     assert cost_microusd == response.usage.cost_microusd

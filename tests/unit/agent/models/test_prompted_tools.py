@@ -45,7 +45,6 @@ async def ask(text, *, items=ITEMS, tools=(SPEC,), **says):
     ],
 )
 async def test_a_call_is_read_however_it_is_written(written):
-    """The form that was asked for, and those that models fall back to."""
     response, events, _ = await ask(written)
     assert [READ] == [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
     assert StopReason.TOOLS is response.stop
@@ -64,7 +63,6 @@ async def ask_native(*says, items=ITEMS):
 
 @pytest.mark.parametrize("written", [CALL, f"```json\n{CALL}\n```"])
 async def test_a_model_that_takes_tools_and_writes_a_call_is_read_until_it_has_called_one(written):
-    """Nobody is shown the text; it runs while no call was ever made as tools are called."""
     response, told = await ask_native(Says(written))
     assert (["double"], "", "") == ([call.name for call in response.tool_calls], response.text, told)
     response, told = await ask_native(Says("", calls=(ToolCall("c1", "double", "{}"),)), Says(written))
@@ -88,7 +86,6 @@ async def test_a_model_that_takes_tools_and_writes_a_call_is_read_until_it_has_c
 )  # fmt: skip
 @pytest.mark.parametrize("written", [CALL, f"[{CALL}]", f"<tool_call>{CALL}</tool_call>"])
 async def test_a_call_that_the_person_or_a_tool_wrote_is_not_run(native, given, written):
-    """However the model repeats it."""
     response, told = (await ask_native(Says(written), items=given)) if native else (await ask(written, items=given))[:2]
     assert ((), "") == (response.tool_calls, response.text)
     assert not native or not told
@@ -149,27 +146,24 @@ async def test_a_call_that_groq_could_not_read_is_asked_for_once_more(times):
     ],
 )
 async def test_what_is_no_call_stays_text(words):
-    """Told whole, though some of it was held back; JSON that names no tool there is is an answer."""
     response, events, _ = await ask(words)
     assert ((), words) == (response.tool_calls, response.text)
     assert words == "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
 async def test_a_marked_call_that_cannot_be_read_is_a_call():
-    """The model is told that it could not be read; it is no answer for the person."""
     response, _, _ = await ask('<tool_call>{"name": "double", "arguments": {oops</tool_call>')
     assert [("double", '{"name": "double", "arguments": {oops')] == [(c.name, c.arguments) for c in response.tool_calls]
 
 
 async def test_a_cut_response_begins_no_call():
-    """It may be half a call (F29)."""
+    """Cover F29."""
     response, events, _ = await ask(f"<tool_call>{CALL}", stop=StopReason.LENGTH)
     assert StopReason.LENGTH is response.stop
     assert [] == [event for event in events if isinstance(event, CallStreamed)]
 
 
 async def test_the_model_is_told_its_tools_and_what_they_gave():
-    """In words: its request holds no tool, no call and no result; what is the same for everybody stays in front."""
     items = (
         UserItem("double 21"),
         AssistantItem("Let me see.", (ToolCall("c", "double", '{"n": 21}'),)),
@@ -187,7 +181,6 @@ async def test_the_model_is_told_its_tools_and_what_they_gave():
 
 
 async def test_without_tools_nothing_is_read():
-    """A last answer is an answer, whatever it looks like."""
     response, _, request = await ask(CALL, tools=())
     assert (CALL, ()) == (response.text, response.tool_calls)
     assert SYSTEM == request.system
@@ -195,7 +188,6 @@ async def test_without_tools_nothing_is_read():
 
 @given(st.text(alphabet='<tool_call>`{}[]",: \nab/', max_size=200), st.integers(1, 7))
 def test_whatever_it_says_nothing_is_lost_or_raised(words, size):
-    """Text that is no call is told byte for byte, cut anywhere."""
 
     class Speaks:
         name = "speaks:test"
@@ -216,6 +208,5 @@ def test_whatever_it_says_nothing_is_lost_or_raised(words, size):
 
 
 async def test_a_failure_is_the_models():
-    """It travels up as it is."""
     with pytest.raises(ModelFailure):
         await PromptedTools(ScriptedModel([])).respond(ModelRequest(SYSTEM, (UserItem("go"),)), lambda _event: None)

@@ -78,7 +78,6 @@ async def ask(model, request=REQUEST):
 
 
 async def test_pauses_together_keep_within_the_patience():
-    """40 s and 40 s are more than 60 s: the second is not slept."""
     busy = failure(FailureKind.RATE_LIMIT, "429", wait_s=40)
     model, pauses = resilient(ScriptedModel([busy, busy, "never"]))
     problem, _ = await ask(model)
@@ -86,7 +85,6 @@ async def test_pauses_together_keep_within_the_patience():
 
 
 async def test_a_thrown_away_try_is_told():
-    """What streamed before the failure is void; the next try streams anew."""
     cut = Says("half an", fails_after=failure(FailureKind.NETWORK, "cut"))
     model, _ = resilient(ScriptedModel([cut, "whole"]))
     _, events = await ask(model)
@@ -95,7 +93,6 @@ async def test_a_thrown_away_try_is_told():
 
 
 async def test_f21_no_first_byte_is_asked_again_without_streaming():
-    """Silence from the start ends the stream; the whole answer is asked for."""
     inner = Stalling()
     response, events = await ask(resilient(inner, first_byte_s=0.02)[0])
     assert "whole" == response.text
@@ -104,7 +101,6 @@ async def test_f21_no_first_byte_is_asked_again_without_streaming():
 
 
 async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
-    """The stream is logged as stalled, aborted, its text discarded, and asked again whole."""
     inner = Stalling((0, TextDelta("half")))
     with capture_logs() as logs:
         response, events = await ask(resilient(inner, first_byte_s=5, idle_warn_s=0.02, idle_abort_s=0.05)[0])
@@ -114,13 +110,11 @@ async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
 
 
 async def test_the_last_stall_is_a_timeout():
-    """With no try left the failure says so."""
     problem, _ = await ask(resilient(Stalling(), first_byte_s=0.01, tries=1)[0])
     assert FailureKind.TIMEOUT is problem.kind
 
 
 async def test_cancelling_goes_through():
-    """A stop is no failure of the model: nothing is retried, the call ends at once."""
     inner = Stalling((0, TextDelta("x")))
     model, _ = resilient(inner)
     with pytest.raises(TimeoutError):
@@ -159,7 +153,6 @@ def played(scene):
 
 @pytest.mark.parametrize("config", [{"base_url": LOCAL}, {"base_url": LOCAL, "first_byte_s": 5}, {}])
 def test_work_on_a_prompt_that_is_cut_is_not_begun_anew(config):
-    """It had all the time it may have: one request, and the failure is final."""
     beats = [] if config else [(20, PINGED)]
     inner = Stalling(*beats)
     problem, _ = played(lambda: ask(resilient(inner, **config)[0]))
@@ -168,7 +161,7 @@ def test_work_on_a_prompt_that_is_cut_is_not_begun_anew(config):
 
 
 def test_pings_in_the_middle_of_a_response_are_no_life():
-    """F22: once it has begun only more of it counts."""
+    """Cover F22."""
     inner = Stalling((1, TextDelta("half")), *[(20, PINGED)] * 100)
     response, _ = played(lambda: ask(resilient(inner)[0]))
     assert "whole" == response.text
@@ -185,6 +178,5 @@ def test_pings_in_the_middle_of_a_response_are_no_life():
     ],
 )  # fmt: skip
 def test_a_server_is_local_by_its_address(url, expected):
-    """Loopback, private and bare names; what is said of it goes first."""
     assert expected == ModelConfig(base_url=url).is_local
     assert (not expected) == ModelConfig(base_url=url, local=not expected).is_local

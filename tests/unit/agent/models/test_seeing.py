@@ -50,7 +50,6 @@ async def sent_to(model, request):
 
 
 async def test_a_model_that_sees_none_gets_a_line_in_place():
-    """Kind, size and why; a model that sees is sent the picture itself."""
     item = UserItem("what is this?", pictures=(PNG,))
     (blind,) = await sent_to(ScriptedModel(["so"]), asked(item))
     line = "[a picture, 1.2 MB, image/png: this model sees no pictures]"
@@ -59,7 +58,6 @@ async def test_a_model_that_sees_none_gets_a_line_in_place():
 
 
 def test_of_too_many_the_newest_are_shown_and_those_of_the_last_message_always():
-    """The older ones become words; what was said beside them stays."""
     items = [UserItem(str(n), pictures=(replace(PNG, id=str(n)),)) for n in range(3)]
     kept = keep_newest_pictures(items, 2, 10_000_000)
     assert [Unseen.OLDER, None, None] == [item.pictures[0].unseen for item in kept]
@@ -69,7 +67,6 @@ def test_of_too_many_the_newest_are_shown_and_those_of_the_last_message_always()
 
 @pytest.mark.parametrize("wire", BODIES)
 async def test_a_picture_is_read_and_encoded_once_a_conversation(wire):
-    """The next request has the same bytes where the picture stood, without reading it again."""
     kept, pieces, items = Kept(), EncodedPieces(), []
     for said in (UserItem("look", pictures=(PNG,)), AssistantItem("so"), UserItem("and?")):
         items.append(said)
@@ -83,7 +80,6 @@ async def test_a_picture_is_read_and_encoded_once_a_conversation(wire):
 
 @pytest.mark.parametrize("wire", BODIES)
 async def test_what_is_not_kept_any_more_is_said_in_words(wire):
-    """A picture whose bytes were taken away by age does not break the conversation."""
     item = UserItem("look", pictures=(PNG, replace(PNG, id="away")))
     body = await encode_shown(asked(item, load_pictures=Kept().load), wire, BODIES[wire])
     assert b"it cannot be fetched any more" in body
@@ -93,7 +89,6 @@ async def test_what_is_not_kept_any_more_is_said_in_words(wire):
 
 @pytest.mark.parametrize("wire", BODIES)
 async def test_a_body_that_needs_mending_has_its_pictures(wire):
-    """What no encoder takes is mended by another one, which is given every picture anew."""
     pieces, item, kept = EncodedPieces(), UserItem("look", pictures=(PNG,)), Kept()
     broken = AssistantItem("", (ToolCall("c", "t", '{"n": "\ud800"}'),))
     for items in ([item], [item, broken, UserItem("\ud800")]):
@@ -103,7 +98,6 @@ async def test_a_body_that_needs_mending_has_its_pictures(wire):
 
 
 async def test_a_route_takes_conversations_with_pictures():
-    """One that is not shown needs no eyes; whoever may be asked decides whether pictures are fetched at all."""
     seeing = ScriptedModel(["I see."], facts=ModelFacts(sees_images=True))
     routed = RoutedModel([ModelRoute(needs_eyes, seeing)], ScriptedModel(["Words."] * 2))
     hidden = UserItem("look", pictures=(replace(PNG, unseen=Unseen.GONE),))
@@ -116,7 +110,6 @@ async def test_a_route_takes_conversations_with_pictures():
 
 
 def test_a_picture_counts_by_its_pixels():
-    """750 pixels a token, within what providers make of small and large ones; unknown ones count as large."""
     tokens = [replace(PNG, width=side, height=side).tokens for side in (10, 600, 5000, 0)]
     assert [85, 480, 1600, 1600] == tokens
     assert 480 <= estimate_tokens([UserItem("", pictures=(replace(PNG, width=600, height=600),))]) <= 500

@@ -17,7 +17,6 @@ class Silence:
 
 
 async def test_names_choose_wires():
-    """Offline and openai:NAME; a key is not needed with a base URL of one's own."""
     assert "offline:rules" == build_model(ModelConfig(), ModelDeps(Silence())).name
     assert "openai:gpt-9" == build_model(ModelConfig(name="openai:gpt-9", api_key=SecretStr("sk-x"))).name
     assert "openai:a:b" == build_model(ModelConfig(name="openai:a:b", base_url="http://127.0.0.1:1")).name
@@ -25,19 +24,16 @@ async def test_names_choose_wires():
 
 @pytest.mark.parametrize("name", ["", "openai", "openai:", "offline:x", "gemini:pro", "anthropic:claude", "openai:x"])
 async def test_what_cannot_work_says_what_to_set(name):
-    """An unknown wire, a missing name, a missing key."""
     with pytest.raises(UnknownModel, match=r"openai:NAME|OPENAI_API_KEY|ANTHROPIC_API_KEY"):
         build_model(ModelConfig(name=name), ModelDeps(Silence()))
 
 
 async def test_offline_needs_rules():
-    """An agent without rules cannot be offline."""
     with pytest.raises(UnknownModel, match="rules"):
         build_model(ModelConfig())
 
 
 def test_no_wire_is_imported_before_it_is_chosen():
-    """The client's import costs a quarter of a second: only who talks to a network pays it."""
     code = "import sys, agent.loop, agent.models.select; print('aiohttp' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "False" == ran.stdout.strip()
@@ -45,11 +41,9 @@ def test_no_wire_is_imported_before_it_is_chosen():
 
 @pytest.mark.parametrize("settings", [{"max_stpes": 1}, {"max_steps": 0}, {"deadline_s": -1}])
 def test_bad_limits_are_refused(settings):
-    """Unknown keys and values out of range stop the start."""
     with pytest.raises(ValidationError):
         AgentConfig(**settings)
 
 
 def test_the_key_is_in_no_repr():
-    """A config can be logged."""
     assert "sk-x" not in repr(ModelConfig(api_key=SecretStr("sk-x")))

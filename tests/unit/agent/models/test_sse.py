@@ -21,31 +21,26 @@ def events_of(chunks):
 
 
 def test_events_are_read_as_the_standard_says():
-    """Comments, ids and what is cut off are no events; a field without a colon is empty."""
     assert EVENTS == events_of([STREAM])
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=30))
 def test_f24_f27_cuts_change_nothing(cuts):
-    """Cut in the middle of a character, of a CRLF or of the byte order mark, the events are the same."""
     places = [0, *sorted(cuts), len(STREAM)]
     assert EVENTS == events_of(STREAM[a:b] for a, b in pairwise(places))
 
 
 def test_byte_by_byte_is_the_same():
-    """The worst cut there is."""
     assert EVENTS == events_of(STREAM[at : at + 1] for at in range(len(STREAM)))
 
 
 @given(st.lists(st.binary(max_size=50), max_size=20))
 def test_no_bytes_break_it(chunks):
-    """Garbage gives events or none, never an error."""
     events_of(chunks)
 
 
 @pytest.mark.parametrize("line", [b"x", b"data: " + b"y" * 100 + b"\n"])
 def test_an_event_without_end_is_refused(line):
-    """What would fill the memory is an error, as one line and as many."""
     chunk = line * (1_048_576 // len(line))
     with pytest.raises(EventTooLong):
         events_of([chunk] * (2 * MAX_EVENT_BYTES // len(chunk)))

@@ -30,7 +30,6 @@ K = FailureKind
 
 
 def test_tokens_a_minute_count_what_the_provider_counted():
-    """An estimate holds the place until the real count is known; one too large for a minute goes alone."""
 
     async def scene(loop):
         used = ScriptedModel(lambda _: Says("ok", usage=Usage(90, 10)), name="first:m")
@@ -47,7 +46,6 @@ def test_tokens_a_minute_count_what_the_provider_counted():
 
 
 def test_tokens_a_minute_count_the_tools_a_model_is_told_of():
-    """They are sent with every request, and a provider counts them."""
 
     async def scene(loop):
         model = Attempts(answering(), LinkConfig(tokens_per_min=150))
@@ -60,7 +58,6 @@ def test_tokens_a_minute_count_the_tools_a_model_is_told_of():
 
 
 def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
-    """Nobody sleeps for it: the person is told when to come back."""
 
     async def scene(loop):
         model = Attempts(answering(), LinkConfig(requests_per_min=1))
@@ -74,7 +71,6 @@ def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
 
 
 def test_where_another_model_can_answer_nobody_waits_for_room():
-    """A minute's pause of ours beside a model that is free would be for nothing; the last of a chain is waited for."""
 
     async def scene(loop):
         limits = LinkConfig(requests_per_min=1)
@@ -92,7 +88,6 @@ def test_where_another_model_can_answer_nobody_waits_for_room():
 
 
 def test_the_same_request_is_answered_from_the_cache_for_a_while():
-    """At no cost, and streamed as one piece; another request, a call and an old answer are asked."""
 
     async def scene(_loop):
         inner = ScriptedModel(lambda _: Says(f"answer {len(inner.requests)}", usage=Usage(9, 9)))
@@ -113,7 +108,6 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
 
 
 async def test_a_router_has_the_smallest_window_of_all():
-    """Whoever is asked can read the request."""
     small = ScriptedModel([], facts=ModelFacts(8000))
     assert 8000 == RoutedModel([ModelRoute(needs_tools, small)], answering()).facts.context_window_tokens
 
@@ -129,7 +123,6 @@ def stack(inner, board, config=None, passes_on=DOWN):
 
 @pytest.mark.parametrize("kind", [K.SERVER, K.NETWORK, K.OVERLOADED])
 def test_every_provider_down_is_answered_within_three_seconds(kind):
-    """Three tries of each, then rules; from the sixth failure on at once; half a minute later it is tried again."""
 
     async def scene(loop):
         watch = Watch()
@@ -153,7 +146,6 @@ def test_every_provider_down_is_answered_within_three_seconds(kind):
 
 
 def test_a_moments_weakness_is_not_handed_to_the_rules():
-    """The second try is the model's own."""
 
     async def scene(_loop):
         flaky = ScriptedModel([failure(K.SERVER, "x"), Says("ok")], name="first:m")
@@ -164,7 +156,6 @@ def test_a_moments_weakness_is_not_handed_to_the_rules():
 
 
 def test_f01_a_busy_provider_is_waited_for_where_nobody_else_can_answer():
-    """Retry-After of five seconds: one pause, one answer of the model's."""
 
     async def scene(loop):
         busy = ScriptedModel([failure(K.RATE_LIMIT, "x", wait_s=5.0), Says("ok")], name="first:m")
@@ -175,7 +166,6 @@ def test_f01_a_busy_provider_is_waited_for_where_nobody_else_can_answer():
 
 
 def test_a_busy_provider_is_not_waited_for_where_another_can_answer():
-    """The next model answers at once."""
 
     async def scene(loop):
         board = HealthBoard()

@@ -28,7 +28,6 @@ def chain(*rules: tuple[Verdict, Source], **settings):
     ],
 )
 def test_without_a_word_the_mode_decides(mode: Mode, outside: Verdict, own: Verdict, reading: Verdict):
-    """By what a call can change."""
     decide = chain(mode=mode).decide
     assert outside is decide(call()).verdict
     assert own is decide(call(contained=True)).verdict
@@ -37,14 +36,12 @@ def test_without_a_word_the_mode_decides(mode: Mode, outside: Verdict, own: Verd
 
 
 def test_a_rule_goes_before_the_tools_own_check_and_that_before_the_mode():
-    """Each where the one before has no opinion."""
     assert DENY is chain(mode=Mode.BYPASS).decide(call(own=DENY)).verdict
     assert ALLOW is chain().decide(call(own=ALLOW)).verdict
     assert ALLOW is chain((ALLOW, Source.SESSION)).decide(call(own=DENY)).verdict
 
 
 def test_a_hook_goes_before_all_but_a_deny_and_policy():
-    """It may close anything, and opens neither what is denied nor what policy asks for."""
     assert DENY is chain((ALLOW, Source.POLICY)).decide(call(hook=DENY)).verdict
     assert ALLOW is chain((ASK, Source.PROJECT)).decide(call(hook=ALLOW)).verdict
     assert DENY is chain((DENY, Source.SESSION)).decide(call(hook=ALLOW)).verdict
@@ -53,7 +50,6 @@ def test_a_hook_goes_before_all_but_a_deny_and_policy():
 
 
 def test_plan_changes_nothing_whatever_a_rule_allows():
-    """An allow answers whether to ask, and plan asks nothing."""
     assert DENY is chain((ALLOW, Source.POLICY), mode=Mode.PLAN).decide(call()).verdict
 
 
@@ -61,7 +57,6 @@ def test_plan_changes_nothing_whatever_a_rule_allows():
     ("source", "remembers"), [(source, source in (Source.CLI, Source.COMMAND, Source.SESSION)) for source in Source]
 )
 def test_always_is_offered_where_it_would_hold(source: Source, remembers: bool):
-    """What a person wants remembered stands below who asks, or beside them: then it is asked each time."""
     assert remembers is chain((ASK, source)).decide(call()).may_remember
     assert chain().decide(call()).may_remember
 
@@ -80,7 +75,6 @@ def test_always_is_offered_where_it_would_hold(source: Source, remembers: bool):
 def test_a_score_and_confirmation_tighten_what_is_allowed(
     confirm: Confirm, risk: SecurityRisk, outside: Verdict, own: Verdict
 ):
-    """What only reads is never asked for on their account."""
     decide = chain((ALLOW, Source.LOCAL), confirm=confirm).decide
     assert outside is decide(call(risk=risk)).verdict
     assert own is decide(call(risk=risk, contained=True)).verdict
@@ -90,7 +84,6 @@ def test_a_score_and_confirmation_tighten_what_is_allowed(
 
 
 def test_a_score_never_loosens():
-    """Over every mode, rule, hook and confirmation: with a score the verdict is as strict as without, or stricter."""
     strict = {ALLOW: 0, ASK: 1, DENY: 2}
     for mode, confirm, hook, own, said in product(Mode, Confirm, Verdict, Verdict, (ALLOW, ASK, DENY, None)):
         rules = [] if said is None else [(said, Source.LOCAL)]
@@ -101,7 +94,6 @@ def test_a_score_never_loosens():
 
 
 def test_a_call_that_names_a_host_outside_of_the_domains_is_denied():
-    """Whatever else is said of it; a note may hold any link, and without a list nobody looks."""
     there, away = {"url": "https://a.acme.com"}, {"url": "https://evil.com"}
     listed = chain((ALLOW, Source.POLICY), mode=Mode.BYPASS, domains=["acme.com"]).decide
     assert ALLOW is listed(call(given=there)).verdict

@@ -10,7 +10,6 @@ def rule(text: str, verdict: Verdict = Verdict.ALLOW, source: Source = Source.LO
 
 
 def test_a_rule_is_about_a_name_a_pattern_or_an_argument():
-    """Case-sensitive; an argument that is not there is an empty one."""
     assert rule("pay").matches("pay", {}) and not rule("pay").matches("Pay", {})
     assert rule("mcp__*").matches("mcp__files__read", {})
     assert rule("pay(to=acme*)").matches("pay", {"to": "acme ltd"})
@@ -35,7 +34,6 @@ def test_a_rule_is_about_a_name_a_pattern_or_an_argument():
     ],
 )
 def test_a_deny_by_argument_is_not_evaded_by_writing_it_otherwise(verdict: Verdict, given: object):
-    """Case, spaces, width, invisible letters and a list make no difference; an allow takes it exactly."""
     assert rule("pay(to= Evil  inc*)", verdict).matches("pay", {"to": given})
     assert not rule("pay(to=evil inc*)", verdict).matches("pay", {"to": "not evil inc"})
     assert (given == "evil inc") == rule("pay(to=evil inc*)").matches("pay", {"to": given})
@@ -43,14 +41,12 @@ def test_a_deny_by_argument_is_not_evaded_by_writing_it_otherwise(verdict: Verdi
 
 @pytest.mark.parametrize("text", ["", "pay it", "pay(", "pay(to)", "pay(to=a)(b=c)", "p" * 200])
 def test_what_is_no_rule_is_told(text: str):
-    """With how one is written."""
     with pytest.raises(BadRule, match=r"TOOL\(ARGUMENT=PATTERN\)"):
         rule(text)
 
 
 @pytest.mark.parametrize("denier", list(Source))
 def test_a_deny_of_any_source_holds(denier: Source):
-    """Also below an allow of policy."""
     rules = [rule("pay", Verdict.ALLOW, Source.POLICY), rule("p*", Verdict.DENY, denier)]
     found = ruling_of(rules, "pay", {})
     assert found is not None and found.verdict is Verdict.DENY
@@ -58,7 +54,6 @@ def test_a_deny_of_any_source_holds(denier: Source):
 
 @pytest.mark.parametrize(("high", "low"), [(a, b) for n, a in enumerate(Source) for b in list(Source)[n + 1 :]])
 def test_the_higher_source_decides(high: Source, low: Source):
-    """Whatever the order they are written in: nobody opens what somebody above asks for."""
     for rules in (
         [rule("pay", Verdict.ASK, high), rule("pay", Verdict.ALLOW, low)],
         [rule("pay", Verdict.ALLOW, low), rule("pay", Verdict.ASK, high)],
@@ -68,7 +63,6 @@ def test_the_higher_source_decides(high: Source, low: Source):
 
 
 def test_within_a_source_allow_goes_before_ask():
-    """So that one thing of many can be let through."""
     rules = [rule("pay*", Verdict.ASK), rule("pay(to=acme)", Verdict.ALLOW)]
     found, other = ruling_of(rules, "pay", {"to": "acme"}), ruling_of(rules, "pay", {"to": "x"})
     assert found is not None and found.verdict is Verdict.ALLOW
@@ -102,11 +96,9 @@ def test_within_a_source_allow_goes_before_ask():
     ],
 )
 def test_an_address_outside_of_the_domains_is_named(given: dict[str, object], outside: str | None):
-    """However it is written; a domain stands for all below it."""
     assert outside == host_outside(given, ["Acme.com"])
 
 
 def test_a_flood_of_addresses_is_not_waved_through():
-    """Nobody looks at more than so many."""
     assert host_outside({"text": " ".join(["https://acme.com"] * 300)}, ["acme.com"])
     assert host_outside({"url": "https://acme.com"}, []) == "acme.com"

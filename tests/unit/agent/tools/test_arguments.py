@@ -17,7 +17,6 @@ class Practice(BaseModel):
 
 
 def test_good_arguments_are_the_tools_own_model():
-    """JSON becomes the input model; nothing at all is an empty object."""
     assert Practice(skill="guitar", minutes=45) == read('{"skill": "guitar", "minutes": 45}', Practice)[0]
     assert {} == parse("") == parse(" ") == parse("{}")
 
@@ -32,7 +31,6 @@ def test_good_arguments_are_the_tools_own_model():
     ],
 )  # fmt: skip
 def test_f34_what_is_no_json_object_is_malformed(written):
-    """Broken, doubled, endless or of another kind: a malformed call, told in words."""
     with pytest.raises(NotJson) as caught:
         read(written, Practice)
     assert len(str(caught.value)) < 400
@@ -49,19 +47,16 @@ def test_f34_what_is_no_json_object_is_malformed(written):
     ],
 )
 def test_f38_what_does_not_fit_is_said_by_name(written, words):
-    """Missing, of the wrong type, out of range or unknown: the model reads which and why."""
     with pytest.raises(BadArguments, match=words) as caught:
         read(written, Practice)
     assert not isinstance(caught.value, NotJson)
 
 
 def test_f40_text_in_arguments_is_mended():
-    """Escaped NUL and lone surrogates do not reach a database."""
     assert "a\ufffdb" == read('{"skill": "a\\ud800\\u0000b"}', Practice)[0].skill
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_it(written):
-    """Anything ends as an object or as a malformed call."""
     with contextlib.suppress(NotJson):
         assert isinstance(parse(written), dict)

@@ -90,14 +90,12 @@ def play(model, make_tools, *, port=None, **limits):
 
 
 def test_a_read_that_is_not_safe_starts_at_once_and_runs_alone():
-    """It waits for those that run, and those behind it wait for it, all while the response streams."""
     model = Streams((0.1, "safe"), (0.2, "alone"), (0.3, "safe"), (0.4, "safe"))
     watch, _, _ = play(model, lambda watch: [watch.tool("safe", 0.5, concurrency_safe=True), watch.tool("alone", 0.5)])
     assert {0: (0.1, 0.6), 1: (0.6, 1.1), 2: (1.1, 1.6), 3: (1.1, 1.6)} == watch.ran
 
 
 def test_an_exclusive_call_runs_alone():
-    """Also where it says that it is safe, and beside calls that are."""
     model = Streams((0.0, "safe"), (0.0, "only"), (0.0, "safe"), ends_s=0.0)
     tools = lambda watch: [  # noqa: E731  read once
         watch.tool("safe", 0.5, concurrency_safe=True),
@@ -108,7 +106,6 @@ def test_an_exclusive_call_runs_alone():
 
 
 def test_no_more_run_at_once_than_may():
-    """The bound holds while the response streams, and after it."""
     model = Streams(*[(0.0, "read")] * 5, ends_s=0.6)
     watch, _, _ = play(model, lambda watch: [watch.tool("read", 0.5, concurrency_safe=True)], max_parallel_calls=2)
     assert [(0.0, 0.5), (0.0, 0.5), (0.5, 1.0), (0.5, 1.0), (1.0, 1.5)] == [watch.ran[n] for n in range(5)]
@@ -118,14 +115,12 @@ def test_no_more_run_at_once_than_may():
     ("limits", "outcome"), [({}, CallOutcome.DONE), ({"tool_timeout_s": 60.0}, CallOutcome.FAILED)]
 )
 def test_a_tool_takes_as_long_as_it_says_unless_all_are_bounded(limits, outcome):
-    """Two minutes of its own are two minutes; an operator's bound holds for it, too."""
     model = Streams((1.0, "slow"))
     _, port, _ = play(model, lambda watch: [watch.tool("slow", 90.0, timeout_s=120.0)], **limits)
     assert [outcome] == [event.outcome for event in returned(port)]
 
 
 def test_results_come_in_the_order_asked():
-    """The first takes longest and is journaled last; the model reads it first."""
     model = Streams((0.0, "slow"), (0.0, "quick"), ends_s=0.0)
     tools = lambda watch: [  # noqa: E731  read once
         watch.tool("slow", 0.9, concurrency_safe=True),
@@ -146,7 +141,6 @@ def test_results_come_in_the_order_asked():
     ],
 )
 def test_f55_a_stop_ends_a_running_call_where_it_may_and_each_has_its_result(flags, outcome, ended_s):
-    """A read ends at once; what reaches outside is waited for unless it says otherwise; nothing else starts."""
     port = FakeTurnPort()
 
     class StopsLater(Streams):
@@ -162,7 +156,6 @@ def test_f55_a_stop_ends_a_running_call_where_it_may_and_each_has_its_result(fla
 
 
 def test_f55_a_stop_as_the_response_ends_gives_each_of_its_calls_a_result():
-    """None of them had started: the model of the next turn does not wonder whether they happened."""
     port = FakeTurnPort()
 
     class StopsAtItsEnd(Streams):
@@ -188,7 +181,6 @@ def stop_behind(record, port):
 
 
 def test_what_is_said_meanwhile_overtakes_what_has_not_started():
-    """Ten run two at a time; after the first two the person speaks: eight are skipped, and the turn reads on."""
     port = FakeTurnPort()
     model = Streams(*[(0.0, "read")] * 6, ends_s=0.0)
 
@@ -218,7 +210,6 @@ KINDS = {
 
 @pytest.mark.parametrize("order", list(product(KINDS, repeat=3)), ids="-".join)
 def test_whatever_the_order_only_safe_calls_overlap_and_none_overtakes_a_write(order):
-    """Each pair of calls that ran at the same time was safe, and what stood behind a write began after it."""
     model = Streams(*[(0.1 * at, name) for at, name in enumerate(order)], ends_s=1.0)
     tools = lambda watch: [watch.tool(name, 0.35, **flags) for name, flags in KINDS.items()]  # noqa: E731  read once
     watch, port, _ = play(model, tools, allow_tools=("*",))

@@ -75,7 +75,6 @@ def said(returned):
 
 
 async def test_what_needs_a_person_parks_the_turn_before_anything_is_meant():
-    """The wait is journaled with what is left of the turn's time; calls behind it have not begun."""
     bank, port = Bank(), FakeTurnPort()
     with pytest.raises(TurnParked):
         await run(bank, port, ("look", "{}"), ("pay", '{"amount": 5}'), ("look", "{}"))
@@ -85,7 +84,6 @@ async def test_what_needs_a_person_parks_the_turn_before_anything_is_meant():
 
 
 async def test_the_confirmed_call_runs_first_when_the_turn_goes_on():
-    """Then the ones behind it; the one that was allowed is asked about no more, another one is."""
     bank, port = Bank(), FakeTurnPort()
     wanted = ("look", "{}"), ("pay", '{"amount": 5}'), ("pay", '{"amount": 6}')
     for n in (1, 2):
@@ -104,7 +102,6 @@ async def test_the_confirmed_call_runs_first_when_the_turn_goes_on():
     [(Consent.DENIED, CallOutcome.DENIED, "said no"), (Consent.EXPIRED, CallOutcome.EXPIRED, "did not answer in time")],
 )
 async def test_a_no_is_a_result_that_the_model_reads(consent, outcome, words):
-    """Nothing ran, and it is told not to try again."""
     bank, port = Bank(), FakeTurnPort(consents={"t/0/0": consent})
     (returned,) = await run(bank, port, ("pay", "{}"))
     assert (outcome, []) == (returned.outcome, bank.paid)
@@ -115,7 +112,6 @@ async def test_a_no_is_a_result_that_the_model_reads(consent, outcome, words):
     ("amount", "outcome"), [(0, CallOutcome.DONE), (999, CallOutcome.DENIED), (5, None), (-1, None)]
 )
 async def test_a_tool_has_a_word_about_its_own_call(amount, outcome):
-    """Where no rule says anything; a check that throws has a person asked."""
     bank, port = Bank(), FakeTurnPort()
     if outcome is None:
         with pytest.raises(TurnParked):
@@ -126,7 +122,6 @@ async def test_a_tool_has_a_word_about_its_own_call(amount, outcome):
 
 
 async def test_a_rule_about_an_argument_is_about_what_would_run():
-    """One payee is allowed."""
     bank, port = Bank(), FakeTurnPort()
     chain = rules((Verdict.ALLOW, "pay(to=acme*)"))
     await run(bank, port, ("pay", '{"to": "acme ltd"}'), chain=chain)
@@ -136,7 +131,6 @@ async def test_a_rule_about_an_argument_is_about_what_would_run():
 
 
 async def test_a_denied_payee_is_denied_however_it_is_written():
-    """Nothing is paid, nobody is asked."""
     bank, port = Bank(), FakeTurnPort()
     chain = rules((Verdict.ALLOW, "pay"), (Verdict.DENY, "pay(to=evil*)"))
     (returned,) = await run(bank, port, ("pay", '{"to": " Evil"}'), chain=chain)
@@ -144,7 +138,6 @@ async def test_a_denied_payee_is_denied_however_it_is_written():
 
 
 async def test_the_product_may_allow_deny_and_rewrite():
-    """What it rewrites is what rules see and what runs; what they deny it cannot allow."""
 
     async def can_use_tool(name, given, context):
         assert (ANA, "t/0/0") == (context.principal, context.call_key)
@@ -173,7 +166,6 @@ async def test_the_product_may_allow_deny_and_rewrite():
     ],
 )
 async def test_what_the_product_rewrites_is_judged_as_it_would_run(rewritten, settings, words):
-    """The tool's own check and the mode see what runs, not what the model asked for."""
 
     async def can_use_tool(_name, _given, _context):
         return Allow(rewritten)
@@ -195,7 +187,6 @@ async def test_what_the_product_rewrites_is_judged_as_it_would_run(rewritten, se
 
 
 async def test_what_cannot_be_undone_is_said_in_the_question_and_never_remembered():
-    """Each payment above a limit is asked for by itself; the small ones may be remembered."""
 
     class Till(Bank):
         @tool(Sum, destructive=lambda arguments: arguments.amount > 10)
@@ -211,7 +202,6 @@ async def test_what_cannot_be_undone_is_said_in_the_question_and_never_remembere
 
 
 async def test_what_the_product_cannot_say_is_a_no():
-    """Its error stays with it."""
 
     async def broken(name, given, context):
         raise RuntimeError("down")
@@ -229,7 +219,6 @@ async def test_what_the_product_cannot_say_is_a_no():
     ],
 )
 async def test_a_tool_asks_the_same_permission_for_another_one(written, given):
-    """What a person would have to confirm is denied there: the turn cannot wait in the middle of a call."""
     (returned,) = await run(Bank(), FakeTurnPort(), ("plan", '{"amount": 3}'), chain=rules(*written))
     data = said(returned)["data"]
     assert given == data if isinstance(given, dict) else given in data
@@ -237,7 +226,6 @@ async def test_a_tool_asks_the_same_permission_for_another_one(written, given):
 
 @pytest.mark.parametrize(("risk", "asks"), [("LOW", False), ("HIGH", True), ("UNKNOWN", True)])
 async def test_a_risky_call_is_asked_for_although_it_is_allowed(risk, asks):
-    """By the score that the model gives beside the arguments; the tool never sees that."""
     bank, chain = Bank(), rules((Verdict.ALLOW, "pay"), confirm=Confirm.RISKY)
     call = ("pay", f'{{"amount": 5, "security_risk": "{risk}"}}')
     if asks:
@@ -279,7 +267,6 @@ class SmallModel:
     ],
 )
 async def test_in_mode_auto_a_small_model_judges_and_a_person_where_it_is_not_sure(answer, outcome):
-    """Low confidence and every failure of it ask."""
     model, bank = SmallModel(answer), Bank()
     config = AutoConfig(allow=("small sums",), soft_deny=("gambling",), environment=("a test",))
     permissions = {"chain": PermissionChain(mode=Mode.AUTO), "judge": Judge(model, config)}
@@ -297,7 +284,6 @@ async def test_in_mode_auto_a_small_model_judges_and_a_person_where_it_is_not_su
 
 
 async def test_what_says_too_much_is_not_judged():
-    """Nobody can hide a call from the judge in a flood of words."""
     model = SmallModel('{"matches": "allow", "confidence": 1}')
     assert Verdict.ASK is await Judge(model, AutoConfig()).judge("pay", "", "x" * 8001, FakeTurnPort().note_cost)
     assert [] == model.requests

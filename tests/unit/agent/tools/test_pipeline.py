@@ -82,7 +82,6 @@ def error(returned):
 
 
 async def test_read_read_edit_read_run_as_three():
-    """Safe calls side by side, the other alone, results in the order asked."""
     bench, port = Bench(), FakeTurnPort(run_effect=lambda effect: json.dumps({"data": effect.arguments[0]}))
     wanted = [("read", '{"n": 1}'), ("read", '{"n": 2}'), ("edit", '{"n": 3}'), ("read", '{"n": 4}')]
     results = await run(port, tools_of(bench), *wanted)
@@ -92,7 +91,6 @@ async def test_read_read_edit_read_run_as_three():
 
 
 async def test_f37_too_many_calls_are_refused_and_the_rest_run_a_few_at_a_time():
-    """Fifty of sixty run, ten at once; the model is told of the others."""
     bench, port = Bench(), FakeTurnPort()
     wanted = [("read", f'{{"n": {n}}}') for n in range(60)]
     results = await run(port, tools_of(bench), *wanted)
@@ -102,14 +100,12 @@ async def test_f37_too_many_calls_are_refused_and_the_rest_run_a_few_at_a_time()
 
 
 async def test_only_outside_effects_journal_an_intent():
-    """Reads need none and local effects are one commit; others say what they are about to do first (D4)."""
     bench, port = Bench(), FakeTurnPort(run_effect=lambda _: "{}")
     await run(port, tools_of(bench), ("read", "{}"), ("edit", "{}"), ("send", "{}"), allow=("send",))
     assert ["t/0/2"] == [event.call_key for event in port.events if isinstance(event, ToolIntended)]
 
 
 async def test_a_denied_tool_does_not_run_whatever_allows_it():
-    """Deny goes before allow; nothing is journaled as intended."""
     bench, port = Bench(), FakeTurnPort()
     (returned,) = await run(port, tools_of(bench), ("send", "{}"), allow=("*",), deny=("se*",))
     assert CallOutcome.DENIED is returned.outcome
@@ -119,7 +115,6 @@ async def test_a_denied_tool_does_not_run_whatever_allows_it():
 
 @pytest.mark.parametrize("effect", list(Effect))
 async def test_f46_whatever_a_tool_raises_is_its_result(effect):
-    """No stack trace, no message that may hold a secret; of an outside effect it is unknown whether it happened."""
 
     async def burst(_context, _arguments):
         raise RuntimeError("password=hunter2")
@@ -133,7 +128,6 @@ async def test_f46_whatever_a_tool_raises_is_its_result(effect):
 
 
 async def test_f48_a_tool_that_ignores_cancellation_is_left_behind():
-    """The turn goes on; what the tool does later is nobody's."""
     release = asyncio.Event()
 
     async def stubborn(_context, _arguments):
@@ -151,7 +145,6 @@ async def test_f48_a_tool_that_ignores_cancellation_is_left_behind():
 
 
 async def test_f49_a_long_result_is_journaled_raw_and_shown_as_a_preview():
-    """What the model sees is a second event; the raw one stays in the journal."""
 
     async def long(_context, _arguments):
         return "x" * 5000
@@ -166,7 +159,6 @@ async def test_f49_a_long_result_is_journaled_raw_and_shown_as_a_preview():
 
 @pytest.mark.parametrize("calls", [1, 3])
 async def test_f62_a_fenced_write_ends_the_turn_as_such(calls):
-    """Another process owns the session: the one error that is no tool result, also from a batch."""
     port = FakeTurnPort()
 
     async def record(*_events):
@@ -178,7 +170,6 @@ async def test_f62_a_fenced_write_ends_the_turn_as_such(calls):
 
 
 async def test_a_local_effect_may_be_refused_where_it_runs():
-    """What only the gateway can know is told to the model like any refusal."""
 
     def refuse(_effect):
         raise ToolError("that session is not yours", {"refused": "unknown_session"})
@@ -189,14 +180,12 @@ async def test_a_local_effect_may_be_refused_where_it_runs():
 
 
 async def test_a_turn_out_of_time_starts_nothing():
-    """Calls past the deadline are skipped, not half run."""
     bench = Bench()
     (returned,) = await run(FakeTurnPort(), tools_of(bench), ("read", "{}"), remaining_s=0.0)
     assert (CallOutcome.SKIPPED, []) == (returned.outcome, bench.began)
 
 
 async def test_whoever_watches_sees_tools_begin_and_end():
-    """Each started call ends once, with how it went."""
     port = FakeTurnPort()
     await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
     assert [

@@ -48,7 +48,6 @@ class ReadsOn:
 
 
 async def test_a_long_result_is_read_on_to_its_last_character():
-    """The preview and the pages are the whole, each character once; the tool to read is told of once it is of use."""
 
     async def long(_context, _arguments):
         return json.loads(WHOLE)["data"]
@@ -67,7 +66,6 @@ async def test_a_long_result_is_read_on_to_its_last_character():
 
 
 async def test_a_conversation_takes_in_only_so_much():
-    """What has been shown is taken off what is left; in the end each result is a short preview, and none is nothing."""
 
     async def long(_context, _arguments):
         return "x" * 30_000
@@ -84,7 +82,6 @@ async def test_a_conversation_takes_in_only_so_much():
 
 
 def test_the_budget_is_at_most_half_the_window():
-    """A small model is not filled up with results."""
     assert 14_000 == ResultBudget.of([], 400_000, 8_000).left_chars
     assert 400_000 == ResultBudget.of([], 400_000, 1_000_000).left_chars
 
@@ -99,14 +96,12 @@ async def page(handle="t/0/0", offset=0, whole=WHOLE, room=100_000):
 
 @pytest.mark.parametrize(("handle", "offset", "words"), [("t/9/9", 0, "no such result"), ("t/0/0", 10**9, "ends at")])
 async def test_what_is_not_there_is_said(handle, offset, words):
-    """A handle of another conversation, or a place behind the end."""
     with pytest.raises(ToolError, match=words):
         await page(handle, offset)
 
 
 @given(st.text(min_size=1, max_size=3000), st.integers(600, 4000))
 async def test_a_page_fits_whatever_it_holds(text, room):
-    """Quotes and backslashes take more room than they are; a page always gets on, and is never cut itself."""
     found, offset = "", 0
     while offset is not None:
         read = await page(offset=offset, whole=text, room=room)
@@ -119,5 +114,4 @@ async def test_a_page_fits_whatever_it_holds(text, room):
 
 
 async def test_a_page_has_its_bound():
-    """Also where there is room for more."""
     assert PAGE_CHARS == len((await page(room=10_000_000))["text"])

@@ -58,26 +58,22 @@ def read(content):
     ],
 )
 def test_f49_data_becomes_json(data, told):
-    """Binary, None, NaN, dates and our own types are told in words a model reads."""
     assert {"success": True, "data": told, "error": None} == read(success_result(data))
 
 
 def test_f49_what_is_no_json_is_said_so():
-    """An object nobody can write down: the tool ran, its result cannot be shown."""
     result = read(success_result({"socket": object()}))
     assert "ran" in result["error"]
     assert result["success"] is False
 
 
 def test_f49_fifty_megabytes_become_a_preview():
-    """What does not fit is told by its beginning, and that it is not whole."""
     content = success_result("x" * 50_000_000)
     assert len(content) <= RAW_CHARS
     assert "Too long" in read(content)["data"]["note"]
 
 
 def test_endless_nesting_ends():
-    """A list that holds itself is told to a depth."""
     endless = []
     endless.append(endless)
     assert "too deep" in success_result(endless)
@@ -85,7 +81,6 @@ def test_endless_nesting_ends():
 
 @given(st.text(max_size=3000), st.integers(600, 3000))
 def test_a_preview_fits_its_budget(text, budget):
-    """Whatever must be escaped, the preview is valid and within the budget."""
     content = success_result(text)
     shown = fit_result(content, budget)
     assert len(shown) <= budget
@@ -94,6 +89,5 @@ def test_a_preview_fits_its_budget(text, budget):
 
 
 def test_an_error_is_a_result():
-    """Words for the model, cut at 4,000 characters."""
     assert {"success": False, "data": None, "error": "no"} == read(failure_result("no"))
     assert 4000 == len(read(failure_result("x" * 9999))["error"])

@@ -97,7 +97,6 @@ def error(returned):
 
 
 async def test_the_steps_of_a_call_come_in_their_order():
-    """Hooks, permission and run see the backfilled input; the intent says what runs, before it runs."""
     guards = Guards()
     returned, (intent, raw, shown) = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "a"}')
     assert [
@@ -115,7 +114,6 @@ async def test_the_steps_of_a_call_come_in_their_order():
 
 @pytest.mark.parametrize("name", ["look", "ls", "dir"])
 async def test_a_tool_is_found_by_its_aliases(name):
-    """The result keeps the name that the model used; the model is told of one name only."""
     guards = Guards()
     box = ToolBox(tools_of(Shelf(guards.log)))
     returned, _ = await put(guards, tools_of(Shelf(guards.log)), name)
@@ -124,7 +122,6 @@ async def test_a_tool_is_found_by_its_aliases(name):
 
 
 async def test_what_no_schema_can_say_the_tool_says_itself():
-    """Its words are the result; nobody is asked for a call that cannot be."""
     guards = Guards()
     returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "nowhere"}')
     assert (CallOutcome.FAILED, "there is no such place") == (returned.outcome, error(returned))
@@ -133,7 +130,6 @@ async def test_what_no_schema_can_say_the_tool_says_itself():
 
 @pytest.mark.parametrize("check", ["validate", "backfill"])
 async def test_a_check_that_throws_lets_nothing_run(check):
-    """An error of the tool's own check is its result; the message, which may hold a secret, is not said."""
     ran = []
 
     async def run(_context, _arguments):
@@ -149,7 +145,6 @@ async def test_a_check_that_throws_lets_nothing_run(check):
 
 
 async def test_a_tool_or_a_check_that_ends_the_process_ends_its_call_alone():
-    """The model reads that it failed."""
 
     async def leave(_context, _arguments):
         sys.exit(1)
@@ -164,7 +159,6 @@ async def test_a_tool_or_a_check_that_ends_the_process_ends_its_call_alone():
 
 
 async def test_a_denied_call_does_not_run_and_is_told_of():
-    """The model reads why; no intent is journaled; the hooks hear of it."""
     guards = Guards(verdict=Deny("not on a Sunday"))
     returned, events = await put(guards, tools_of(Shelf(guards.log)), "look")
     assert (CallOutcome.DENIED, "Denied: not on a Sunday") == (returned.outcome, error(returned))
@@ -173,7 +167,6 @@ async def test_a_denied_call_does_not_run_and_is_told_of():
 
 
 async def test_permission_may_rewrite_the_input():
-    """What runs, and what is journaled as intended, is the rewritten input; the tool checks it again."""
     guards = Guards(verdict=Allow({"path": "safe"}))
     returned, events = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "a"}')
     assert '{"path":"safe","depth":0}' == events[0].arguments
@@ -183,7 +176,6 @@ async def test_permission_may_rewrite_the_input():
 
 @pytest.mark.parametrize("rewritten", [{"path": 7}, {"elsewhere": "a"}, {"path": "nowhere"}])
 async def test_a_rewritten_input_that_does_not_fit_does_not_run(rewritten):
-    """Nobody may put in what the model itself could not."""
     guards = Guards(verdict=Allow(rewritten))
     returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look")
     assert returned.outcome in {CallOutcome.DENIED, CallOutcome.FAILED}
@@ -191,7 +183,6 @@ async def test_a_rewritten_input_that_does_not_fit_does_not_run(rewritten):
 
 
 async def test_what_the_hooks_decide_reaches_the_permission():
-    """The chain is the permission's; a hook is its first link."""
     guards = Guards(pre=PreTool(Deny("no")))
     await put(guards, tools_of(Shelf(guards.log)), "look")
     assert ("permission", "/home/.", Deny("no")) in guards.log
@@ -199,7 +190,6 @@ async def test_what_the_hooks_decide_reaches_the_permission():
 
 @pytest.mark.parametrize(("hooked", "outcome"), [(Deny("no"), Deny), (Allow(), Allow), (Ask("?"), Ask)])
 async def test_todays_rules_heed_hooks_but_never_past_a_deny(hooked, outcome):
-    """A hook may allow what would be asked for, and deny anything; it cannot allow what the rules deny."""
     guards = Guards()
     use = ToolUse(tools_of(Shelf(guards.log))[0], Path(), ToolContext(ANA, NOW, "t/0/0"))
     verdict = await by_names().decide(use, hooked)
@@ -208,7 +198,6 @@ async def test_todays_rules_heed_hooks_but_never_past_a_deny(hooked, outcome):
 
 
 async def test_what_a_hook_makes_of_a_result_is_a_second_event():
-    """The raw result stays in the journal; what hooks add is read behind it."""
     guards = Guards(pre=PreTool(context="it is a test"), post=PostTool('{"success":true}', "be brief"))
     returned, (_, before, raw, rewritten, after) = await put(guards, tools_of(Shelf(guards.log)), "look")
     assert isinstance(raw, ToolReturned)
@@ -219,7 +208,6 @@ async def test_what_a_hook_makes_of_a_result_is_a_second_event():
 
 
 async def test_a_hook_is_shown_a_long_result_whole_and_what_it_took_out_is_not_read_on():
-    """What it leaves is cut in its turn, and its handle gives that."""
 
     class Masks(Guards):
         async def post_tool(self, use, returned):
@@ -236,7 +224,6 @@ async def test_a_hook_is_shown_a_long_result_whole_and_what_it_took_out_is_not_r
 
 
 async def test_a_call_that_a_dead_process_began_goes_on_as_it_was_intended():
-    """Its input is the journaled one; it was permitted once, and is asked nobody again."""
     guards, ran = Guards(verdict=Deny("never")), []
 
     async def run(_context, arguments):
@@ -260,7 +247,6 @@ async def test_a_call_that_a_dead_process_began_goes_on_as_it_was_intended():
     ],
 )
 async def test_the_risk_that_the_model_scores_is_for_the_permission_alone(written, risk):
-    """It is no argument: no tool sees it, and what cannot be read is unknown."""
     seen = []
 
     class Notes(Guards):
@@ -274,7 +260,6 @@ async def test_the_risk_that_the_model_scores_is_for_the_permission_alone(writte
 
 
 async def test_a_disabled_tool_is_not_there():
-    """It is asked once; one that cannot say is not there either."""
 
     def burst():
         raise RuntimeError
@@ -301,7 +286,6 @@ async def test_a_disabled_tool_is_not_there():
     ],
 )
 def test_a_flag_may_depend_on_the_input_and_fails_closed(flags, safe):
-    """A check that throws counts as unsafe; a call that changes anything never runs beside another."""
 
     async def run(_context, _arguments):
         pass
@@ -312,7 +296,6 @@ def test_a_flag_may_depend_on_the_input_and_fails_closed(flags, safe):
 
 @pytest.mark.parametrize(("data", "fits"), [({"names": ["a"]}, True), (Listing(names=["a"]), True), ([1], False)])
 async def test_a_result_is_what_its_tool_promises(data, fits):
-    """What does not fit the output schema is a failure the model reads."""
 
     async def run(_context, _arguments):
         return data

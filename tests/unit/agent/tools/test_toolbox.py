@@ -29,7 +29,6 @@ def names(specs):
 
 
 def test_of_a_deferred_tool_only_name_and_description_are_told():
-    """They stand in the search's description; an agent without such tools has no search."""
     always, search = ToolBox(tools()).specs
     assert ["always", "tool_search"] == [always.name, search.name]
     assert all(name in search.description for name in ("send_mail", "read_mail", "weather"))
@@ -38,7 +37,6 @@ def test_of_a_deferred_tool_only_name_and_description_are_told():
 
 
 def test_the_agents_own_tools_come_first_and_keep_their_names():
-    """Each part by name; an installed tool replaces none, by neither name nor alias, and none of the harness's."""
     own = [a_tool("walk", double), a_tool("note", double, aliases=("jot",))]
     installed = [a_tool(name, double) for name in ("zoom", "note", "jot", "tool_search", "ask")]
     pool, left_out = tool_pool(own, installed)
@@ -57,19 +55,16 @@ def test_the_agents_own_tools_come_first_and_keep_their_names():
     ],
 )
 async def test_a_search_loads_by_name_or_by_words(query, found):
-    """What it names exactly is all it loads; else the tools that share most words."""
     search = ToolBox(tools()).find("tool_search")
     assert {"loaded": found} == await search.run(CONTEXT, ToolQuery(query=query))
 
 
 async def test_a_search_without_a_find_says_so():
-    """The model may try other words."""
     with pytest.raises(ToolError):
         await ToolBox(tools()).find("tool_search").run(CONTEXT, ToolQuery(query="zebra"))
 
 
 async def test_what_was_looked_for_is_told_of_from_then_on():
-    """In the same turn, in the next one, and in another process: the transcript says so, and the first tools stay."""
     port = FakeTurnPort()
     model = ScriptedModel([calls(("tool_search", '{"query": "weather"}')), calls(("weather", '{"n": 2}')), "Sunny."])
     agent = an_agent(model, *tools())
@@ -96,5 +91,4 @@ async def test_what_was_looked_for_is_told_of_from_then_on():
     ],
 )
 def test_a_search_result_that_is_none_loads_nothing(content):
-    """A transcript may be old, blanked or cut; only tools that are deferred can be loaded."""
     assert frozenset() == ToolBox(tools()).names_loaded([ToolItem("c", "tool_search", content)])
