@@ -2,20 +2,16 @@
 
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
-import asyncpg
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gateway.access.pairing import POLICY, approve_code
 from gateway.access.tickets import locked_until
-from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store import inbox as rows
-from gateway.store.agent_tables import bring_up
 from gateway.store.dialect import HotStatement
 from gateway.store.engine import Store
 from gateway.store.erasure import of_person
@@ -149,33 +145,6 @@ async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> 
     settle = lambda connection: rows.settle(connection, id_, rows.Outcome.CLEARED, NOON)  # noqa: E731  asked twice
     assert not await shared.of("acme").commit(settle)
     assert await shared.of("bell").commit(settle)
-
-
-async def test_a_database_with_row_level_security_is_read_whole_after_the_update(postgres: PostgresServer) -> None:
-    url = await postgres.create_owned()
-    async with opened(url) as store:
-        await store.commit(lambda connection: bring_up(connection, "coach", PRACTICE_TABLES))
-        await store.of("acme").commit(lambda connection: add("acme", "kept", connection))
-    connection = await asyncpg.connect(url)
-    for name in (table.name for table in TABLES if "tenant_id" in table.c):
-        await connection.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")
-        await connection.execute(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY")
-        named = "tenant_id = current_setting('tenk.tenant', true)"
-        await connection.execute(f"CREATE POLICY of_its_tenant ON {name} USING ({named})")
-    await connection.execute("UPDATE alembic_version SET version_num = '0100'")
-    assert 0 == await connection.fetchval("SELECT count(*) FROM audit")
-    async with opened(url) as store:
-        assert ["kept"] == await store.of("acme").read(subjects)
-    assert 1 == await connection.fetchval("SELECT count(*) FROM audit")
-    assert 0 == await connection.fetchval("SELECT count(*) FROM pg_class WHERE relrowsecurity OR relforcerowsecurity")
-    await connection.close()
-
-
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Store]:
-    store = await Store.open(url)
-    yield store
-    await store.aclose()
 
 
 def test_every_table_is_a_tenants_or_says_why_not() -> None:
