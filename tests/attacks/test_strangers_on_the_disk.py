@@ -46,8 +46,8 @@ async def test_groups_that_the_bot_is_put_into_and_out_of_leave_one_burst_each(t
     async with house(tmp_path, access="pairing") as here:
         here.sim.add_chat(GROUP, "supergroup")
         for _ in range(100):
-            here.sim.block(GROUP, person=2)
-            here.sim.unblock(GROUP, person=2)
+            here.sim.block(GROUP)
+            here.sim.unblock(GROUP)
         await here.settled()
         rows = await here.rows("SELECT count(*) AS rows FROM inbox")
         parked = await here.rows("SELECT count(*) AS lanes FROM parked_lanes")

@@ -28,7 +28,7 @@ from gateway.supervision import Faults, Supervised
 from tests.fakes.set_clock import SetClock
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
-ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"attached": True}}
+ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"everywhere": True}}
 
 
 def member(name: str = "me", version: str = "1", key: str = "key") -> Member:
@@ -83,7 +83,7 @@ async def test_a_process_sends_for_the_accounts_that_it_reads_for() -> None:
     await one.begin(accounts, NOW)
     await one.look()
     ask = link.looks[1]["ask"]
-    assert {"chores", "in web:web", "out telegram:main"} == set(ask.wanted)
+    assert {"chores", "out telegram:main"} == set(ask.wanted)
     assert {"in telegram:main", "in slack:hook"} == set(ask.shared)
 
 
