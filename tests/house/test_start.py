@@ -61,4 +61,4 @@ def test_status_without_a_gateway_loads_no_agent_and_no_web_server(tmp_path: Pat
     code = "import contextlib, gateway.cli.root\n"
     code += "with contextlib.suppress(SystemExit): gateway.cli.root.root(['status'])"
     loaded = loaded_by(code, TENK_HOME=str(tmp_path))
-    assert set() == loaded & {"gateway.product", "gateway.app", "gateway.cli.alone", "alembic", "markdown_it"}
+    assert set() == loaded & {"gateway.product", "gateway.app", "gateway.cli.local", "alembic", "markdown_it"}
