@@ -39,7 +39,6 @@ PLAIN_LOG = structlog.get_config()
 
 @pytest.fixture(autouse=True)
 def _log_as_it_was() -> Iterator[None]:
-    """What sets up the log in this process, as a command does, sets it up for its own test alone."""
     root = logging.getLogger()  # noqa: TID251  the libraries' logging is set up, too
     handlers, level = list(root.handlers), root.level
     yield

@@ -77,7 +77,6 @@ def growing(call: Call, shapes: Sequence[Shape], most_chars: int | None = None, 
 
 
 def _fitting(call: Call, shapes: Sequence[Shape]) -> int:
-    """How long the shortest text should be: see `PASS_US`. Taken from the middle one of a few shapes."""
     passes = sorted(_seconds(call, shape.text(LEAST_CHARS), times=2) for shape in shapes[:: max(1, len(shapes) // 15)])
     middle_us = passes[len(passes) // 2] * 1e6
     return max(LEAST_CHARS, min(MOST_CHARS, int(LEAST_CHARS * PASS_US / max(middle_us, 0.1))))
@@ -110,7 +109,6 @@ def _measured(call: Call, shape: Shape, chars: int, times: int) -> Times:
 
 
 def _seconds(call: Call, text: str, times: int) -> float:
-    """The shortest of several measurements, of this thread's own time."""
     least = _once(call, text)
     for _ in range(times - 1):
         if least > LONG_S:
@@ -127,7 +125,6 @@ def _once(call: Call, text: str) -> float:
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Without a collection in the middle of a measurement."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -32,7 +32,6 @@ def _filled(unit: str, chars: int) -> str:
 
 
 def _word(number: int) -> str:
-    """Letters for a number, another word for each."""
     letters = ""
     while number or not letters:
         number, digit = divmod(number, 26)

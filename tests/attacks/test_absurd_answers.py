@@ -53,7 +53,6 @@ Send = Callable[[OutboundPart], Awaitable[Receipt]]
 
 
 async def outcome(send: Send, part: OutboundPart) -> Receipt | ChannelError:
-    """What a send came to; anything but a receipt or the three kinds of error fails the test."""
     try:
         async with asyncio.timeout(30):
             return await send(part)
@@ -62,17 +61,14 @@ async def outcome(send: Send, part: OutboundPart) -> Receipt | ChannelError:
 
 
 def raw(status: int, headers: dict[str, str], body: str) -> dict[str, object]:
-    """An answer as it stands."""
     return {"kind": "raw", "status": status, "headers": headers, "body": body}
 
 
 def bounded(failure: Receipt | ChannelError) -> bool:
-    """A refusal that may be tried again; delivery does so within the hour."""
     return isinstance(failure, Retryable) and (failure.retry_after_s is None or failure.retry_after_s <= MOST_SAID_S)
 
 
 def limits_of_telegram() -> Iterator[dict[str, object]]:
-    """A 429 whose wait is nonsense, or nowhere."""
     for said in ABSURD:
         parameters = f'"parameters": {{"retry_after": {said}}}'
         yield raw(429, JSON, f'{{"ok": false, "error_code": 429, "description": "slow down", {parameters}}}')
@@ -95,7 +91,6 @@ async def test_telegram_may_say_what_it_likes() -> None:
 
 
 def limits_of_discord() -> Iterator[dict[str, object]]:
-    """A 429 whose wait is nonsense; Discord's own has the header `Via`, Cloudflare's has not."""
     for said in ABSURD:
         for headers in (JSON | {"Via": "1.1 google"}, JSON):
             yield raw(429, headers, f'{{"message": "slow down", "retry_after": {said}, "global": true}}')
@@ -141,14 +136,12 @@ async def test_slack_may_say_what_it_likes() -> None:
 
 
 def bomb() -> bytes:
-    """300 KB that are 300 MB: the same packed megabyte, again and again."""
     begun, more = zlib.compressobj(wbits=31), zlib.compressobj(wbits=-15)
     packed = begun.compress(b'{"ok": true, "result": "') + begun.flush(zlib.Z_FULL_FLUSH)
     return packed + (more.compress(bytes(1_000_000)) + more.flush(zlib.Z_FULL_FLUSH)) * 300
 
 
 async def bombed(request: web.Request) -> web.StreamResponse:
-    """An answer of that."""
     await request.read()
     return web.Response(body=bomb(), headers=JSON | {"Content-Encoding": "gzip"})
 

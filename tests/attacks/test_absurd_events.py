@@ -27,7 +27,6 @@ TELEGRAM = [
 
 
 def said(sink: RecordingSink) -> list[str]:
-    """The texts that were handed in."""
     return [event.text for event in sink.events if isinstance(event, InboundMessage)]
 
 
@@ -68,7 +67,6 @@ async def test_a_resume_point_that_is_none_is_a_first_start(committed: str) -> N
 
 
 def message(**changes: object) -> dict[str, object]:
-    """A message of Discord's in a direct conversation."""
     said = {"id": "1573854922774937600", "channel_id": "1", "content": "x", "author": {"id": "1", "username": "a"}}
     return said | {"type": 0} | changes
 

@@ -15,7 +15,6 @@ LISTED = f'cors_origins = ["{PAGE}"]'
 
 
 async def raw(here: ApiHouse, path: str, method: str = "GET", **more: Any) -> tuple[int, Any, dict[str, str]]:
-    """Status, JSON and headers of a request without a key."""
     async with aiohttp.ClientSession() as session, session.request(method, here.url + path, **more) as answer:
         text = await answer.text()
         return answer.status, json.loads(text) if text else None, dict(answer.headers)
@@ -183,5 +182,4 @@ async def test_a_failed_delivery_is_driven_again_by_an_operator(tmp_path: Path) 
 
 
 def states(connection: Any) -> dict[int, str]:
-    """The state of each part."""
     return {row.id: row.state for row in connection.exec_driver_sql("SELECT id, state FROM outbox")}

@@ -46,7 +46,6 @@ Request = tuple[str, str, bytes | None, dict[str, str]]
 
 
 def good(schema: dict[str, Any], whole: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Values of a schema, about: enough to get past the door more often than not."""
     if "$ref" in schema:
         return good(whole["components"]["schemas"][schema["$ref"].rpartition("/")[2]], whole)
     if "anyOf" in schema:
@@ -77,7 +76,6 @@ def good(schema: dict[str, Any], whole: dict[str, Any]) -> st.SearchStrategy[Any
 
 @st.composite
 def requests(draw: st.DrawFn, whole: dict[str, Any]) -> Request:
-    """One request."""
     path, methods = draw(st.sampled_from(sorted(whole["paths"].items())))
     method, operation = draw(st.sampled_from(sorted(methods.items())))
     query: list[tuple[str, str]] = []
@@ -108,7 +106,6 @@ def _quoted(text: str) -> str:
 
 
 async def ask(here: ApiHouse, http: aiohttp.ClientSession, request: Request) -> tuple[int, str, bytes]:
-    """Status, type and body."""
     method, path, body, headers = request
     sent = {"Content-Type": "application/json", **headers}
     async with http.request(method, URL(here.url + path, encoded=True), data=body, headers=sent) as answer:
@@ -116,7 +113,6 @@ async def ask(here: ApiHouse, http: aiohttp.ClientSession, request: Request) -> 
 
 
 def check(request: Request, status: int, kind: str, body: bytes) -> None:
-    """The gateway did not break, and an error has the one shape."""
     assert status < 500, (request, status, body[:500])
     if status >= 400:
         assert "application/json" == kind, (request, status, kind)
@@ -124,7 +120,6 @@ def check(request: Request, status: int, kind: str, body: bytes) -> None:
 
 
 async def fuzz(directory: Path, cases: int) -> None:
-    """So many requests to one gateway, which is well afterwards."""
     async with api_house(directory, offline=True) as here:
         program = await here.program("chat read operate")
         _, whole = await program.ask("GET", "/v1/openapi.json")

@@ -46,7 +46,6 @@ GROUPS = ("g1", "g2")
 
 
 def canary(user: str) -> str:
-    """What nobody else's prompt may hold."""
     return f"canary{user}canary"
 
 
@@ -112,14 +111,11 @@ class Watching:
 
 
 class Town:
-    """What people do, one after another, by the dice."""
-
     def __init__(self, spine: Spine, dice: random.Random) -> None:
         self.spine, self.dice = spine, dice
         self.said: list[tuple[str, str, str]] = []  # user, chat, message id
 
     async def act(self) -> None:
-        """Something happens."""
         acts: list[Callable[[str, str], Awaitable[object]]] = [
             *[self.talk] * 4, *[self.command] * 2, self.native, self.edit, self.take_back
         ]  # fmt: skip
@@ -133,7 +129,6 @@ class Town:
             await self.spine.quiet()
 
     def words(self, user: str, chat: str) -> str:
-        """What somebody says there: in a group, what all may read."""
         return "how am I doing?" if chat in GROUPS else f"my secret is {canary(user)}"
 
     async def talk(self, user: str, chat: str) -> None:
@@ -147,7 +142,6 @@ class Town:
         await self.spine.say(self.dice.choice(words), user, chat)
 
     async def native(self, user: str, chat: str) -> None:
-        """A slash command, answered to its asker alone."""
         name, arguments = self.dice.choice([("coach", canary(user)), ("log", f"9m {canary(user)}"), ("plan", "")])
         self.spine.later(seconds=1)
         until = self.spine.now + timedelta(minutes=15)
@@ -169,7 +163,6 @@ class Town:
 
 
 def play(seed: int, operations: int) -> Watching:
-    """So many random operations; the model that saw every prompt of it."""
     with capture_logs():  # what fails here fails by design
         return asyncio.run(_play(seed, operations))
 
@@ -197,13 +190,11 @@ async def _play(seed: int, operations: int) -> Watching:
 
 
 def prompt(principal: Principal, now: object, hints: str) -> SystemPrompt:
-    """The coach's own instructions, and whose turn it is."""
     own = coach_prompt(principal, NOON, hints)
     return replace(own, dynamic=f"{own.dynamic}\nuser:{principal.user_id}")
 
 
 def failing() -> tuple[object, ...]:
-    """Tools whose failures speak of their person."""
 
     async def fail(context: object, _arguments: object) -> object:
         raise ToolError(f"no {canary(context.principal.user_id)}")  # type: ignore[attr-defined]  a ToolContext

@@ -39,7 +39,6 @@ webhook_secret = "a-made-up-secret"
 
 @asynccontextmanager
 async def running(directory: Path) -> AsyncIterator[tuple[str, Path]]:
-    """A gateway in a process of its own, behind a proxy that we play: its URL and its control socket."""
     config, home, port = directory / "mine.toml", directory / "var", free_port()
     config.write_text(CONFIG)
     (directory / "secrets.toml").touch(0o600)

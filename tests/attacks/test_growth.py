@@ -56,5 +56,4 @@ def test_work_grows_with_a_long_text_alone(name: str) -> None:
 
 
 def found(entry: Entry, shapes: Sequence[Shape], scale: int = 1) -> list[str]:
-    """What grows, in words."""
     return [str(grown) for grown in growing(entry.call, shapes, entry.most_chars, scale)]

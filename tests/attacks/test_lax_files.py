@@ -14,24 +14,20 @@ Prepared = Callable[[Path], None]
 
 
 def tenk(home: Path, *arguments: str, umask: int = -1) -> subprocess.CompletedProcess[str]:
-    """`tenk` on a home, in a process of its own."""
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home), "TENK_HTTP": "127.0.0.1:0"}
     return ForkServer.of().run(["-m", "gateway", *arguments], env, home.parent, timeout_s=15, umask=umask)
 
 
 def open_home(home: Path) -> None:
-    """Anybody may put files into it."""
     home.chmod(0o777)
 
 
 def open_database(home: Path) -> None:
-    """Anybody may have written into it."""
     (home / "tenk.db").touch()
     (home / "tenk.db").chmod(0o666)
 
 
 def linked_lock(home: Path) -> None:
-    """Taking the lock would empty the file behind it."""
     (home.parent / "precious").write_text("precious")
     (home / "lock").symlink_to(home.parent / "precious")
 

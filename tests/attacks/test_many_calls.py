@@ -10,12 +10,10 @@ from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 def calls(many: int, name: str) -> Says:
-    """So many calls in one response."""
     return Says(calls=tuple(ToolCall(f"c{index}", name, f'{{"n": {index}}}') for index in range(many)))
 
 
 async def a_turn_with(many: int, name: str = "double") -> tuple[FakeTurnPort, ScriptedModel]:
-    """A turn in which the model asks for so many calls, and then answers."""
     model, port = ScriptedModel([calls(many, name), "done"]), FakeTurnPort()
     agent = an_agent(model, a_tool("double", double, concurrency_safe=True))
     assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)

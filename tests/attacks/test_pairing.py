@@ -26,14 +26,12 @@ from tests.fakes.people import KEY, NOON, crowd, database, message, minutes
 
 
 def asks(connection: sa.Connection, sender: str = "42", at: datetime = NOON) -> str:
-    """A stranger writes; the number of their request."""
     outcome = pairing.request(connection, message(sender), at)
     assert isinstance(outcome, TellCode)
     return outcome.request.id
 
 
 def gives(connection: sa.Connection, request_id: str, at: datetime, approver: str = "cli") -> Why | str:
-    """An operator gives the right code; why it failed, or the role it led to."""
     outcome = pairing.approve_code(connection, KEY, code_of(KEY, request_id), approver, at)
     return outcome.why if isinstance(outcome, NotApproved) else outcome.person.role
 
@@ -139,7 +137,6 @@ def test_a41_a_hundred_messages_at_once_lead_to_one_reply() -> None:
 
 
 def wrong(connection: sa.Connection, times: int, at: datetime, approver: str = "cli") -> list[Why]:
-    """So many wrong codes, one a second."""
     outcomes = [
         pairing.approve_code(connection, KEY, "2" * CODE_CHARS, approver, at + timedelta(seconds=second))
         for second in range(times)
@@ -256,8 +253,6 @@ def test_a_request_of_somebody_blocked_since_lets_nobody_in() -> None:
 
 
 class Outbox:
-    """What would be said, kept in the audit table: it is there exactly if the commit is."""
-
     def __init__(self) -> None:
         self.texts: list[str] = []
 
@@ -267,15 +262,12 @@ class Outbox:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """A store in a file."""
     opened = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
     yield opened
     await opened.aclose()
 
 
 class Process(DetachedProcess):
-    """A process whose words go into an outbox in memory."""
-
     def __init__(self, outbox: Outbox) -> None:
         super().__init__()
         self._outbox = outbox
@@ -285,7 +277,6 @@ class Process(DetachedProcess):
 
 
 def operations(store: Store, outbox: Outbox, at: datetime = NOON) -> Operators:
-    """An operator's, at noon."""
     return Operators(store, KEY, lambda: at, Process(outbox))
 
 

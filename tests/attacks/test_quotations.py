@@ -29,7 +29,6 @@ TOOLS = tuple(ToolSpec(name, "", {}) for name in ("log_practice", "undo_last_log
 
 
 def message(text: str, **more: object) -> InboundMessage:
-    """A direct message."""
     return InboundMessage(
         event_id="1", address=Address("telegram", "main", "1"), sender=Sender("1", "Ana"), received_at=NOW,
         message_id="1", kind=ChatKind.DIRECT, text=text, **more,  # type: ignore[arg-type]  by name
@@ -37,7 +36,6 @@ def message(text: str, **more: object) -> InboundMessage:
 
 
 async def read(event: InboundMessage, mode: GuardMode = GuardMode.WARN) -> UserItem | None:
-    """The item a model gets of it."""
     return await UserItemBuilder(InputGuard(GuardConfig(mode=mode)), "coach").build(event, FakeChannel())
 
 

@@ -24,12 +24,10 @@ CONFIG = "[http]\nhead_timeout_s = 0.5\n"
 
 
 def few_files() -> None:
-    """So few that nobody could miss that they are used up."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES // 2, FILES))
 
 
 async def status(url: str) -> int:
-    """Of a new connection's request; 0 where it was not answered."""
     try:
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
             return answer.status
@@ -38,7 +36,6 @@ async def status(url: str) -> int:
 
 
 async def connected(port: int) -> socket.socket:
-    """A connection that will say nothing."""
     peer = socket.socket()
     peer.setblocking(False)
     with contextlib.suppress(BlockingIOError):

@@ -42,8 +42,6 @@ DIGITS = "".join(chr(0x660 + int(digit)) for digit in str(int(time.time())))  # 
 
 @dataclass(frozen=True)
 class Attack:
-    """A request, and the status it must be answered with."""
-
     name: str
     status: int = 401
     body: bytes = BODY

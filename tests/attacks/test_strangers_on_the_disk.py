@@ -9,7 +9,6 @@ GROUP = -1001234567890
 
 
 def on_disk(home: Path) -> bytes:
-    """Everything the gateway keeps, as bytes."""
     return b"".join(path.read_bytes() for path in sorted(home.iterdir()) if path.is_file())
 
 

@@ -23,14 +23,12 @@ GOOD = {HEADER: SECRET, "Content-Type": "application/json"}
 
 @pytest.fixture
 async def rig() -> AsyncIterator[WebhookRig]:
-    """A channel that is ready for updates."""
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         yield rig
 
 
 async def _raw(rig: WebhookRig, *lines: bytes, body: bytes = UPDATE) -> int:
-    """The status of a request written by hand: header lines as they are."""
     parts = urlsplit(rig.url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     try:

@@ -62,43 +62,36 @@ MOST_CALLS = 100
 
 
 def parse_log(text: str) -> None:
-    """As `/log` does."""
     with suppress(LogLineError):
         log_line.parse_log(text, TODAY, SKILLS)
 
 
 def log_then_text(text: str) -> None:
-    """The text behind a duration, where notes stand."""
     parse_log(f"45m {text}")
 
 
 def clean_name(text: str) -> None:
-    """As a tool's argument."""
     with suppress(practice.PracticeRefused):
         practice.clean_name(text)
 
 
 def conversation(text: str) -> tuple[Item, ...]:
-    """One with the text as everybody's words."""
     call = ToolCall("c1", "get_user_skills", text)
     said = (UserItem(text), AssistantItem(text, (call,)), ToolItem("c1", "get_user_skills", READ), NoteItem(text))
     return (*said, AssistantItem(text), UserItem(text), AssistantItem("", (call,)), ToolItem("c1", "a", text))
 
 
 def offline(text: str) -> None:
-    """The offline coach, asked this first, and then once its tool has come back."""
     call = ToolCall("c1", "get_user_skills", "{}")
     for more in ((), (AssistantItem("", (call,)), ToolItem("c1", "get_user_skills", READ))):
         OfflineReader().answer(ModelRequest(SystemPrompt(), (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
 
 
 def pieces(text: str) -> list[str]:
-    """The text in pieces of the same length."""
     return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
 
 
 def streamed(text: str) -> None:
-    """A stream whose every chunk is a piece of the text, first as said, then as arguments of call after call."""
     assembly = openai_format.CompletionAssembly(lambda _event: None, "test")
     with suppress(ModelFailure):
         for index, piece in enumerate(pieces(text)):
@@ -111,7 +104,6 @@ def streamed(text: str) -> None:
 
 
 def streamed_messages(text: str) -> None:
-    """The same in Anthropic's events: said, thought, called; no call ends, then each does."""
     assembly = anthropic_answer.MessageAssembly(lambda _event: None, "test")
     with suppress(ModelFailure):
         for index, piece in enumerate(pieces(text)):
@@ -139,7 +131,6 @@ _DELTAS = {
 
 
 def events(text: str) -> None:
-    """A stream of bytes cut into pieces."""
     parser = EventParser()
     for piece in pieces(text):
         parser.feed(piece.encode("utf-8", "surrogatepass"))
@@ -147,14 +138,12 @@ def events(text: str) -> None:
 
 
 def answered(text: str) -> None:
-    """An HTTP body."""
     for make in (openai_format.CompletionAssembly, anthropic_answer.MessageAssembly):
         with suppress(ModelFailure):
             http_wire.read_whole(text.encode("utf-8", "surrogatepass"), make(lambda _event: None, "test"))
 
 
 def refused(text: str) -> None:
-    """An error's body, and one inside a stream."""
     failures.from_answer(500, {"Retry-After": text}, text, NOW, "sk-secret")
     failures.from_error({"message": text, "code": text}, "sk-secret")
     problem = failures.from_answer(400, {}, text, NOW, "sk-secret")
@@ -163,7 +152,6 @@ def refused(text: str) -> None:
 
 
 def served_list(text: str) -> None:
-    """What a server of one's own says of its models, and a name that an operator wrote."""
     server = facts.read_models({"data": [{"id": text[:1000]}, {"id": "b"}]})
     server.advice(text[:1000] if server.lacks(text) else "b")
     facts.read_show(server.models[0], {"parameters": text, "model_info": {text: 1}}, {"models": [{"name": text}]})
@@ -177,20 +165,17 @@ DEFERRED = ToolBox([Tool(name="later", description="Do it later", arguments=Numb
 
 
 def searched(text: str) -> None:
-    """What stands in a transcript as the result of a search for tools."""
     for content in (text, '{"data":{"loaded":["' + text + '"]}}', '{"data":{"loaded":[' + text + "]}}"):
         DEFERRED.names_loaded([ToolItem("c", "tool_search", content)])
 
 
 def call_arguments(text: str) -> None:
-    """What a model wrote for a tool."""
     for written in (text, '{"n": "' + text + '"}', '{"n":' + text + "}"):
         with suppress(schema.BadArguments):
             schema.read(written, Number)
 
 
 def arguments_of_others(text: str) -> None:
-    """Arguments held against a JSON Schema."""
     with suppress(schema.BadArguments):
         schema.fit({"towns": [text, text], text: {text: text}}, OTHERS)
 
@@ -203,22 +188,18 @@ OTHERS = {
 
 
 def responded(text: str) -> ModelResponded:
-    """A response with the text, and a call for each piece of it."""
     return ModelResponded(0, text, tuple(ToolCall(piece, piece, piece) for piece in pieces(text)))
 
 
 def classified(text: str) -> None:
-    """A response, of which kind it is."""
     responses.classify(ModelResponded(0, text))
 
 
 def with_own_ids(text: str) -> None:
-    """All of a response's calls with the same few ids."""
     responses.with_own_ids(responses.at_most(responded(text), MOST_CALLS), 0, frozenset(pieces(text)), "turn")
 
 
 def journal_of(text: str) -> list[JournalEvent]:
-    """A turn with a call for each piece of the text, all returned."""
     response = responses.with_own_ids(responses.at_most(responded(text), MOST_CALLS), 0, frozenset(), "turn")
     returned = [
         ToolReturned(0, f"turn/0/{index}", call.id, call.name, call.arguments)
@@ -228,7 +209,6 @@ def journal_of(text: str) -> list[JournalEvent]:
 
 
 def many_calls(text: str) -> None:
-    """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
     recovery.detect_loop(journal * 4)
@@ -238,7 +218,6 @@ def many_calls(text: str) -> None:
 
 
 def prompted(text: str) -> None:
-    """A request of it, as it goes over the wire."""
     items = (*conversation(text), UserItem(text, sender=text))
     body = openai_format.request_body(
         ModelRequest(SystemPrompt(text), items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True
@@ -260,7 +239,6 @@ def prompted(text: str) -> None:
 
 
 def prompted_calls(text: str) -> None:
-    """What a model without tools says, streamed, with calls in it."""
     for said in (
         text,
         f"<tool_call>{text}",
@@ -281,7 +259,6 @@ def prompted_calls(text: str) -> None:
 
 
 def told_results(given: str) -> None:
-    """Results that hold a text in every place, as they are told to a person whose model has failed."""
     text = well_formed(given)  # nothing else is journaled
     shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
     returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]

@@ -55,18 +55,15 @@ A_LINK = "https://example.org/page"
 
 
 def read_and_rendered(text: str, renderer: Renderer, then: Callable[[Rendered], object]) -> None:
-    """An answer on its way to a platform: as its Markdown says, and as it is."""
     then(renderer.render(parse(text)))
     renderer.plain(text)
 
 
 def in_blocks(text: str, renderer: Renderer, then: Callable[[Rendered], object]) -> None:
-    """The same words in blocks of every kind, whatever a parser would make of them."""
     then(renderer.render(blocks_of(clean(text))))
 
 
 def blocks_of(text: str) -> tuple[Block, ...]:
-    """One block of every kind, all of which say this."""
     spans = styled(text)
     cells = tuple([(span,) for span in spans[:40]])
     return (
@@ -79,25 +76,21 @@ def blocks_of(text: str) -> tuple[Block, ...]:
 
 
 def styled(text: str) -> Spans:
-    """The text in runs of ten characters, each of another style; some are links."""
     runs = [text[at : at + 10] for at in range(0, len(text), 10)]
     return tuple([Span(run, at % 16, A_LINK if at % 7 == 0 else None) for at, run in enumerate(runs)])
 
 
 def part_of(rendered: Rendered, **more: object) -> OutboundPart:
-    """Something to say."""
     address = Address("any", "main", "1")
     return OutboundPart(address=address, rendered=rendered, idem_key="k" * 25, **more)  # type: ignore[arg-type]  by name
 
 
 def telegram_call(rendered: Rendered) -> None:
-    """As a call of the Bot API, and as a file's caption."""
     telegram_payloads.to_send_call(part_of(rendered))
     rich_message(rendered)
 
 
 def slack_call(rendered: Rendered) -> None:
-    """As a call of the Web API, as its begin in a stream, and with a word behind it."""
     slack_payloads.to_message(part_of(rendered))
     slack_payloads.content(Rendered(rendered.text, None))
     streams.stable_prefix(rendered.text)
@@ -107,13 +100,11 @@ def slack_call(rendered: Rendered) -> None:
 
 
 def file_names(text: str) -> None:
-    """The name of a file that goes out."""
     telegram_payloads.file_name(text)
     discord_payloads.safe_media((OutboundMedia(AttachmentKind.DOCUMENT, text, "text/plain", b""),))
 
 
 def links(text: str) -> None:
-    """A link whose words, or whose address, are this."""
     hides(text, A_LINK)
     SlackRenderer().render([Paragraph((Span("a", link=f"{A_LINK}/{clean(text)}"),))])
     parse(f"[{text}]({A_LINK})")
@@ -121,7 +112,6 @@ def links(text: str) -> None:
 
 
 def table_cells(text: str) -> None:
-    """Tables with this in a cell, a title and a row that is too long."""
     parse(f"| a | b |\n|---|---|\n| {text} | {text} |")
     lay_out(parse(f"| {text} | b |\n|---|---|\n| a | b |"))
 
@@ -136,7 +126,6 @@ VISITOR = web.visitor_of("a" * 32, "en")
 
 
 def from_telegram(text: str) -> None:
-    """A message full of mentions, an edit with a caption, a press, and an update that is none."""
     marked = [{"type": "mention", "offset": at, "length": 10} for at in range(0, len(text), 10)]
     who = {"id": 1, "is_bot": False, "first_name": text, "username": text}
     chat = {"id": 1, "type": "private"}
@@ -153,7 +142,6 @@ def from_telegram(text: str) -> None:
 
 
 def from_discord(text: str) -> None:
-    """A message that mentions, an edit, a command, a press, and what is none of them."""
     who = {"id": "1", "username": text, "global_name": text}
     message = {
         "id": "1", "channel_id": "5", "type": 0, "author": who, "content": f"<@7> {text} <@7>",
@@ -174,7 +162,6 @@ def from_discord(text: str) -> None:
 
 
 def from_slack(text: str) -> None:
-    """A message, its edit, a command, a press, and what is none of them."""
     message = {
         "type": "message", "channel": "C1", "ts": "1700000000.000200", "user": "U1", "text": f"<@U7> {text}",
         "username": text, "attachments": [{"text": text, "author_name": text, "is_share": True, "is_msg_unfurl": True}],
@@ -198,7 +185,6 @@ def from_slack(text: str) -> None:
 
 
 def from_the_page(text: str) -> None:
-    """What a person says on our own page, and how it is shown to them again."""
     event = to_event(SayFrame.model_construct(type="say", id="a" * 8, text=text), VISITOR, NOW)
     if isinstance(event, InboundMessage):
         web.said_frame(event)
@@ -210,13 +196,11 @@ def from_the_page(text: str) -> None:
 
 
 def on_a_terminal(text: str) -> None:
-    """A message in `tenk chat`, and the width of a cell."""
     printable(text)
     width_of(text)
 
 
 def shown_on_the_page(rendered: Rendered) -> None:
-    """As a frame of the chat page, also with a mark behind it."""
     for text in (rendered.text, rendered.text + " …"):
         web.message_frame(part_of(Rendered(text, rendered.markup)), "1", NOW)
 

@@ -28,13 +28,11 @@ ROWS = (reports.EntryRow(id="1", date=TODAY, skill="Guitar", emoji="", minutes=3
 
 
 def heard(text: str) -> None:
-    """A message that may tell of practice, for somebody who has skills of such names."""
     for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}", f"{text} from 7 to 8"):
         entries.read_practice(said[: reader.MAX_CHARS], TODAY, SKILLS)
 
 
 def asked(text: str) -> None:
-    """A message that may ask for something, and each way to read the rest of it."""
     for said in (
         text,
         f"remind me at 7pm {text}",
@@ -54,7 +52,6 @@ def asked(text: str) -> None:
 
 
 def chart_words(text: str) -> None:
-    """Of `/chart`, and a sentence that asks for one."""
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
     for said in (text, f"guitar {text}", f"{text} 8 weeks dark"):
         chart.read_chart_wish(said[: chart.MAX_CHARS], known)
@@ -62,7 +59,6 @@ def chart_words(text: str) -> None:
 
 
 def drawn(text: str) -> None:
-    """Names of skills in a picture."""
     skills = [practice.Skill("s", text[: practice.MAX_NAME_CHARS], "", "#4f46e5", 1, False, 0)]
     report = chart.chart_of(skills, [practice.DayTotal("s", TODAY, 30)], TODAY, 0, chart.ChartWish(), None)
     chart_picture.chart_svg("en", report, chart_picture.LIGHT)
@@ -70,14 +66,12 @@ def drawn(text: str) -> None:
 
 
 def plan_words(text: str) -> None:
-    """Behind the command, and a wish in words."""
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
     plan_data.read_wish(f"/plan {text}", known)
     plan_data.read_wish(text, known)
 
 
 def entry_arguments(text: str) -> None:
-    """Of `/entries`, `/edit`, `/delete` and `/skill`, alone and behind what can be read."""
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
     for said in (text, f"monday guitar {text}", f"40m {text}", f"40m to {text}", f"40m on {text}"):
         entry_words.read_wanted(said, TODAY, 0, known)
@@ -87,14 +81,12 @@ def entry_arguments(text: str) -> None:
 
 
 def searched_notes(text: str) -> None:
-    """Words looked for in a note."""
     known = practice.Skill("s", "s", "", "", 1, False, 0)
     logged = practice.PracticeSession("1", "s", 1, TODAY, text[: practice.MAX_NOTES_CHARS])
     reports.entries_report([logged], [known], text=text[:200])
 
 
 def written_plan(text: str) -> None:
-    """A plan as a model may write it, whole and piece by piece."""
     frame = PlanFrame(week=TODAY, days=(TODAY,), is_next=False, most_minutes={}, minutes_done=0)
     for written in (text, f"{plan_answer.FENCE}\n{text}", text.join((plan_answer.FENCE, plan_answer.FENCE))):
         plan_answer.read_plan(written, (), frame)
@@ -105,13 +97,11 @@ def written_plan(text: str) -> None:
 
 
 def reminder_arguments(text: str) -> None:
-    """Of `/remind`, alone and beside what can be read."""
     for said in (text, f"19:00 {text}", f"{text} 19:00"):
         reminders.read_reminder(said, TODAY)
 
 
 def imported(text: str) -> None:
-    """A file of practice, as either format."""
     skill = f'{{"skills": [{{"name": "{text}", "colour": "{text}"}}], "sessions": []}}'
     lines = f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"
     for said in (text, skill, *lines):
@@ -119,7 +109,6 @@ def imported(text: str) -> None:
 
 
 def exported(text: str) -> None:
-    """Notes on their way into a cell, and out of it."""
     practice_file.unguard_cell(practice_file.guard_cell(text))
 
 

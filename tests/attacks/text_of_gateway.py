@@ -46,7 +46,6 @@ SKILL = Skill("s1", "Guitar", "", "#000000", 600_000, archived=False, total_minu
 
 
 def a_message(text: str) -> InboundMessage:
-    """What a person said."""
     return InboundMessage(
         event_id="e1", message_id="1", address=Address("sim", "main", "c1"), sender=Sender("p1", text), received_at=NOW,
         kind=ChatKind.DIRECT, text=text, mentions_bot=True,
@@ -54,7 +53,6 @@ def a_message(text: str) -> InboundMessage:
 
 
 def words(text: str) -> None:
-    """What of a message decides where it goes."""
     event = a_message(text)
     is_marked(event, "coach")
     words_of(event, "coach")
@@ -65,7 +63,6 @@ def words(text: str) -> None:
 
 
 def completions(given: str) -> None:
-    """What a client of OpenAI's sends: JSON holds no lone surrogate."""
     text = well_formed(given)
     user, part = CompletionMessage(role="user", content=text), CompletionPart(type="text", text=text)
     parts = CompletionMessage(role="user", content=(part, part))
@@ -86,7 +83,6 @@ def completions(given: str) -> None:
 
 
 def commands(text: str) -> None:
-    """A command, one we have not, and a zone."""
     TABLE.parse(text)
     TABLE.calls(f"mode {text}")
     TABLE.parse(f"/{text}")
@@ -97,24 +93,20 @@ def commands(text: str) -> None:
 
 
 def logged(text: str) -> None:
-    """Every value of a log event."""
     CLEANER(None, "info", {"event": text, text: text, "exception": text, "more": [text, {"a": text}]})
 
 
 def suspect(text: str) -> None:
-    """An answer in which there is something to clean."""
     output.clean(f"<{text}")
     output.clean(f"@{text}\n\n{text}")
 
 
 def named(text: str) -> None:
-    """Somebody's name as lists show it."""
     Lookalikes((KnownName("Ada", "owner"),)).introduce(text)
     frame("attached document", text, text)
 
 
 def asked(text: str) -> None:
-    """A call with this in its arguments, and this for an answer to it."""
     describe(json.dumps({"a": text, text: [text]}))
     typed_answer(text, may_remember=True)
 
@@ -125,18 +117,15 @@ SMALL = Limits(max_text=400, unit=TextUnit.UTF16)
 
 
 def in_parts(text: str) -> None:
-    """An answer cut to the size of a platform's messages."""
     split(text, TELEGRAM, SMALL)
 
 
 def growing(text: str) -> None:
-    """The same while it is written, and in the end."""
     half = len(text) // 2
     AnswerPages(FakeChannel(limits=SMALL, renderer=TELEGRAM)).read(text[:half]).read(text).all_of(text)
 
 
 def cut(text: str) -> None:
-    """The best place to cut a text near its end."""
     cut_before(text, len(text) - 2)
     cut_before(text, len(text) - 2, [(0, 3), (5, 7)])
 

@@ -179,7 +179,6 @@ async def _warmed_up(meters: Sequence[Meter]) -> None:
 
 
 async def _paced(meters: Sequence[Meter], per_s: int, seconds: float) -> float:
-    """Events at an even pace, then the wait until all are acknowledged; how long the sending took, in seconds."""
     begun_s = time.monotonic()
     sent, total = 0, int(per_s * seconds)
     while sent < total:

@@ -20,7 +20,6 @@ class Bare(discord.Client):
     """A client with discord.py's own defaults, and leave to read what people write."""
 
     def __init__(self, http: aiohttp.ClientSession) -> None:
-        """`http` is for the model alone."""
         intents = discord.Intents.default()
         intents.message_content = True
         super().__init__(intents=intents)

@@ -13,7 +13,6 @@ class BareModel:
     """One model for all chats of a bare bot."""
 
     def __init__(self, http: aiohttp.ClientSession) -> None:
-        """`http` is for the model alone."""
         self._http = http
         self._url = os.environ.get("OPENAI_BASE_URL")
         self._streamed = "BENCH_STREAMED" in os.environ

@@ -24,7 +24,6 @@ class Load:
 
     @property
     def per_s(self) -> float:
-        """Answered messages a second."""
         return self.messages / self.wall_s
 
 
@@ -50,7 +49,6 @@ class Figures:
         )
 
     def rounded(self) -> Row:
-        """As JSON."""
         return {name: round(getattr(self, name), 3) for name in Figures.__slots__}
 
 

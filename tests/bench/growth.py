@@ -71,7 +71,6 @@ async def _on(name: str, url: str, server: PostgresServer, most: int) -> dict[st
 
 
 async def _fill(url: str, filled: int, settled: int) -> None:
-    """More rows, from so many on."""
     store = await Store.open(url)
     if not filled:
         await store.commit(know, count=KNOWN)
@@ -86,7 +85,6 @@ async def _fill(url: str, filled: int, settled: int) -> None:
 
 @asynccontextmanager
 async def _over(url: str, server: PostgresServer) -> AsyncIterator[Start]:
-    """Starts gateways over copies of it: what one does leaves nothing for the next."""
 
     def start(home: Path, environment: Mapping[str, str]) -> Subject:
         if url.startswith("postgresql"):
@@ -106,7 +104,6 @@ async def _over(url: str, server: PostgresServer) -> AsyncIterator[Start]:
 
 
 async def _busy(start: Start) -> dict[str, float]:
-    """Turns in flight and rows that wait, then a kill and a restart; every model request hangs."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
             simulator, unread = telegram, telegram.count_unacknowledged

@@ -53,7 +53,6 @@ async def run() -> dict[str, object]:
 
 
 async def _paced(telegram: TelegramSimulator) -> float:
-    """Messages at an even pace; the age of the oldest unacknowledged one, sampled: its 99th percentile."""
     simulator, waiting = telegram, telegram.count_unacknowledged
     arrived: list[float] = []
     ages: list[float] = []

@@ -67,7 +67,6 @@ async def run(loads: Loads) -> dict[str, object]:
 
 
 async def _beside(make: Callable[[], AnySimulator], case: Case, loads: Loads) -> dict[str, object]:
-    """The gateway and the bare bot under one load."""
     ours_on, bare_on = make(), make()
     chats = "one chat" if case.alone else f"{loads.chats} chats"
     name = f"{ours_on.title}, {chats}, {case.name}"

@@ -92,7 +92,6 @@ def slope(seen: Sequence[tuple[float, float]]) -> float:
 
 @asynccontextmanager
 async def _running() -> AsyncIterator[tuple[Subject, People]]:
-    """A gateway on the simulated Telegram and a model server."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         platform: AnySimulator = unbraked_telegram()
         async with platform, ModelServer() as server:

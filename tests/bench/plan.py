@@ -140,11 +140,6 @@ async def _compared(store: Store, principal: Principal) -> dict[str, object]:
 async def _one(
     way: RunTurn, script: tuple[Says, ...], port: PlanPort, reader: StoredPractice, turn_id: str
 ) -> tuple[float, int]:
-    """One plan: how long it took, and how many times the model was asked.
-
-    Raises:
-        RuntimeError: it did not end with a plan that is kept.
-    """
     model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
     tools = tools_of(CoachTools(reader, writer))
     agent = Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits)
@@ -158,7 +153,6 @@ async def _one(
 
 
 def _practised(connection: Connection) -> Principal:
-    """Somebody with two months of practice."""
     now = datetime.now(UTC)
     newcomer = Newcomer(DEFAULT_TENANT, "bench:ana", "", "Ana", "member", "cli", "en")
     person = enrol(connection, newcomer, now)

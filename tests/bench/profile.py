@@ -33,7 +33,6 @@ class WatchedGateway(Subject):
     seen: dict[str, Any]
 
     def begin(self) -> None:
-        """Watching begins."""
         super().begin()
         os.kill(self.pid, SIGUSR1)
 

@@ -37,7 +37,6 @@ class OnServer(Subject):
     server_s = 0.0
 
     def begin(self) -> None:
-        """The load begins."""
         super().begin()
         self.server_s = cpu_of_tree(self.server.pid)
 
@@ -95,7 +94,6 @@ def _print(name: str, found: Figures, local: Figures) -> None:
 
 
 async def _written(url: str) -> tuple[int, int, int]:
-    """Bytes of log so far, transactions, and the size of the database."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("SELECT pg_stat_force_next_flush()")
@@ -124,13 +122,11 @@ class Cluster(OnServer):
         return self
 
     async def end(self, signum: int) -> None:
-        """All of them."""
         for other in self.others:
             await other.end(signum)
         await super().end(signum)
 
     def cpu_s(self) -> float:
-        """Of all."""
         return super().cpu_s() + sum(other.cpu_s() for other in self.others)
 
 

@@ -75,7 +75,6 @@ async def _measure(name: str, root: str) -> dict[str, float]:
 
 
 async def _beside(raw: Read, wire: Read) -> tuple[float, float]:
-    """CPU milliseconds of this process for each, by turns; the middle of the rounds, the first thrown away."""
     took: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS + 1):
         for read, kept in zip((raw, wire), took, strict=True):

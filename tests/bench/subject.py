@@ -19,7 +19,6 @@ class Subject:
     """One bot process; `async with` starts and ends it."""
 
     def __init__(self, arguments: list[str], environment: Mapping[str, str], log: Path) -> None:
-        """`arguments` are for this Python; what the process prints goes to `log`."""
         self._arguments = arguments
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
         self._environment = {**inherited, **environment}
@@ -47,11 +46,6 @@ class Subject:
 
     @property
     def pid(self) -> int:
-        """Its process id.
-
-        Raises:
-            RuntimeError: it is not running; its log says why.
-        """
         if self._process is None or self._process.returncode is not None:
             raise RuntimeError(f"the process is not running; see {self._log}:\n{self._log.read_text()[-2000:]}")
         return self._process.pid
@@ -62,7 +56,6 @@ class Subject:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def begin(self) -> None:
-        """The load begins."""
         self._begun_s = self.cpu_s()
 
     async def spent_s(self) -> float:
@@ -70,7 +63,6 @@ class Subject:
         return self.cpu_s() - self._begun_s
 
     def rss_mb(self) -> float:
-        """Resident memory, MiB."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 

@@ -32,7 +32,6 @@ class Watch:
     """What was seen between two signals."""
 
     def __init__(self, out: Path) -> None:
-        """Nothing is watched yet."""
         self._out = out
         self._places: dict[object, tuple[str, str]] = {}  # by code: its room, empty where it is not ours, and package
         self._spent_s: Counter[tuple[str, str]] = Counter()  # by room, and the package that was at work for it
@@ -68,7 +67,6 @@ class Watch:
             self._spent_s[self._place(frame if thread == here else found)] += spent_s
 
     def _place(self, frame: FrameType | None) -> tuple[str, str]:
-        """The innermost room of ours on this stack, and the package at work."""
         package = ""
         while frame is not None:
             room, of = self._places.get(frame.f_code) or self._locate(frame)
@@ -89,7 +87,6 @@ class Watch:
         return found
 
     def note(self, statement: str) -> None:
-        """SQLite runs this."""
         if self._on and threading.current_thread().name.startswith("store-writer"):
             table = _TABLE.search(statement)
             verb = statement.split(maxsplit=1)[0]

@@ -55,7 +55,6 @@ class AnswerReader:
     """Reads what the bot has said since the last look."""
 
     def __init__(self, platform: AnySimulator) -> None:
-        """From the first call on."""
         self._platform = platform
         self._seq = 0
 
@@ -77,7 +76,6 @@ class ModelServer:
     """An OpenAI-compatible server that answers everything alike, after a delay."""
 
     def __init__(self, delay_s: float = 0.05) -> None:
-        """`answer` may be changed between loads; a delay of infinity stalls every request."""
         self.delay_s = delay_s
         self.answer = SHORT_ANSWER
         self.chunks = 0
@@ -122,7 +120,6 @@ class ModelServer:
         return web.Response(body=_streamed(self.answer, USAGE), content_type="text/event-stream")
 
     async def _stream(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Piece by piece."""
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         size = -(-len(self.answer) // self.chunks)
@@ -135,7 +132,6 @@ class ModelServer:
 
 
 def _streamed(answer: str, usage: dict[str, int]) -> bytes:
-    """The whole stream in one write: pieces of 80 characters, as a fast model sends them."""
     pieces = [answer[start : start + 80] for start in range(0, len(answer), 80)]
     chunks: list[object] = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
     chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
@@ -147,7 +143,6 @@ class People:
     """Everybody who talks to the bot; each waits for their answer before they write again."""
 
     def __init__(self, platform: AnySimulator, ending: str) -> None:
-        """One watcher reads what arrives for all of them; an answer is whole when it ends with `ending`."""
         self._platform = platform
         self._answers = AnswerReader(platform)
         self._ending = ending

@@ -190,7 +190,6 @@ def callables() -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
 
 
 def _by_column(method: Callable[..., Any], column: str) -> Callable[..., Any]:
-    """A call of one of the methods of `Rows`, of the rows with this value."""
 
     def call(connection: sa.Connection, value: str) -> object:
         return method(connection, **{column: value})

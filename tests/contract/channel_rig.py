@@ -136,7 +136,6 @@ class Rig(ABC):
     delivers_by_commit = False  # what is said is delivered when it is stored: no send fails
 
     def __init__(self, store: Store, directory: Path) -> None:
-        """`directory` is the rig's own."""
         self.store = store
         self.sink = InboxSink(store, self.name, self.account)
         self.directory = directory
@@ -181,7 +180,7 @@ class Rig(ABC):
     @property
     @abstractmethod
     def address(self) -> Address:
-        """The chat of that person."""
+        pass
 
     @abstractmethod
     async def open(self) -> None:

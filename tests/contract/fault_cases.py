@@ -299,12 +299,10 @@ def _tools() -> Iterator[Case]:
 
 
 def _while_tools(asked: Reply) -> Brain:
-    """Asks for these as long as it may."""
     return lambda body: asked if body.get("tools") else Reply("What I know so far.")
 
 
 def _ever_new(body: dict[str, Any]) -> Answer:
-    """Asks for something else each time."""
     wanted = calls(("double", f'{{"n": {len(body["messages"])}}}'))
     return wanted if body.get("tools") else Reply("What I know so far.")
 

@@ -61,12 +61,10 @@ class Text(BaseModel):
 
 
 async def double(_context: ToolContext, arguments: Number) -> int:
-    """Twice the number."""
     return arguments.n * 2
 
 
 async def echo(_context: ToolContext, arguments: Text) -> str:
-    """The same text."""
     return arguments.text
 
 
@@ -117,7 +115,6 @@ async def act_anew(_context: ToolContext, arguments: Number) -> int:
 
 
 def _outside(name: str, effect: Effect, arguments: type[BaseModel] = How, run: Any = act) -> Tool:
-    """A tool with an effect outside, which asks nobody."""
     return Tool(
         name=name, description=name, arguments=arguments, run=run, effect=effect, timeout_s=TOOL_S,
         permission=lambda _context, _arguments: "allow",
@@ -125,7 +122,6 @@ def _outside(name: str, effect: Effect, arguments: type[BaseModel] = How, run: A
 
 
 def _offered(state: str) -> tuple[Tool, ...]:
-    """What the provider of `act`, `note` and `send` offers: as at first ("back"), something else, or nothing."""
     kinds = {"note": Effect.IDEMPOTENT, "send": Effect.UNSAFE}
     if state == "gone":
         return TOOLS[1:]
@@ -196,7 +192,6 @@ class FaultWorld:
         assert case.asked in {None, len(self._server.requests)}, f"{len(self._server.requests)} requests"
 
     async def _look_behind(self, case: Case, tasks: Iterable[asyncio.Task[Any]]) -> None:
-        """Nothing is open, nothing runs, and what was journaled can be sent to a strict API."""
         async with asyncio.timeout(60):
             while self._server.connections:
                 await passes(LOOK_EVERY_S)
@@ -210,7 +205,6 @@ class FaultWorld:
             assert not flaws, flaws
 
     async def _begin_again(self, provider: str) -> None:
-        """The process dies and begins again, with what the provider of its tools offers by then."""
         await self._spine.kill()
         self._spine.tools = _offered(provider)
         await self._spine.begin()
@@ -247,12 +241,10 @@ class FaultWorld:
 
 
 def _named(task: asyncio.Task[Any]) -> str:
-    """What it runs: of a process that began anew each is another task."""
     return getattr(task.get_coro(), "__qualname__", "")
 
 
 def _is_the_servers(task: asyncio.Task[Any]) -> bool:
-    """Whether it belongs to the simulated model server: an answer that never comes waits for its end."""
     return _named(task).startswith("RequestHandler.")
 
 

@@ -11,7 +11,6 @@ from gateway.store.tables.people import users
 
 
 def first_version() -> AgentTables:
-    """One table, which belongs to people of the harness's."""
     metadata = agent_metadata()
     owner = sa.Column("user_id", Id, sa.ForeignKey(users.c.id))
     sa.Table("notes", metadata, sa.Column("id", sa.Integer, primary_key=True), owner, sa.Column("text", sa.Text))
@@ -19,12 +18,10 @@ def first_version() -> AgentTables:
 
 
 def add_stars(connection: sa.Connection) -> None:
-    """The one step to the second version."""
     connection.exec_driver_sql("ALTER TABLE notes ADD COLUMN stars INTEGER NOT NULL DEFAULT 0")
 
 
 def second_version() -> AgentTables:
-    """The table as the step leaves it, and one more."""
     metadata = agent_metadata()
     stars = sa.Column("stars", sa.Integer, nullable=False, server_default="0")
     sa.Table("notes", metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("text", sa.Text), stars)
@@ -33,12 +30,10 @@ def second_version() -> AgentTables:
 
 
 async def brought_up(store: Store, tables: AgentTables) -> None:
-    """As a start of the gateway does it."""
     await store.commit(bring_up, agent="clerk", tables=tables)
 
 
 async def columns(store: Store, table: str) -> set[str]:
-    """What a table has."""
     return await store.read(lambda connection: {one["name"] for one in sa.inspect(connection).get_columns(table)})
 
 

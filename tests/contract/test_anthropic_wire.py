@@ -96,7 +96,6 @@ async def ask(model, *, stream=True, items=ITEMS, tools=(SPEC,), system=SYSTEM):
 
 
 async def ask_sdk(server, *, stream):
-    """The same through the SDK: its final message, however it came."""
     async with anthropic.AsyncAnthropic(api_key=KEY, base_url=server.root_url, max_retries=0) as client:
         if not stream:
             return await client.messages.create(model="test", max_tokens=100, stream=False, **SAME)

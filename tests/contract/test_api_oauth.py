@@ -30,7 +30,6 @@ INIT, EXCHANGE, STATUS = "/v1/oauth/init", "/v1/oauth/exchange", "/v1/oauth/stat
 
 @asynccontextmanager
 async def oauth_house(directory: Path) -> AsyncIterator[tuple[ApiHouse, OAuthServer]]:
-    """A gateway whose model's provider takes people's own accounts."""
     async with (
         OAuthServer() as server,
         api_house(directory, config=CONFIG.format(url=server.url, client=CLIENT)) as here,
@@ -39,7 +38,6 @@ async def oauth_house(directory: Path) -> AsyncIterator[tuple[ApiHouse, OAuthSer
 
 
 async def agree(program: ApiProgram, **whose: str) -> dict[str, str]:
-    """The code and state with which the provider sends the person back."""
     status, begun = await program.ask("POST", INIT, json={"provider": "acme", **whose})
     assert 200 == status, begun
     url = begun["authorize_url"]
@@ -51,7 +49,6 @@ async def agree(program: ApiProgram, **whose: str) -> dict[str, str]:
 
 
 async def status_of(program: ApiProgram, query: str = "") -> Any:
-    """How the person stands with the one provider."""
     (found,) = (await program.get(STATUS + query))["providers"]
     return found
 

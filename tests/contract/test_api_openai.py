@@ -11,7 +11,6 @@ from tests.fakes.api import ApiHouse, api_house
 
 
 def client_of(here: ApiHouse, key: str) -> openai.AsyncOpenAI:
-    """The official client, with nothing set but where and who."""
     return openai.AsyncOpenAI(base_url=f"{here.url}/v1", api_key=key, timeout=30.0)
 
 

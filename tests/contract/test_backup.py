@@ -37,13 +37,11 @@ asyncio.run(main())
 
 
 def count(database: Path) -> int:
-    """How many notes are in a file that stands alone."""
     with closing(sqlite3.connect(f"{database.as_uri()}?immutable=1", uri=True)) as connection:
         return int(connection.execute("SELECT count(*) FROM audit").fetchone()[0])
 
 
 async def filled(path: Path, notes: int = 20) -> Store:
-    """An open store with so many notes."""
     store = await Store.open(f"sqlite:///{path}")
     for number in range(notes):
         await store.commit(note(str(number)))
@@ -154,13 +152,11 @@ async def test_the_page_on_backup_copies_a_postgresql_and_restores_it(postgres: 
 
 
 def commands_on_page(word: str) -> list[str]:
-    """The lines of its blocks of code that have this in them."""
     blocks = PAGE.read_text(encoding="utf-8").split("```")[1::2]
     return [line for block in blocks for line in block.splitlines() if word in line]
 
 
 def typed(server: PostgresServer, command: str, directory: Path) -> str:
-    """What a command of the page prints; it ends well."""
     environ = os.environ | {"PATH": f"{server.tools}:{os.environ['PATH']}"}
     done = subprocess.run(["sh", "-c", command], cwd=directory, env=environ, capture_output=True, text=True, timeout=60)
     assert 0 == done.returncode, done.stderr

@@ -31,7 +31,6 @@ LEAST_POINTS = 200
 
 
 def steps(body: dict[str, Any]) -> int:
-    """How many responses with calls the conversation holds, on either wire."""
     said = [message for message in body["messages"] if message["role"] == "assistant"]
     blocks = [block for message in said for block in (message.get("content") or []) if isinstance(block, dict)]
     return sum(bool(message.get("tool_calls")) for message in said) + len(
@@ -40,7 +39,6 @@ def steps(body: dict[str, Any]) -> int:
 
 
 def tools(body: dict[str, Any]) -> Answer:
-    """Two reads and a payment, then an answer."""
     return THREE if steps(body) == 0 else Reply("All well.", chunk_chars=2)
 
 
@@ -51,7 +49,6 @@ def ladder(body: dict[str, Any]) -> Answer:
 
 
 def odd(body: dict[str, Any]) -> Answer:
-    """A tool there is not, then an answer."""
     return Reply(calls=(Call("no_such_tool"),)) if steps(body) == 0 else Reply("All well.", chunk_chars=2)
 
 
@@ -65,8 +62,6 @@ SCENES: dict[str, tuple[Callable[[dict[str, Any]], Answer], tuple[Answer, ...], 
 
 
 class Rig:
-    """One model server, and one model a turn."""
-
     def __init__(self, loop: VirtualTimeLoop, server: ModelServer, wire: str) -> None:
         self._loop = loop
         self._server = server
@@ -112,7 +107,6 @@ class Rig:
         return points
 
     async def _go_on(self, port: FakeTurnPort) -> None:
-        """Another process takes the journal up: the turn ends well, and nobody pays twice."""
         self._server.forget()
         again = FakeTurnPort(events=port.events, waiting=port.waiting)
         model = self._model()

@@ -29,7 +29,6 @@ URL = f"http://localhost{PATH}"
 
 @asynccontextmanager
 async def console(path: Path) -> AsyncIterator[tuple[ConsoleChannel, RecordingSink, FakeTerminal]]:
-    """A running channel with one terminal on it."""
     channel = ConsoleChannel(nothing_unread)
     sink, terminal = RecordingSink(), FakeTerminal(str(path))
     async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks:
@@ -42,17 +41,14 @@ async def console(path: Path) -> AsyncIterator[tuple[ConsoleChannel, RecordingSi
 
 
 def session(path: Path) -> aiohttp.ClientSession:
-    """For connections of one's own."""
     return aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path)))
 
 
 def heard(sink: RecordingSink) -> list[str]:
-    """What was said."""
     return [event.text for event in sink.events if isinstance(event, InboundMessage)]
 
 
 def part(text: str, key: str = "key-1") -> OutboundPart:
-    """Something to send to terminals."""
     return OutboundPart(address=HOME, rendered=Rendered(text), idem_key=key)
 
 

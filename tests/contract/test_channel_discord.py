@@ -54,7 +54,6 @@ async def test_a_dead_token_ends_the_channel_and_says_where_to_mend_it():
 
 
 async def _refused(rig: Rig) -> str:
-    """Why the channel ended."""
     with pytest.raises(ConfigRefused) as caught:
         await rig.sink.run(rig.channel)
     return str(caught.value)

@@ -14,8 +14,6 @@ BLOCKED, REJECTED, GONE = PermanentKind.BLOCKED, PermanentKind.REJECTED, Permane
 
 @dataclass(frozen=True)
 class Script:
-    """A send under one condition, and what must come of it."""
-
     name: str
     raises: type[ChannelError] | None = None
     kind: PermanentKind | None = None
@@ -41,8 +39,6 @@ def _buttons(count: int) -> tuple[Button, ...]:
 
 
 class Prepared:
-    """What stands before the send."""
-
     @staticmethod
     def blocked(rig: Rig) -> None:
         rig.simulator.block(1)
@@ -154,8 +150,6 @@ async def test_send(script: Script):
 
 @dataclass(frozen=True)
 class Edit:
-    """An edit under one condition."""
-
     name: str
     raises: type[ChannelError] | None = None
     kind: PermanentKind | None = None

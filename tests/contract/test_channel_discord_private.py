@@ -22,7 +22,6 @@ LONG = "word " * 40
 
 
 async def asked(rig: Rig, name: str = "stats", **options: str) -> tuple[Interaction, Route]:
-    """Somebody used a command in a channel of a server; the interaction, and how it is to be answered."""
     used = rig.simulator.command(ROOM, name, options, person=ASKER)
     await rig.sink.until(lambda: any(event.event_id == f"int:{used.id}" for event in rig.sink.events))
     await rig.simulator.until(lambda: used.acked_at_s is not None or rig.simulator.interactions.has_failed(used))
@@ -33,18 +32,15 @@ async def asked(rig: Rig, name: str = "stats", **options: str) -> tuple[Interact
 
 
 def seen(rig: Rig, by: int | None = None) -> list[str]:
-    """What somebody sees of the bot in the channel."""
     return [message.text for message in rig.simulator.answers(ROOM, by)]
 
 
 def direct(rig: Rig) -> list[str]:
-    """What the bot said to the asker directly."""
     dms = [one.id for one in rig.simulator.world.channels.values() if one.person_id == ASKER]
     return [message.text for chat in dms for message in rig.simulator.answers(chat)]
 
 
 async def later(rig: Rig) -> None:
-    """Twenty minutes on, in a new process."""
     await rig.channel.aclose()
     rig.channel = channel_of(rig.config, sleep=rig.pauses, clock=lambda: datetime.now(UTC) + LATER)
     rig.simulator.interactions.life_s = -1.0

@@ -19,7 +19,6 @@ ROOMS = [70_000 + number for number in range(SHARDS)]
 
 @asynccontextmanager
 async def sharded(shards: object = SHARDS, **more: object) -> AsyncIterator[Rig]:
-    """A bot in a server of each shard."""
     async with discord(shards=shards, **more) as rig:
         rig.sessions.limit.max_concurrency = SHARDS
         for guild, room in zip(GUILDS, ROOMS, strict=True):
@@ -28,14 +27,12 @@ async def sharded(shards: object = SHARDS, **more: object) -> AsyncIterator[Rig]
 
 
 async def _stand(rig: Rig, count: int = SHARDS) -> None:
-    """Until so many shards stand, each with a resume point."""
     everyone = [(number, count) for number in range(count)]
     await rig.simulator.until(lambda: rig.sessions.standing == everyone, timeout_s=30)
     await rig.sink.until(lambda: len(rig.sink.cursors) == count)
 
 
 def _say(rig: Rig, text: str) -> list[str]:
-    """Something in a room of each shard, and directly."""
     said = [f"{text} in {place}" for place in (1, *ROOMS)]
     for place, words in zip((1, *ROOMS), said, strict=True):
         rig.simulator.say(place, words, person=None if place == 1 else 7)
@@ -43,7 +40,6 @@ def _say(rig: Rig, text: str) -> list[str]:
 
 
 async def _heard(rig: Rig, *said: list[str]) -> None:
-    """All of this was heard, once each."""
     wanted = sorted(text for part in said for text in part)
     await rig.sink.until(lambda: set(wanted) <= set(texts(rig)))
     assert wanted == sorted(text for text in texts(rig) if text in wanted)

@@ -24,8 +24,6 @@ APOLOGY = "could not be delivered"
 
 
 class One:
-    """The only channel there is."""
-
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._pacer = Pacer(channel.limits, asyncio.get_running_loop().time)
@@ -45,7 +43,6 @@ class One:
 
 @asynccontextmanager
 async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
-    """A life of the outbox, so long after it all began; what earlier ones left is taken up."""
     async with asyncio.TaskGroup() as lanes:
         tasks = Lanes(lanes)
         delivery = Delivery(
@@ -58,19 +55,15 @@ async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
 
 
 class Lanes:
-    """A task group whose tasks end with the life they belong to."""
-
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
         self._begun: list[asyncio.Task[None]] = []
 
     def create_task(self, work, **more):
-        """As a task group does."""
         self._begun.append(self._group.create_task(work, **more))
         return self._begun[-1]
 
     def cancel(self) -> None:
-        """The process ends."""
         for task in self._begun:
             task.cancel()
 
@@ -83,7 +76,6 @@ async def say(rig: Rig, delivery: Delivery, cause: str, *texts: str) -> None:
 
 
 async def rows(rig: Rig) -> list[sa.Row]:
-    """State, attempts and due time of each row, in order."""
     table = outbox_table.c
     query = sa.select(table.state, table.attempts, table.not_before).order_by(table.id)
     return await rig.store.read(lambda connection: list(connection.execute(query)))
@@ -103,8 +95,6 @@ def only_where_sends_fail(rig: Rig) -> None:
 
 
 class TestLanes:
-    """Retry, 429, doubt and dead letters."""
-
     async def test_what_fails_for_now_waits_and_goes_out_once_in_its_place(self, rig: Rig):
         await rig.met()
         await rig.fail_next(Trouble.RETRYABLE)

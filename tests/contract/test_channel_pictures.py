@@ -18,7 +18,6 @@ SIDES = pytest.mark.parametrize("rig", [TelegramRig, DiscordRig, SlackRig], indi
 
 
 async def sent(rig: PlatformRig, content: bytes) -> Attachment:
-    """What the inbox has of a picture that was sent."""
     await rig.met()
     rig.side.send_picture(rig.chat, content, "which key is this?")
     assert ["hello", "which key is this?"] == await rig.sink.until_texts(2)

@@ -12,8 +12,6 @@ from tests.fakes.slack import part, slack
 
 @dataclass(frozen=True)
 class Script:
-    """A send under one condition, and what must come of it."""
-
     name: str
     raises: type[ChannelError] | None = None
     kind: PermanentKind | None = None

@@ -18,7 +18,6 @@ US = BotIdentity("main", "T0SIM", BOT, "B0TENK", name="tenk")
 
 
 async def heard(rig: Rig, count: int) -> list[InboundMessage]:
-    """So many messages."""
     await rig.sink.until(lambda: len(rig.sink.events) >= count)
     return [event for event in rig.sink.events if isinstance(event, InboundMessage)]
 

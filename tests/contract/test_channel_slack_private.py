@@ -17,7 +17,6 @@ EXPORT = (OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"s
 
 @asynccontextmanager
 async def asked(command: str = "/stats") -> AsyncIterator[tuple[Rig, Route]]:
-    """U7 has used a command in C1."""
     async with slack() as rig, rig.running():
         rig.simulator.command("C1", command, person="U7")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -27,7 +26,6 @@ async def asked(command: str = "/stats") -> AsyncIterator[tuple[Rig, Route]]:
 
 
 def expired(route: Route) -> Route:
-    """The route, half an hour later."""
     way = ReplyRoute.of(route)
     return ReplyRoute(way.person, datetime.now(UTC) - timedelta(seconds=1), way.url).as_route()
 

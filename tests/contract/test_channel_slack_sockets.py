@@ -13,7 +13,6 @@ SOCKETS = 3
 
 
 async def _stand(rig: Rig, count: int = SOCKETS, made: int = SOCKETS) -> None:
-    """Until so many sockets stand, of so many that were ever made."""
     hub = rig.simulator.sockets
     await rig.simulator.until(lambda: (hub.connected, hub.connections) == (count, made), timeout_s=30)
 

@@ -13,8 +13,6 @@ from tests.fakes.slack_thread import FIRST, WHOLE, fault, thread
 
 @dataclass(frozen=True)
 class Script:
-    """A placeholder under one condition, and what comes of it."""
-
     name: str
     faults: tuple[Fault, ...] = field(default=())
     raises: type[Exception] | None = None

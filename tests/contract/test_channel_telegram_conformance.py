@@ -11,8 +11,6 @@ from tests.fakes.telegram import part, telegram
 
 @dataclass(frozen=True)
 class Script:
-    """A send under one condition, and what must come of it."""
-
     name: str
     raises: type[ChannelError] | None = None
     kind: PermanentKind | None = None

@@ -18,8 +18,6 @@ GROUP = -1_000_000_000_500
 
 @dataclass(frozen=True)
 class Script:
-    """A part that is sent, and what must come of it."""
-
     name: str
     part: OutboundPart
     shows: tuple[str, ...] = ()  # "text", "text [button|button]", "photo: caption", "document name: caption"

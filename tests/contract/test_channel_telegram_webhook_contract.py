@@ -21,8 +21,6 @@ from tests.fakes.telegram import SECRET, TOKEN, account
 
 
 class TelegramWebhookRig(TelegramRig):
-    """Updates are brought over the gateway's own HTTP server."""
-
     async def open(self) -> None:
         """Start the platform, and the server it calls."""
         self.loaded = Loaded()
@@ -30,14 +28,12 @@ class TelegramWebhookRig(TelegramRig):
         await super().open()
 
     def simulated(self) -> AnySimulator:
-        """With short waits between attempts."""
         side = TelegramSimulator(webhook_time_scale=0.001)
         side.add_bot(TOKEN)
         side.add_chat(1, "private")
         return side
 
     async def make(self) -> Channel:
-        """A fresh channel at the same path."""
         webhook = {"mode": "webhook", "webhook_url": self.base, "webhook_secret": SECRET}
         channel = TelegramChannel(account(self.simulator, **webhook), sleep=_short)
         self.loaded.channels[:] = [channel]
@@ -50,7 +46,6 @@ async def _short(seconds: float) -> None:
 
 @pytest.fixture
 async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
-    """The channel, running."""
     store = await quick_store(tmp_path / "tenk.db")
     try:
         async with TelegramWebhookRig(store, tmp_path).alive() as made:

@@ -281,7 +281,6 @@ async def test_hidden_words_are_taken_off():
 
 
 async def _event(stream: aiohttp.ClientResponse) -> dict[str, object]:
-    """The next server-sent event."""
     async with asyncio.timeout(30):
         while not (line := await stream.content.readline()).startswith(b"data: "):
             assert line, "the stream ended"

@@ -12,7 +12,6 @@ from tests.fakes.web import House, house, known_before, part
 
 
 def say(number: int) -> dict[str, str]:
-    """A frame."""
     return {"type": "say", "id": f"message-{number:04}", "text": f"m{number}"}
 
 
@@ -200,7 +199,6 @@ async def _opened(held: AsyncExitStack, rig: House, browser: aiohttp.ClientSessi
 
 
 async def _close_code(page: aiohttp.ClientWebSocketResponse) -> int | None:
-    """Why the gateway closed it."""
     async with asyncio.timeout(30):
         while (message := await page.receive()).type is aiohttp.WSMsgType.TEXT:
             pass

@@ -17,7 +17,6 @@ PROXY = ("127.0.0.1",)
 
 
 async def session(rig: House, cookie: str, **headers: str) -> tuple[str, str | None]:
-    """The chat that a browser with this cookie is told, and the name of the cookie it is given, if it is."""
     asked = headers | ({"Cookie": cookie} if cookie else {})
     async with (
         aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as browser,

@@ -18,8 +18,6 @@ NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
 class Audit(FakeRecords):
-    """Keeps who went on where."""
-
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[tuple[str, str]] = []
@@ -29,7 +27,6 @@ class Audit(FakeRecords):
 
 
 async def ask(rig: House, page: FakePage, **body: object) -> tuple[int, dict[str, object]]:
-    """One request about devices."""
     async with page.http.post(f"{rig.url}web/device", json=body) as answer:
         return answer.status, await answer.json() if answer.status == 200 else {}
 
@@ -112,8 +109,6 @@ async def test_asking_is_bounded_by_address():
 
 
 class Devices(Audit):
-    """Keeps which browsers there are."""
-
     def __init__(self) -> None:
         super().__init__()
         self.known: dict[str, str] = {}
@@ -135,7 +130,6 @@ class Devices(Audit):
 
 @asynccontextmanager
 async def two_browsers(records: Devices) -> AsyncIterator[tuple[House, FakePage, FakePage]]:
-    """Of one person; the second came by a link."""
     ours: set[str] = set()
     async with house(guests=Guests(is_known=ours.__contains__), records=records) as rig, rig.page() as ada:
         ours.add(ada.chat)
@@ -151,12 +145,10 @@ async def two_browsers(records: Devices) -> AsyncIterator[tuple[House, FakePage,
 
 
 def cookie_of(page: FakePage) -> str:
-    """What a browser, or a thief of it, would send."""
     return "; ".join(f"{cookie.key}={cookie.value}" for cookie in page.http.cookie_jar)
 
 
 async def stays_out(rig: House, cookie: str, chat: str) -> None:
-    """Nothing is read or said with this cookie; it is told that it was signed out, and is nobody."""
     async with aiohttp.ClientSession(headers={"Cookie": cookie}, cookie_jar=aiohttp.DummyCookieJar()) as thief:
         for method, path in [("GET", "web/ws"), ("GET", "web/events"), ("POST", "web/messages"), ("POST", "web/device"),
                              ("GET", "web/conversations"), ("GET", "web/file"), ("POST", "web/upload")]:  # fmt: skip

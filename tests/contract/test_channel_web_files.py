@@ -19,8 +19,6 @@ OCTETS = {"Content-Type": "application/octet-stream"}
 
 
 class KeptFiles(FakeRecords):
-    """Keeps files in memory."""
-
     def __init__(self) -> None:
         super().__init__()
         self.files: dict[str, bytes] = {}
@@ -37,7 +35,6 @@ class KeptFiles(FakeRecords):
 
 
 async def hand(page: FakePage, content: bytes, of: str = "message-1", number: str = "0", **headers: str) -> int:
-    """Hand over a file; the status of the answer."""
     where = {"of": of, "number": number}
     async with page.http.post(
         f"{page.url}web/upload", params=where, data=io.BytesIO(content), headers=OCTETS | headers

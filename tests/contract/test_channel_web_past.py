@@ -16,15 +16,12 @@ PAST = "0192d3a4-0000-7000-8000-000000000001"
 
 
 class OnePast(FakeRecords):
-    """One past conversation of every chat."""
-
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
         await super().conversations(chat)
         return [PastConversation(PAST, "<b>Cats</b>", NOW, living=False, place="Slack")]
 
 
 def two_messages(chat: str) -> tuple[InboundMessage, OutboundPart]:
-    """A question and its answer."""
     address = Address("web", "main", chat)
     said = InboundMessage(
         event_id="msg:1", message_id="said-001", address=address, sender=Sender(chat, ""), received_at=NOW,

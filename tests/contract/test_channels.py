@@ -20,8 +20,6 @@ def skip_if_no_send_fails(rig: Rig) -> None:
 
 
 class TestIn:
-    """From people to the inbox."""
-
     async def test_burst_keeps_its_order(self, rig: Rig):
         said = [f"message {number}" for number in range(40)]
         await rig.people_say(said)
@@ -85,8 +83,6 @@ class TestIn:
 
 
 class TestOut:
-    """From a part to people."""
-
     async def test_send_gives_a_receipt_and_is_seen(self, rig: Rig):
         await rig.met()
         receipt = await rig.channel.send(rig.part("hello"))
@@ -171,8 +167,6 @@ class TestOut:
 
 
 class TestEnd:
-    """Letting go."""
-
     async def test_aclose_bears_repetition(self, rig: Rig):
         await rig.stop()
         await rig.channel.aclose()

@@ -69,8 +69,6 @@ Logged.
 
 @dataclass
 class FrontEnd:
-    """A chat page that holds the conversation, in front of a model that logs whatever it may."""
-
     here: ApiHouse
     client: openai.AsyncOpenAI
     program: ApiProgram
@@ -92,7 +90,6 @@ class FrontEnd:
         return "".join([choice.delta.content or "" async for chunk in stream for choice in chunk.choices])
 
     async def minutes(self) -> int:
-        """What stands in the log."""
         return int((await self.program.get("/v1/practice?skill=guitar"))["total_minutes"])
 
 

@@ -22,8 +22,6 @@ WIRES = ("openai", "anthropic")
 
 
 class Own:
-    """Ana's own token."""
-
     name = "own"
 
     async def find(self, who: Principal | None) -> Credential | None:
@@ -31,13 +29,11 @@ class Own:
 
 
 def sources(link: LinkConfig) -> tuple[CredentialSource, ...]:
-    """Hers, then the configuration's."""
     assert link.api_key is not None
     return Own(), ConfiguredKey(Credential(link.api_key.get_secret_value()))
 
 
 def config_of(wire: str, server: ModelServer, **more: object) -> ModelConfig:
-    """A model there."""
     base = server.root_url if wire == "anthropic" else server.base_url
     given = {"name": f"{wire}:m", "base_url": base, "api_key": SecretStr("settings-key"), "offline_when_down": False}
     return ModelConfig.model_validate(given | more)

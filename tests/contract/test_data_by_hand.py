@@ -14,7 +14,6 @@ from gateway.cli.root import root
 
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty directory to be in, with nothing of the product's in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_")):
@@ -22,7 +21,6 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tenk(*arguments: str) -> Result:
-    """What it answers."""
     return CliRunner().invoke(root, arguments)
 
 

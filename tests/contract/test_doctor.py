@@ -21,14 +21,12 @@ NO_TOOLS = Fault(400, {"error": {"message": "registry.ollama.ai/library/gemma:2b
 
 
 def settings_of(directory: Path, base_url: str, environ: Mapping[str, str] | None = None) -> Settings:
-    """As the environment alone makes them."""
     file = directory / "gateway.toml"
     file.touch()
     return load(file, {"OPENAI_BASE_URL": base_url} | dict(environ or {}))
 
 
 async def check(directory: Path, said: Said, answer: Answer, environ: Mapping[str, str] | None = None) -> list[Finding]:
-    """What the doctor finds of this server."""
 
     def brain(body: dict[str, Any]) -> Answer:
         return TEN if answer is NO_TOOLS and not body.get("tools") else answer

@@ -55,7 +55,6 @@ def tables_of(agent: str) -> AgentTables | None:
 
 
 def history(connection: sa.Connection) -> None:
-    """Rows in many a table: ids with gaps, odd characters, bytes, dates, booleans, practice, a person's key."""
     fill(connection, 20)
     bring_up(connection, COACH.name, PRACTICE_TABLES)
     person = enrol(connection, Newcomer(DEFAULT_TENANT, "telegram:1", "", "Ana", "owner", "cli", "es"), NOW)
@@ -86,7 +85,6 @@ async def home(tmp_path: Path) -> str:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def other(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/other/tenk.db"
     server: PostgresServer = request.getfixturevalue("postgres")
@@ -94,7 +92,6 @@ async def other(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 async def rows_of(url: str, file: Path) -> list[str]:
-    """Every line of a fresh dump, in no order: a database gives its rows as it likes."""
     await dump(url, file, tables_of)
     return sorted(file.read_text().split("\n"))
 
@@ -134,7 +131,6 @@ async def test_a_gateway_goes_on_from_a_loaded_database(home: str, other: str, t
 
 
 def put_row(connection: sa.Connection, event: str) -> int:
-    """A settled row of the inbox; its number."""
     values = {
         "tenant_id": "t", "channel": "c", "account": "a", "event_id": event, "kind": "k", "chat": "1", "sender": "s",
         "payload": "", "received_at": NOW, "admitted_at": NOW, "outcome": "refused", "done_at": NOW,
@@ -254,7 +250,6 @@ async def test_a_killed_load_leaves_nothing(home: str, other: str, tmp_path: Pat
 
 
 def unread_bytes(pipe: int) -> int:
-    """What was written to a pipe and not read from it yet."""
     count = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, count)
     return count[0]

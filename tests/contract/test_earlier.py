@@ -13,7 +13,6 @@ BO = Sender("9", "Bo")
 
 
 def said(event_id: str, text: str, **more: object) -> InboundMessage:
-    """Something Bo said, as message 7 where nothing else is given."""
     values: dict[str, object] = {
         "event_id": event_id, "address": CHAT, "sender": BO, "received_at": NOON, "message_id": "7",
         "kind": ChatKind.GROUP, "text": text,
@@ -22,13 +21,11 @@ def said(event_id: str, text: str, **more: object) -> InboundMessage:
 
 
 async def found(store: Store) -> Quoted | None:
-    """What a reply to message 7 finds."""
     reply = said("reply", "log this", message_id="9", reply_to="7")
     return await store.read(lambda connection: earlier.replied_to(connection, reply))
 
 
 async def admit(store: Store, event: InboundEvent) -> int:
-    """Kept as context of somebody who is let in; its row."""
     row = NewRow(event, "u1", outcome=Outcome.CONTEXT)
     id_ = await store.commit(lambda connection: inbox.admit(connection, row, NOON))
     assert id_ is not None

@@ -23,21 +23,16 @@ PAGE = Fault(body=b"<html>Sign in to the hotel network</html>", content_type="te
 
 
 class Rules:
-    """Answer whatever is asked."""
-
     def answer(self, request: ModelRequest) -> RuleAnswer:
-        """Three words."""
         return RuleAnswer("By the rules.")
 
 
 def said(_locale: str | None, why: FailureKind) -> str:
-    """What people read first."""
     return f"(down: {why.value})"
 
 
 @contextmanager
 def black_hole() -> Iterator[str]:
-    """An address that answers no connection: its queue is full and nobody takes from it."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         where = listener.getsockname()
         waiting = [socket.socket() for _ in range(4)]
@@ -53,7 +48,6 @@ def black_hole() -> Iterator[str]:
 
 @asynccontextmanager
 async def provider(how: str) -> AsyncIterator[str]:
-    """The base URL of one that is down like this."""
     if how == "black hole":
         with black_hole() as url:
             yield url

@@ -21,13 +21,11 @@ KEY = "agent:coach:slack:main:direct:1"
 
 
 async def let_in(store: Store, sender: str) -> str:
-    """Somebody an operator let into the account; their user id."""
     newcomer = Newcomer("default", sender, "slack:main", "Ana", "member", "cli")
     return (await store.commit(lambda c: people.enrol(c, newcomer, NOON))).user_id
 
 
 def asked(number: int, sender: str, chat: str) -> Ticket:
-    """A request of somebody's to be let in."""
     return Ticket(
         id=f"r{number}", tenant="default", kind=TicketKind.PAIRING, channel="slack", account="main", sender=sender,
         display_name="Ana", chat=chat, created_at=NOON, expires_at=NOON + timedelta(hours=1),

@@ -19,10 +19,7 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class Slow:
-    """A channel that takes a body, and one whose stream stays open."""
-
     def http_routes(self) -> Sequence[HttpRoute]:
-        """As the ability says."""
         return (HttpRoute("POST", "/body", self._body), HttpRoute("GET", "/stream", self._stream))
 
     async def _body(self, request: web.Request) -> web.Response:
@@ -37,8 +34,6 @@ class Slow:
 
 
 class Raw:
-    """A connection that says what it is told to."""
-
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self._writer = reader, writer
 
@@ -67,7 +62,6 @@ class Raw:
 
 @asynccontextmanager
 async def raw(url: str, source: str = "127.0.0.1") -> AsyncIterator[Raw]:
-    """A connection to the server at a URL."""
     port = int(url.rstrip("/").rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
     try:
@@ -124,7 +118,6 @@ async def test_who_is_being_served_is_never_cut_for_another():
 
 @asynccontextmanager
 async def limited(most: int, most_of_address: int) -> AsyncIterator[tuple[str, ConnectionLimiter]]:
-    """A server whose every answer is 200, for which this machine's addresses are like any other."""
 
     async def answer(request: web.Request) -> web.Response:
         with limiter.answering(request):

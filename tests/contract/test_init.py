@@ -18,7 +18,6 @@ from gateway.cli.root import root
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to be in, with nothing of the product's in the environment."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith(("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_")):
@@ -27,7 +26,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def tenk(*arguments: str, said: str | None = None, **environ: str) -> Result:
-    """What it answers; in a thread, as it asks platforms that this one plays."""
     return await asyncio.to_thread(CliRunner().invoke, root, arguments, input=said, env=environ)
 
 
@@ -66,7 +64,6 @@ async def test_at_a_terminal_each_thing_is_asked_for_until_it_is_taken(here: Pat
 
 
 async def at_a_terminal(*typed: str, options: Sequence[str] = (), **environ: str) -> str:
-    """What `tenk init` says to somebody who types these lines, each when it is asked for."""
     mine, theirs = os.openpty()
     running = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "gateway", "init", *options, stdin=theirs, stdout=asyncio.subprocess.PIPE,

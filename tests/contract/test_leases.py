@@ -33,14 +33,11 @@ OUT = "out telegram:main"
 
 
 class Cluster:
-    """Members that look one after another."""
-
     def __init__(self, store: Store, url: str) -> None:
         self.store = store
         self.url = url
 
     async def join(self, *joining: Member) -> None:
-        """These are there, and have nothing yet."""
         for member in joining:
             await self.store.commit(leases.join, me=member, now=NOW, lease_s=60.0)
 
@@ -52,12 +49,10 @@ class Cluster:
         takes: timedelta | None = timedelta(0),
         **more: Any,
     ) -> Round:
-        """One round of a member."""
         ask = LeaseRequest(wanted, given=[*given], **more)
         return await self.store.commit(leases.look_round, me=member, ask=ask, lease_s=60.0, takes=takes)
 
     async def run_out(self, *dead: Member) -> None:
-        """They did not renew in time."""
         ids = [member.id for member in dead]
         await self.store.commit(
             lambda connection: (
@@ -68,7 +63,6 @@ class Cluster:
 
 @pytest.fixture
 async def cluster(postgres: PostgresServer) -> AsyncIterator[Cluster]:
-    """An empty one."""
     url = await postgres.create_migrated()
     store = await Store.open(url)
     yield Cluster(store, url)

@@ -39,7 +39,6 @@ TABLES = PRACTICE_TABLES.metadata.sorted_tables
 
 
 async def two_people(store: Store) -> tuple[Person, Person]:
-    """Who stays and who joins, each with half an hour of guitar; not linked yet."""
     await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
     found = []
     for sender in ("telegram:1", "discord:2"):
@@ -50,7 +49,6 @@ async def two_people(store: Store) -> tuple[Person, Person]:
 
 
 def cap_of(person: Person) -> Cap:
-    """A hundred tokens today."""
     return Cap("default", "user", person.user_id, "2026-03-02", None, 100, NOON + timedelta(hours=12))
 
 

@@ -29,8 +29,6 @@ SENDER = {"telegram": "1", "discord": "1", "slack": "T1:U1"}
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One call that asked the platform for something."""
-
     at_s: float
     kind: str  # send | edit | delete | typing | reaction
     text: str = ""
@@ -38,15 +36,12 @@ class Write:
 
 @dataclass
 class Watch:
-    """Which calls of a channel are on their way, and when each was made."""
-
     now_s: Callable[[], float]
     in_flight: int = 0
     writes: list[Write] = field(default_factory=list)
 
     @contextmanager
     def call(self, kind: str, text: str = "") -> Iterator[None]:
-        """One call."""
         self.writes.append(Write(self.now_s(), kind, text))
         self.in_flight += 1
         try:
@@ -55,18 +50,14 @@ class Watch:
             self.in_flight -= 1
 
     def most_a_minute(self) -> int:
-        """The most calls within any minute."""
         times = [write.at_s for write in self.writes]
         return max(sum(begin <= at < begin + 60 for at in times) for begin in times)
 
 
 class _Watched:
-    """An adapter that tells when it calls."""
-
     watch: Watch
 
     def now(self) -> float:
-        """Seconds on the clock of the scene."""
         return self.watch.now_s()
 
     async def send(self, part: OutboundPart) -> Receipt:
@@ -103,25 +94,15 @@ class _Slack(_Watched, SlackChannel):
 
 
 class Simulated(Protocol):
-    """What is looked at of a simulated platform."""
+    def say(self, chat: Any, text: str) -> Any: ...
 
-    def say(self, chat: Any, text: str) -> Any:
-        """Somebody says something in a chat; its id."""
-        ...
+    def answers(self, chat: Any) -> list[Any]: ...
 
-    def answers(self, chat: Any) -> list[Any]:
-        """What the bot said in a chat, as it stands."""
-        ...
-
-    def history(self, chat: Any) -> list[Any]:
-        """The calls that came in for it."""
-        ...
+    def history(self, chat: Any) -> list[Any]: ...
 
 
 @dataclass
 class Scene:
-    """One chat of a simulated platform, and a gateway that answers there."""
-
     spine: Spine
     watch: Watch
     simulator: Simulated
@@ -129,7 +110,6 @@ class Scene:
     chat: int | str
 
     async def asked(self, thread: str | None = None) -> None:
-        """Somebody asks, and the model begins to think."""
         address = replace(self.address, thread=thread)
         sender = replace(self.spine.message("").sender, id=SENDER[address.channel])
         asked = self.simulator.say(self.chat, "tell me everything")
@@ -138,46 +118,38 @@ class Scene:
         await passes(0.1)
 
     async def said(self, text: str) -> None:
-        """The same person says something else, and what follows from it goes out."""
         sender = replace(self.spine.message("").sender, id=SENDER[self.address.channel])
         more = {"channel": self.address.channel, "address": self.address, "sender": sender}
         await self.spine.say(text, chat=self.address.chat, **more)
         await passes(60.0)
 
     async def stream(self, text: str, seconds: float) -> None:
-        """The model says this, ten pieces a second."""
         size = -(-len(text) // max(1, round(seconds * 10)))
         for at in range(0, len(text), size):
             await passes(0.1)
             self.spine.model.stream(text[at : at + size])
 
     async def finished(self, text: str) -> None:
-        """The answer ends, and everything of it goes out."""
         self.spine.model.finish(text)
         await passes(120.0)
 
     async def restarted(self) -> None:
-        """The process dies, and the next one takes the turn up until the model is asked again."""
         await self.spine.kill()
         await self.spine.begin()
         await passes(1.0)
 
     def texts(self) -> list[str]:
-        """What the bot said, as it reads now."""
         return [answer.text for answer in self.simulator.answers(self.chat)]
 
     def refusals(self) -> list[str]:
-        """What the platform did not do, in its words."""
         return [call.description for call in self.simulator.history(self.chat) if not call.applied]
 
     def repeated(self) -> list[str]:
-        """Texts of our messages that were put in the place of the same text."""
         said = [[edit.text for edit in answer.edits] for answer in self.simulator.answers(self.chat)]
         return [text for texts in said for before, text in pairwise(texts) if before == text]
 
 
 def _platform(name: str, chat: int | str) -> tuple[Any, Callable[[], Any]]:
-    """A simulator, and how its adapter is made once it listens."""
     if name == "telegram":
         sim: Any = TelegramSimulator.with_bot(throttled=False)
         sim.add_chat(chat, "private" if int(chat) > 0 else "supergroup")
@@ -228,7 +200,6 @@ GROUPS = pytest.mark.parametrize(
 
 
 def words(chars: int) -> str:
-    """So much prose, in paragraphs, each word another."""
     text = ""
     number = 0
     while len(text) < chars:
@@ -239,7 +210,6 @@ def words(chars: int) -> str:
 
 
 def all_words(texts: list[str]) -> list[str]:
-    """The words of an answer's parts, one behind the other."""
     return " ".join(texts).split()
 
 

@@ -66,7 +66,6 @@ async def test_a_model_that_nobody_named_is_the_only_one(names, chosen):
 
 
 async def ask(config, servers=None, request=REQUEST):
-    """What the chain of this configuration answers."""
     model = build_model(config, ModelDeps(servers=servers))
     try:
         return await model.respond(request, lambda _event: None), model

@@ -26,8 +26,6 @@ SPEC = ToolSpec("double", "Doubles.", {"type": "object", "properties": {"n": {"t
 
 
 class Rules:
-    """Calls when there are tools, answers when there are none."""
-
     def answer(self, request):
         return RuleAnswer(calls=(RuleCall("double", {"n": 1}),)) if request.tools else RuleAnswer(TEXT)
 
@@ -100,8 +98,6 @@ async def model(request):
 
 
 class TestChatModel:
-    """One response, told as it comes."""
-
     @pytest.mark.parametrize("stream", [True, False])
     async def test_the_text_told_is_the_text_of_the_response(self, model, stream):
         events = []

@@ -77,7 +77,6 @@ async def ask(model, *, stream=True, items=ITEMS, tools=(SPEC,)):
 
 
 async def ask_sdk(server, *, stream):
-    """The same through the SDK: (text, calls, finish, usage)."""
     async with AsyncOpenAI(api_key=KEY, base_url=server.base_url, max_retries=0) as client:
         options = {"stream_options": {"include_usage": True}} if stream else {}
         got = await client.chat.completions.create(model="test", max_tokens=100, stream=stream, **SAME, **options)

@@ -17,13 +17,11 @@ VERIFIER, STATE = "v" * 64, "s" * 43
 
 @pytest.fixture
 async def server() -> AsyncIterator[OAuthServer]:
-    """One."""
     async with OAuthServer() as server:
         yield server
 
 
 def config_of(server: OAuthServer, **more: object) -> OAuthConfig:
-    """As an operator describes it."""
     given = {
         "authorize_url": f"{server.url}/authorize", "token_url": f"{server.url}/token", "client_id": CLIENT,
         "redirect_url": "https://bot.example/oauth/callback", "scopes": ["chat", "models"],
@@ -32,7 +30,6 @@ def config_of(server: OAuthServer, **more: object) -> OAuthConfig:
 
 
 async def agree(config: OAuthConfig) -> str:
-    """The code that a person's browser is sent back with."""
     url = authorize_url(config, STATE, VERIFIER)
     async with aiohttp.ClientSession() as browser, browser.get(url, allow_redirects=False) as answer:
         back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))

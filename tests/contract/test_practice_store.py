@@ -63,17 +63,14 @@ class World:
         return await self.store.commit(lambda tx: effect.run(Change(tx, who, key, now)))
 
     async def due(self, now: datetime) -> Sequence[DueEvent]:
-        """What is taken now."""
         return await self.store.commit(lambda c: reminder_rows.take_due(c, now))
 
     async def next_at(self, now: datetime = NOW) -> datetime | None:
-        """When something is to be taken."""
         return await self.store.read(lambda c: reminder_rows.next_due_at(c, now))
 
 
 @pytest.fixture
 async def world(store: Store) -> World:
-    """Ana and Bea, who have done nothing yet."""
     await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
     await store.commit(lambda connection: add_people(connection, ANA, BEA))
     return World(store)
@@ -132,7 +129,6 @@ ROWS = (
 
 
 def counts(result: Result) -> tuple[int, int, int, list[str]]:
-    """What became of a file."""
     return result["imported"], result["already_there"], result["over_a_day"], result["new_skills"]
 
 
@@ -172,8 +168,6 @@ YESTERDAY = TODAY - timedelta(days=1)
 
 @dataclass
 class Ledger:
-    """Changes of several people over one store, each with its own key and a clock that moves on."""
-
     store: Store
     now: datetime = NOW
     keys: int = field(default=0)
@@ -202,7 +196,6 @@ class Ledger:
 
 @pytest.fixture
 async def ledger(store: Store) -> Ledger:
-    """Three people, two of them in one tenant."""
     await store.commit(bring_up, agent="coach", tables=PRACTICE_TABLES)
     await store.commit(lambda connection: add_people(connection, ANA, BEA, ELSEWHERE))
     return Ledger(store)
@@ -210,18 +203,14 @@ async def ledger(store: Store) -> Ledger:
 
 @pytest.fixture
 def reader(store: Store) -> StoredPractice:
-    """What the coach reads through."""
     return StoredPractice(store)
 
 
 async def totals(reader: StoredPractice, who: Principal = ANA) -> dict[str, int]:
-    """Minutes by skill, archived ones too."""
     return {skill.name: skill.total_minutes for skill in await reader.skills(who, include_archived=True)}
 
 
 class TestOnce:
-    """D4: an effect happens once a key."""
-
     @pytest.mark.parametrize(
         "effect",
         [
@@ -378,8 +367,6 @@ class TestPlans:
 
 
 class TestIsolation:
-    """A48–A52: nobody reads or changes what is another's, whatever ids they have."""
-
     @pytest.mark.parametrize("stranger", [BEA, ELSEWHERE, replace(ANA, tenant="t2"), replace(BEA, tenant="t2")])
     async def test_nothing_of_another_is_read(self, ledger: Ledger, reader: StoredPractice, stranger: Principal):
         skill_id = (await ledger.log("Guitar", 30))["skill_id"]

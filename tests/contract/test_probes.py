@@ -22,18 +22,15 @@ from tests.fakes.telegram import account as telegram_account
 
 @pytest.fixture
 async def asker() -> AsyncIterator[Asker]:
-    """One that is open."""
     async with Asker() as opened:
         yield opened
 
 
 def to_do(found: list[Finding]) -> list[str]:
-    """What was found that is not well, one line each."""
     return [f"{finding.words} -> {finding.to_do}" for finding in found if finding.to_do]
 
 
 def discord_account(simulator: DiscordSimulator, **more: object) -> DiscordAccount:
-    """A configuration that points at the simulator."""
     return DiscordAccount.model_validate({"token": DISCORD_TOKEN, "api_base": simulator.base_url} | more)
 
 

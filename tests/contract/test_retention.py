@@ -34,8 +34,6 @@ SECRET = "canary-of-a-stranger"
 
 
 class Kept:
-    """A store with a housekeeper whose clock is set by hand."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
         self.now = NOON
@@ -56,24 +54,20 @@ class Kept:
         return await self.store.commit(lambda c: inbox.admit(c, NewRow(event, user, key, outcome), at))
 
     async def count(self, table: str) -> int:
-        """How many rows there are."""
         query = sa.select(sa.func.count()).select_from(metadata.tables[table])
         return await self.store.read(lambda c: int(c.execute(query).scalar_one()))
 
     async def payloads(self) -> list[str]:
-        """What the inbox keeps of each row, in order."""
         query = sa.select(metadata.tables["inbox"].c.payload).order_by(metadata.tables["inbox"].c.id)
         return await self.store.read(lambda c: list(c.execute(query).scalars()))
 
 
 @pytest.fixture
 async def kept(store: Store) -> Kept:
-    """Nothing in it."""
     return Kept(store)
 
 
 def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
-    """A message that was answered, with its turn, journal, part, file, cost and record; the inbox row's id."""
     turn_id, event = f"t{number}", replace(said(number), event_id=f"msg:{number}")
     row = inbox.admit(connection, NewRow(event, "u1", KEY), at)
     assert row is not None
@@ -94,7 +88,6 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
 
 
 def sent(connection: Connection, at: datetime = NOON) -> None:
-    """Whatever waits was sent."""
     for part in outbox.open_parts(connection, CHAT.lane, 0, 1000):
         outbox.record_sent(connection, part.id, "m", at)
 
@@ -142,7 +135,6 @@ async def test_a_picture_is_not_kept_as_long_as_its_conversation(kept: Kept) -> 
 
 
 def kept_in(connection: Connection) -> str:
-    """The one conversation there is."""
     return str(connection.execute(sa.text("SELECT id FROM sessions")).scalar_one())
 
 
@@ -247,7 +239,6 @@ RECENT = {"inbox": 2, "outbox": 1, "turns": 1, "events": 2, "blobs": 1, "audit":
 
 
 async def fill(kept: Kept) -> None:
-    """Some were answered long ago, more than a batch of turns; one waits as long; one was answered yesterday."""
 
     def job(connection: Connection) -> None:
         for number in range(retention.TURNS_BATCH + 5):
@@ -264,12 +255,11 @@ async def fill(kept: Kept) -> None:
 
 
 async def left(kept: Kept) -> dict[str, int]:
-    """How much there is of each."""
     return {table: await kept.count(table) for table in RECENT}
 
 
 class Died(Exception):
-    """The process was killed between two batches."""
+    pass
 
 
 async def sweep_some(store: Store, batches: int = 10_000) -> None:
@@ -305,7 +295,6 @@ async def test_two_sweeps_at_once_take_what_one_would(kept: Kept, case: StoreCas
 
 @asynccontextmanager
 async def held_up(url: str, waiting: int) -> AsyncIterator[None]:
-    """A server lets nobody delete from the inbox until so many wait for that; a file has room for one at a time."""
     if url.startswith("sqlite"):
         yield
         return

@@ -20,7 +20,6 @@ TOKEN = "canary-token-of-one-interaction"
 
 
 def invoked(number: int, token: str = TOKEN) -> CommandInvoked:
-    """A slash command with a way of its own to be answered."""
     return CommandInvoked(
         event_id=f"i:{number}", address=Address("sim", "main", "c7"), sender=Sender("7", "Ana"), received_at=NOON,
         name="help", arguments="", kind=ChatKind.DIRECT,
@@ -29,7 +28,6 @@ def invoked(number: int, token: str = TOKEN) -> CommandInvoked:
 
 
 async def tokens(store: Store) -> list[str]:
-    """As they stand in the table."""
     return await store.read(lambda c: list(c.execute(sa.select(routes.c.token).order_by(routes.c.inbox_id)).scalars()))
 
 

@@ -82,8 +82,6 @@ STEPS = st.lists(st.one_of(CALL, st.integers(0, 20), st.just("kill")), max_size=
 
 
 class Providers:
-    """What calls really cost; a call that nobody heard of costs all that was set aside, which is the worst."""
-
     def __init__(self, connection: sa.Connection, own: Sequence[Cap], whole: Cap) -> None:
         self.connection = connection
         self.own = own
@@ -101,7 +99,6 @@ class Providers:
             self.open[id_] = self.own[who], most, percent
 
     def end(self, number: int) -> None:
-        """One of the open calls is over."""
         if self.open:
             id_ = sorted(self.open)[number % len(self.open)]
             cap, most, percent = self.open.pop(id_)
@@ -110,7 +107,6 @@ class Providers:
             self._take(cap, spent)
 
     def kill(self) -> None:
-        """The process dies, another begins."""
         for cap, most, _ in self.open.values():
             self._take(cap, most)
         self.open.clear()

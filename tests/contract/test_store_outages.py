@@ -22,8 +22,6 @@ from tests.fakes.postgres import PostgresServer
 
 
 class TestOutages:
-    """One class over every store."""
-
     async def test_an_outage_is_told_and_ends_without_a_restart(self, case: StoreCase, store: Store) -> None:
         await store.commit(note("before"))
         with case.outage():
@@ -88,8 +86,6 @@ class TestDeletedFile:
 
 
 class TestFullDisk:
-    """What only SQLite can be shown without a kernel's help."""
-
     async def test_a_full_disk_refuses_and_recovers(self, tmp_path: Path) -> None:
         store = await SqliteCase(tmp_path / "tenk.db").open()
 

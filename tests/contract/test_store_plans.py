@@ -49,7 +49,6 @@ Asked = tuple[str, Any]
 
 @contextmanager
 def watched() -> Iterator[list[Asked]]:
-    """What is read or changed in the tables that grow, while it lasts."""
     asked: list[Asked] = []
 
     def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_more: object) -> None:
@@ -66,7 +65,6 @@ def watched() -> Iterator[list[Asked]]:
 
 
 def settings_of(directory: Path, url: str) -> Settings:
-    """A gateway without a platform over this database."""
     file = directory / "gateway.toml"
     file.write_text('[http]\nlisten = "127.0.0.1:0"\n')
     home = directory / "home"
@@ -76,7 +74,6 @@ def settings_of(directory: Path, url: str) -> Settings:
 
 @asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[None]:
-    """A gateway that answers on its control socket."""
     store = await Store.open(settings.database_url)
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -107,7 +104,6 @@ async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
 
 
 async def asked_by_a_message(url: str) -> list[Asked]:
-    """One is answered in a conversation of old and its answer sent, and the housekeeper finds nothing to take away."""
     store = await Store.open(url)
     kept = RetentionConfig.model_validate(dict.fromkeys(RetentionConfig.model_fields, 36_500))
     with watched() as asked:
@@ -120,11 +116,10 @@ async def asked_by_a_message(url: str) -> list[Asked]:
 
 
 async def at_once(_: float) -> None:
-    """No pause between two batches."""
+    pass
 
 
 def rows_read_by_sqlite(path: Path, asked: list[Asked]) -> Iterator[tuple[float, str]]:
-    """How many rows a statement went through at most, with the statement and its plan."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement, parameters in asked:
         steps = 0
@@ -145,7 +140,6 @@ def rows_read_by_sqlite(path: Path, asked: list[Asked]) -> Iterator[tuple[float,
 
 
 async def rows_read_by_postgres(url: str, asked: list[Asked]) -> list[tuple[float, str]]:
-    """The same, as PostgreSQL counts it."""
     read = []
     connection = await asyncpg.connect(url)
     try:
@@ -161,7 +155,6 @@ async def rows_read_by_postgres(url: str, asked: list[Asked]) -> list[tuple[floa
 
 
 def rows_of(plan: dict[str, Any]) -> Iterator[int]:
-    """Of each node: what it gave on, and what it read for nothing."""
     yield plan["Actual Rows"] * plan["Actual Loops"] + plan.get("Rows Removed by Filter", 0)
     for inner in plan.get("Plans", ()):
         yield from rows_of(inner)
@@ -185,7 +178,6 @@ async def test_no_start_message_or_sweep_reads_a_settled_row(case: StoreCase, tm
 
 
 async def analyse(url: str) -> None:
-    """What the server does by itself after a while: learn how the rows are spread."""
     connection = await asyncpg.connect(url)
     await connection.execute("ANALYZE")
     await connection.close()

@@ -15,8 +15,6 @@ from tests.contract.stores import StoreCase, note, subjects
 
 
 class TestReads:
-    """One class over every store."""
-
     async def test_a_read_sees_what_was_committed(self, store: Store) -> None:
         for n in range(20):
             await store.commit(note(str(n)))
@@ -80,8 +78,6 @@ class TestReads:
 
 
 class TestValues:
-    """What goes in comes out."""
-
     @pytest.mark.parametrize(
         "moment",
         [

@@ -34,13 +34,11 @@ EVERYTHING: Any = [whole, PRACTICE_TABLES.metadata, versions.metadata]
 
 
 def bring_up_coach(connection: sa.Connection) -> None:
-    """The coach's tables as a start of the gateway makes or finds them."""
     bring_up(connection, "coach", PRACTICE_TABLES)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[sa.Connection]:
-    """A transaction on an SQLite file, which is closed afterwards."""
     engine = sa.create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         yield connection
@@ -48,7 +46,6 @@ def opened(path: Path) -> Iterator[sa.Connection]:
 
 
 def definitions(path: Path) -> list[list[str]]:
-    """Every table and index of an SQLite file as it was declared; constraints in any order, names without quotes."""
     with opened(path) as connection:
         rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
         declared = [" ".join(sql.replace('"', "").split()).removesuffix(" )") for (sql,) in rows]
@@ -56,18 +53,15 @@ def definitions(path: Path) -> list[list[str]]:
 
 
 def seeded(connection: sa.Connection) -> list[tuple[int, str | None, int]]:
-    """The rows a new database starts with."""
     return [tuple(row) for row in connection.execute(sa.select(shards).order_by(shards.c.shard))]
 
 
 @pytest.fixture(scope="module")
 def newer(tmp_path_factory: pytest.TempPathFactory) -> NewerVersion:
-    """The gateway with one revision more."""
     return NewerVersion(tmp_path_factory.mktemp("newer"))
 
 
 async def places(url: str) -> list[str]:
-    """What the newer version's revision wrote beside each row."""
     query = "SELECT place FROM audit ORDER BY id"
     if url.startswith("sqlite"):
         with opened(Path(sa.make_url(url).database or "")) as connection:
@@ -79,20 +73,16 @@ async def places(url: str) -> list[str]:
 
 
 async def looked_at(url: str) -> None:
-    """A look that writes nothing."""
     async with reading(url):
         pass
 
 
 def content(url: str) -> bytes:
-    """An SQLite file to the last byte; of a server nothing."""
     path = Path(sa.make_url(url).database or "")
     return path.read_bytes() if url.startswith("sqlite") else b""
 
 
 class TestSchema:
-    """Creation, migration, refusal."""
-
     async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
         await upgrade(f"sqlite:///{tmp_path}/created.db")
         with opened(tmp_path / "migrated.db") as connection:
@@ -175,7 +165,6 @@ WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_databas
 
 @asynccontextmanager
 async def another_migrates(url: str, waiting: int) -> "AsyncIterator[asyncpg.Connection[Any]]":
-    """Another process is at it, over this connection, until so many wait."""
     other, looker = await asyncpg.connect(url), await asyncpg.connect(url)
     async with asyncio.timeout(60), other.transaction():
         await other.execute(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})")
@@ -207,7 +196,6 @@ async def test_whoever_starts_while_a_newer_version_migrates_waits_and_is_refuse
 
 
 async def refused_start(url: str) -> str:
-    """In which words a newer database is refused."""
     with pytest.raises(SchemaDiffers) as refused, capture_logs() as logs:
         await Store.open(url)
     assert "schema_awaited" in [entry["event"] for entry in logs]
@@ -215,8 +203,6 @@ async def refused_start(url: str) -> str:
 
 
 class TestOpening:
-    """What a store URL may be, and what opening leaves on the disk."""
-
     async def test_file_and_directory_are_their_owners_only(self, tmp_path: Path) -> None:
         """Cover A93."""
         store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")

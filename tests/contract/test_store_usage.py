@@ -28,7 +28,6 @@ MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 def call_of(
     at: datetime, user: str = "ada", model: str = "m", tokens: int | None = 10, tenant: str = "t"
 ) -> Callable[[sa.Connection], None]:
-    """A call's commit; a provider that does not count gives None."""
     turn = TurnRow(new_id(), tenant, "s", user, "chat", Address("sim", "main", "1"), None, at)
     response = ModelResponded(0, "hi", model=model, usage=Usage(tokens, tokens or 1, None, 1))
     return partial(note_call, turn=turn, response=response, now=at)

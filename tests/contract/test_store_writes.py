@@ -19,14 +19,11 @@ ACCOUNT = {"tenant_id": "t", "channel": "telegram", "account": "a"}
 
 
 def bad_job(connection: sa.Connection) -> None:
-    """Violates a key after it wrote something."""
     note("written before the failure")(connection)
     connection.execute(channel_accounts.insert(), [ACCOUNT, ACCOUNT])
 
 
 class TestWrites:
-    """One class over every store."""
-
     async def test_callers_hear_in_the_order_of_their_commits(self, store: Store) -> None:
         heard: list[int] = []
 
@@ -113,7 +110,6 @@ class TestWrites:
 
 
 async def settled(future: asyncio.Future[int]) -> int | None:
-    """The future's result; None where the job failed on its keys."""
     try:
         return await future
     except sa.exc.IntegrityError:

@@ -40,19 +40,16 @@ OUR_OWN_IDS = frozenset(
 
 
 def add(tenant: str, subject: str, connection: sa.Connection) -> None:
-    """A row of a tenant's."""
     values = {"tenant_id": tenant, "at": NOON, "actor": "cli", "action": "noted", "subject": subject, "detail": ""}
     connection.execute(audit.insert(), values)
 
 
 def subjects(connection: sa.Connection) -> Sequence[str]:
-    """All of the log, asked without a filter."""
     return connection.execute(sa.select(audit.c.subject).order_by(audit.c.id)).scalars().all()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """A store with two tenants' rows."""
     url = f"sqlite:///{tmp_path / 'tenk.db'}"
     if request.param == "sqlite":
         await copy_fresh(tmp_path / "tenk.db")

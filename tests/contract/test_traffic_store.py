@@ -35,12 +35,10 @@ CHAT = Address("telegram", "main", "42")
 
 
 def said(number: int, text: str = "hello", **more: object) -> InboundMessage:
-    """A message of person 42 with its own number."""
     return replace(message(text=text), event_id=f"msg:{number}", message_id=str(number), **more)  # type: ignore[arg-type]  by name
 
 
 async def admitted(store: Store, event: InboundMessage, key: str = KEY) -> InboxRow:
-    """A row of a known person that waits."""
     id_ = await store.commit(lambda c: inbox.admit(c, NewRow(event, "u1", key), NOON))
     assert id_ is not None
     return InboxRow(id_, event.tenant, key, "u1", event, NOON)
@@ -125,7 +123,6 @@ async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> N
 
 
 def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> OutboxPart:
-    """A part of a reply to 42."""
     return OutboxPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
 
 
@@ -135,7 +132,6 @@ async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[O
 
 
 async def open_rows(store: Store) -> list[OutboxRow]:
-    """What the lane has to say."""
     return await store.read(lambda c: outbox.open_parts(c, CHAT.lane, 0, 10))
 
 
@@ -167,7 +163,6 @@ async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store
 
 
 async def begun(store: Store, turn_id: str = "t1", generation: int = 1) -> tuple[SessionState, TurnRow]:
-    """A session with a turn that runs."""
     state = await store.commit(lambda c: journal.open_session(c, "default", KEY, "steer", generation, NOON))
     turn = TurnRow(turn_id, "default", state.id, "u1", "chat", replace(CHAT, thread="7"), "1", NOON)
     await store.commit(lambda c: journal.begin_turn(c, turn))

@@ -46,7 +46,6 @@ class ApiHouse:
         return await call(self.home / "control.sock", request, given, tenant=tenant, timeout_s=WAIT_S)
 
     async def key(self, scopes: str = "chat", who: str = "") -> str:
-        """A new key."""
         made = await self.operator("POST /v1/keys", {"name": "a test", "scopes": scopes.split(), "who": who})
         return str(made["key"])
 
@@ -71,7 +70,6 @@ class ApiProgram:
         house.sessions.append(self.http)
 
     async def ask(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
-        """Status and JSON."""
         async with self.http.request(method, self._url + path, **more) as answer:
             return answer.status, json.loads(await answer.read())
 

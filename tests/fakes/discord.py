@@ -31,7 +31,6 @@ class Rig(simulated_channel.Rig):
 
     @property
     def sessions(self):
-        """The bot's gateway sessions."""
         return self.simulator.world.bot().sessions
 
     async def connected(self) -> None:

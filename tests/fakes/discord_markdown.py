@@ -104,7 +104,6 @@ def _inline(text: str, shown: Seen) -> str:
 
 
 def _take(kind: str, found: re.Match[str], shown: Seen) -> str:
-    """The visible text of one piece of markup."""
     if kind == "escape":
         return found[1]
     if kind == "autolink":

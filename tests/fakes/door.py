@@ -101,7 +101,6 @@ class Door:
         await sink.receive(events)
 
     async def say(self, text: str, who: str = "7", **more: object) -> InboundMessage:
-        """Somebody writes directly."""
         event = self.spine.message(text, who, f"c{who}", **more)
         await self.receive(event)
         return event
@@ -118,12 +117,10 @@ class Door:
         await self.operators.approve_request("cli", request)
 
     async def invite(self, terms: Terms | None = None) -> str:
-        """A code."""
         return (await self.operators.invite_by("cli", terms or Terms())).code
 
     @property
     def taken(self) -> list[str]:
-        """What was taken in for a turn or a command."""
         return [row.event.text for row in self.rows if isinstance(row.event, InboundMessage)]
 
     async def everything(self) -> str:

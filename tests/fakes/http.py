@@ -22,11 +22,9 @@ class Loaded:
         self.loading = loading
 
     def now_serving(self) -> Sequence[object]:
-        """Every channel."""
         return self.channels
 
     def health(self) -> Mapping[str, PartHealth]:
-        """No part."""
         return {}
 
 

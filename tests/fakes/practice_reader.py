@@ -119,7 +119,6 @@ class ConnectedPractice:
         return effect.run(Change(self.connection, self.principal, f"test:{self.keys}", self.now))
 
     async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
-        """The skills."""
         return practice_rows.all_skills(self.connection, principal, include_archived)
 
     async def sessions(
@@ -137,7 +136,6 @@ class ConnectedPractice:
         return practice_rows.plan_of(self.connection, principal, week)
 
     async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
-        """Those to come."""
         return reminder_rows.all_reminders(self.connection, principal)
 
     async def weekly_goal(self, principal: Principal) -> int | None:

@@ -23,7 +23,6 @@ class RecordingSink:
     """Keeps everything in order; can be told to be down, or to hold a batch back before it counts as committed."""
 
     def __init__(self, cursor: str | None = None, known: Iterable[KnownChat] = ()) -> None:
-        """`known` are chats of people who are let in; whoever is heard joins them."""
         self.known = dict.fromkeys(known)
         self.missing = ""  # what could not be read, as told last
         self.events: list[InboundEvent] = []
@@ -40,7 +39,6 @@ class RecordingSink:
 
     @property
     def committed(self) -> str | None:
-        """The resume point of the first connection."""
         return self.cursors.get(0)
 
     @committed.setter

@@ -25,7 +25,6 @@ class Thread:
         return part(text, chat=self.chat, thread=self.root, **more)
 
     async def begin(self, *, key: str = "placeholder", recipient: str | None = CLEO) -> Receipt:
-        """A placeholder."""
         waiting = self.part("…", markup=None, key=key, unfinished=True, recipient=recipient)
         return await self.rig.channel.send(waiting)
 
@@ -34,16 +33,13 @@ class Thread:
         return await self.rig.channel.find_sent(self.part("…", markup=None, key="placeholder", unfinished=True))
 
     async def show(self, text: str, begun: Receipt) -> None:
-        """A live edit."""
         await self.rig.channel.edit(self.part(text + " …", key="", unfinished=True), begun.platform_id)
 
     async def end(self, text: str, begun: Receipt, **more: object) -> None:
-        """The final edit."""
         await self.rig.channel.edit(self.part(text, key="final", **more), begun.platform_id)
 
     @property
     def shown(self) -> list[ShownMessage]:
-        """What the bot said, as it stands."""
         return self.rig.simulator.answers(self.chat)
 
     def calls(self) -> list[str]:

@@ -261,7 +261,6 @@ class Spine:
             begun.set_result(None)
 
     def _services(self) -> PeopleServices:
-        """As of a gateway, whose people nobody is told of."""
         clock, seals = self.clock or (lambda: self.now), SealedButtons(BUTTON_KEY)
         return PeopleServices(
             operators=Operators(self.store, bytes(32), clock, DetachedProcess()),
@@ -270,7 +269,6 @@ class Spine:
         )
 
     def _product(self) -> AgentProduct:
-        """The coach with the test's prompt, or one that has nothing but it."""
         if self.practice:
             return replace(COACH, prompt=self.prompt, commands=self._coach_commands)
         return AgentProduct(

@@ -69,7 +69,6 @@ def _of_anthropic(message: Mapping[str, Any]) -> _Turn:
 
 
 def _spread(turns: Sequence[_Turn]) -> Iterator[_Turn]:
-    """Each result as a message of its own, as the other API has them."""
     for turn in turns:
         yield from (_Turn("result", results=(id_,)) for id_ in turn.results)
         if not turn.results or turn.role != "user":
@@ -106,7 +105,6 @@ def _pairing_flaws(turns: Sequence[_Turn]) -> Iterator[str]:
 
 
 def _order_flaws(turns: Sequence[_Turn]) -> Iterator[str]:
-    """The person begins, the assistant never speaks twice in a row, and nobody says nothing."""
     if turns and turns[0].role != "user":
         yield f"the {turns[0].role} begins"
     for before, turn in pairwise(turns):
@@ -118,13 +116,11 @@ def _order_flaws(turns: Sequence[_Turn]) -> Iterator[str]:
 
 
 def _end_flaws(turns: Sequence[_Turn]) -> Iterator[str]:
-    """What is asked has to be somebody's but the model's."""
     if not turns or turns[-1].role == "assistant":
         yield "the assistant has the last word"
 
 
 def _thinking_flaws(body: Mapping[str, Any]) -> Iterator[str]:
-    """A turn that goes on after tool results must have begun with a thought, if one is asked for (not "adaptive")."""
     if body.get("thinking", {}).get("type") != "enabled":
         return
     first: str | None = None

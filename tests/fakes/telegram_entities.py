@@ -89,7 +89,6 @@ def _is_low_surrogate(units: bytes, at: int) -> bool:
 
 
 def _pair_faults(one, other) -> list[str]:
-    """Of two entities in order: apart or one inside the other, and only what may be inside."""
     end = one["offset"] + one["length"]
     if other["offset"] >= end:
         return []

@@ -182,14 +182,12 @@ class FakeTurnPort:
 
     @property
     def answer(self) -> str:
-        """What the person got; the turn must have ended, once."""
         ended = [event for event in self.events if isinstance(event, TurnEnded)]
         assert 1 == len(ended)
         return ended[0].text
 
     @property
     def shown(self) -> str:
-        """What a live answer would show at the end of the stream."""
         text = ""
         for event in self.progressed:
             match event:

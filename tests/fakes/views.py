@@ -40,7 +40,6 @@ class FakeView(ABC):
             await self._come_and_go()
 
     async def _offer_again(self) -> None:
-        """Sooner than asked to, for tests; always all of it, in its order."""
         while True:
             await self._held.wait()
             await asyncio.sleep(AGAIN_S)
@@ -146,7 +145,6 @@ class FakePage(FakeView):
         self.chat = ""
 
     async def connected(self) -> None:
-        """As `FakeView` says."""
         async with self.http.post(f"{self.url}web/session") as answer:
             answer.raise_for_status()
             self.chat = (await answer.json())["chat"]
@@ -161,6 +159,5 @@ class FakeTerminal(FakeView):
         self._path = path
 
     async def connected(self) -> None:
-        """As `FakeView` says."""
         async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(self._path)) as http:
             await self.converse(http, "http://localhost/console")

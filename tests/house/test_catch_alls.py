@@ -50,7 +50,6 @@ def test_only_named_places_catch_everything() -> None:
 
 
 def own(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything inside a function but what is inside a function within it."""
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, Function | ast.Lambda):
             yield child
@@ -58,7 +57,6 @@ def own(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def swallows(node: ast.AST) -> bool:
-    """An `except` of everything that does not end in a bare `raise`, or `suppress` of everything."""
     if isinstance(node, ast.ExceptHandler):
         last = node.body[-1]
         return is_everything(node.type) and not (isinstance(last, ast.Raise) and last.exc is None)
@@ -69,7 +67,6 @@ def swallows(node: ast.AST) -> bool:
 
 
 def is_everything(kind: ast.expr | None) -> bool:
-    """Nothing after `except`, or one of the names that stand for everything, also in a tuple."""
     if kind is None:
         return True
     names = kind.elts if isinstance(kind, ast.Tuple) else [kind]

@@ -36,12 +36,10 @@ ACCOUNTS = {
 
 
 def taken_out_of_comments(path: Path) -> str:
-    """The file with every `#key = value` and `#[table]` in force."""
     return re.sub(r"^#(?=[a-z_]+ = |\"[a-z:]+\" = |\[)", "", path.read_text(), flags=re.MULTILINE)
 
 
 def leaves(tree: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Every value with its key path."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from leaves(value, (*above, key))
@@ -50,7 +48,6 @@ def leaves(tree: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 def declared(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every key that the settings know."""
     for name in model.model_fields:
         path = (*above, name)
         inner = annotation_at(Settings, path)

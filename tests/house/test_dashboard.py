@@ -13,14 +13,12 @@ OF_HISTOGRAMS = ("_bucket", "_count", "_sum")
 
 
 def targets() -> Iterator[tuple[str, str, str]]:
-    """Panel, query and legend of each line."""
     for panel in json.loads(DASHBOARD.read_text())["panels"]:
         for target in panel["targets"]:
             yield panel["title"], target["expr"], target["legendFormat"]
 
 
 def exposed() -> dict[str, str]:
-    """Every name that a query may use, with the family it is of."""
     names = {}
     for family in REGISTRY.collect():
         ends = {"counter": ("_total",), "histogram": OF_HISTOGRAMS}.get(family.type, ("",))

@@ -27,7 +27,6 @@ IMAGE = re.compile(r"(?:[a-z0-9-]+/)?[a-z0-9-]+:[a-z0-9.-]+")
 
 
 def instructions() -> Iterator[tuple[str, str]]:
-    """Of the Dockerfile, each with what stands behind it."""
     text = re.sub(r"(?m)^#.*\n", "", (DEPLOY / "Dockerfile").read_text()).replace("\\\n", " ")
     for line in filter(None, map(str.strip, text.splitlines())):
         name, _, rest = line.partition(" ")
@@ -35,7 +34,6 @@ def instructions() -> Iterator[tuple[str, str]]:
 
 
 def tree_of(lines: list[str]) -> Any:
-    """What a block of our YAML says: mappings, lists, scalars and texts, no more than we use."""
     if lines[0].lstrip().startswith("- "):
         return [item.partition("- ")[2] for item in lines]
     depth = len(lines[0]) - len(lines[0].lstrip())
@@ -52,14 +50,12 @@ def tree_of(lines: list[str]) -> Any:
 
 
 def compose() -> dict[str, Any]:
-    """compose.yaml."""
     lines = (DEPLOY / "compose.yaml").read_text().splitlines()
     found: dict[str, Any] = tree_of([line for line in lines if line.strip() and not line.lstrip().startswith("#")])
     return found
 
 
 def seconds(text: str) -> float:
-    """Of a period such as 40s."""
     return float(text.removesuffix("s"))
 
 

@@ -28,7 +28,6 @@ NO_PARTICIPLES = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed"
 
 
 def product_files() -> Iterator[Path]:
-    """What is installed and read, without generated migrations."""
     return (path for path in python_files(*PACKAGES) if not is_migration(path))
 
 
@@ -45,13 +44,11 @@ def test_a_class_name_means_one_thing() -> None:
 
 
 def is_bare_participle(name: str) -> bool:
-    """Whether a function of this name says what has happened rather than what it does."""
     word = name.strip("_")
     return BARE_PARTICIPLE.fullmatch(word) is not None and word not in NO_PARTICIPLES
 
 
 def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether it is read like a field."""
     marks = {ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list}
     return bool(marks & {"property", "cached_property", "setter"})
 

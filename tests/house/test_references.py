@@ -21,7 +21,6 @@ PAGES = sorted(DECISIONS.glob("[0-9]*.md"))
 
 
 def is_there(dotted: str) -> bool:
-    """Whether a module is called so, or holds the names that stand behind its own."""
     parts = dotted.split(".")
     for length in range(len(parts), 0, -1):
         path = ROOT.joinpath(*parts[:length])
@@ -44,7 +43,6 @@ def test_every_dotted_name_of_ours_is_there() -> None:
 
 @cache
 def prose_of(path: Path) -> Sequence[str]:
-    """The docstrings of a module and the comments beside its code."""
     return [*_prose(path)]
 
 
@@ -57,7 +55,6 @@ def _prose(path: Path) -> Iterator[str]:
 
 @cache
 def words_in_use() -> frozenset[str]:
-    """Every word of code and data, names of files among them; prose does not count."""
     words = set(FOREIGN)
     for path in python_files(*PACKAGES, "tests"):
         words.update(path.relative_to(ROOT).with_suffix("").parts)

@@ -20,7 +20,6 @@ IMPORTERS = {
 
 
 def imported(path: Path) -> Iterator[str]:
-    """The top packages that a module imports, also within functions."""
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (name.name.partition(".")[0] for name in node.names)

@@ -47,12 +47,10 @@ SAID = {"Reply": 0, "Button": 0, "SuggestedReply": 0, "OutboundMessage": 2, "Com
 
 
 def name_of(call: ast.Call) -> str:
-    """What is called, without whose it is."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def is_for_nobody_in_a_chat(node: ast.AST) -> bool:
-    """An error, a line of the log, a pattern, what a setting means."""
     if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         return True
     if not isinstance(node, ast.Call):
@@ -65,7 +63,6 @@ def is_for_nobody_in_a_chat(node: ast.AST) -> bool:
 
 
 def texts_in(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Literals below a node with their lines; what is put into one counts as a word."""
     for child in ast.iter_child_nodes(node):
         if is_for_nobody_in_a_chat(child):
             continue
@@ -79,7 +76,6 @@ def texts_in(node: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def is_sentence(text: str) -> bool:
-    """Three words or more that begin or end like something that is said."""
     several = re.search(r"[^\W\d_]{2,}\W*\s\W*[^\W\d_]+\W*\s\W*[^\W\d_]{2,}", text) is not None
     return several and re.search(r"\A\W*[A-ZÁÉÍÓÚÑ¡¿]|[.!?…]\W*\Z", text) is not None
 

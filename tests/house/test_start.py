@@ -14,7 +14,6 @@ HEAVY = {"pydantic", "aiohttp", "sqlalchemy", "alembic", "structlog", "prometheu
 
 
 def loaded_by(code: str, **environ: str) -> set[str]:
-    """The modules that a fresh interpreter has loaded after `code`."""
     script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", script],

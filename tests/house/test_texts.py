@@ -34,36 +34,30 @@ KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+\Z")
 
 
 def sources() -> list[Path]:
-    """Every `.po` file."""
     return [path for path in files() if path.suffix == ".po"]
 
 
 @cache
 def read(path: Path) -> Catalog:
-    """A catalogue as its source has it."""
     with path.open("rb") as file:
         return read_po(file)
 
 
 @cache
 def texts_of(folder: str, language: str) -> dict[str, Message]:
-    """The entries of a catalogue by key."""
     (path,) = (path for path in sources() if named(path).startswith(f"{folder}/{language}/"))
     return {key_of(message): message for message in read(path) if message.id}
 
 
 def key_of(message: Message) -> str:
-    """Its key; both ids of an entry with plural forms are the key."""
     return message.id if isinstance(message.id, str) else message.id[0]
 
 
 def forms_of(message: Message) -> tuple[str, ...]:
-    """What stands for it: one text, or one for each plural form."""
     return (message.string,) if isinstance(message.string, str) else tuple(message.string)
 
 
 def fields_of(message: Message) -> frozenset[str]:
-    """The fields of all its forms."""
     parsed_forms = [piece for form in forms_of(message) for piece in Formatter().parse(form)]
     return frozenset(name for _, name, _, _ in parsed_forms if name is not None)
 
@@ -88,7 +82,6 @@ def test_what_is_read_is_what_was_written(path: Path) -> None:
 
 
 def entries_of(read_back: gettext.GNUTranslations) -> dict[object, str]:
-    """What gettext finds, without the header, where whoever compiled it has left their name."""
     return {key: text for key, text in vars(read_back)["_catalog"].items() if key}
 
 
@@ -148,20 +141,17 @@ def test_the_scripts_of_the_page_are_given_what_they_say() -> None:
 
 
 def owner_of(path: Path) -> str:
-    """The catalogue whose keys a file says."""
     name = named(path)
     return next((folder for folder, places in OWNERS.items() if name.startswith(places or ("//",))), HARNESS)
 
 
 @cache
 def code_files() -> tuple[Path, ...]:
-    """Whatever may say a key."""
     found = [path for path in python_files(*PACKAGES) if not is_migration(path)]
     return (*found, *page_files(), ROOT / "tests/contract/example_agent/pantry.py")
 
 
 def patterns_in(node: ast.expr) -> list[str]:
-    """Patterns of the keys that an expression may stand for; of a composed one, what is put in is any word."""
     if isinstance(node, ast.IfExp):
         return [*patterns_in(node.body), *patterns_in(node.orelse)]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -174,13 +164,11 @@ def patterns_in(node: ast.expr) -> list[str]:
 
 
 def page_files() -> list[Path]:
-    """The web page and its scripts, and the console's templates, which say keys too."""
     places = ("channels/web/page/", "gateway/console/templates/")
     return [path for path in files() if named(path).startswith(places) and path.suffix in {".html", ".js"}]
 
 
 def said_in(path: Path) -> Iterator[str]:
-    """The patterns of all keys that a file says, of those whose first word is one of ours."""
     if path.suffix != ".py":
         for key in re.findall(r"\b(?:page|ops)\.[a-z_]+", path.read_text(encoding="utf-8")):
             yield re.escape(key) + ("[a-z0-9_]+" if key.endswith("_") else "")  # composed: "ops.state_" ~ state

@@ -10,7 +10,6 @@ HERE = "tests/house/test_words.py"  # has to spell what it forbids
 
 
 def lines_with(pattern: str, *, only_python: bool = False) -> list[str]:
-    """`file:line` of each line that matches."""
     wanted = re.compile(pattern)
     found = []
     for path in python_files("gateway", "channels", "agent", "tests") if only_python else files():

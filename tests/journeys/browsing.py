@@ -74,7 +74,6 @@ class GatewayProcess:
 
     @property
     def url(self) -> str:
-        """The page."""
         return f"http://127.0.0.1:{self.port}/"
 
     def tenk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -101,7 +100,6 @@ class GatewayProcess:
 
 
 async def _serves(http: ClientSession, url: str) -> bool:
-    """Whether the page is there; before, it says 503 and asks again, which a browser complains of."""
     try:
         async with http.get(url) as answer:
             return answer.status == 200
@@ -152,7 +150,6 @@ async def alone(
 
 
 def part(chat: str, rendered: Rendered, key: str, **more: object) -> OutboundPart:
-    """Something to show."""
     return OutboundPart(address=Address("web", "main", chat), rendered=rendered, idem_key=key, **more)
 
 

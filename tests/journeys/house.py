@@ -47,7 +47,6 @@ class House:
 
     @property
     def sim(self) -> TelegramSimulator:
-        """Its simulator."""
         return self.telegram
 
     def texts(self, chat: int) -> list[str]:

@@ -36,8 +36,6 @@ REMINDED = "19:00"
 
 @dataclass(frozen=True)
 class Voice:
-    """A person: their language, where they live, and sentences of theirs that log nothing."""
-
     locale: str
     skill: str
     home: str  # IANA zone
@@ -58,8 +56,6 @@ SPANISH = Voice(
 
 @dataclass
 class Month:
-    """The days of one of them, and what they did in them."""
-
     spine: Spine
     look: Callable[[], Awaitable[None]]
     voice: Voice
@@ -83,7 +79,6 @@ class Month:
                 self.reminded_on.add(local.date())
 
     async def say(self, text: str) -> str:
-        """What they say, and all they are answered."""
         before = len(self.spine.channel.calls)
         await self.spine.say(text)
         await self.spine.until(partial(self._has_said_more, before))
@@ -95,27 +90,23 @@ class Month:
         return len(self.spine.channel.calls) > calls
 
     def streak(self, today: date) -> int:
-        """Days in a row up to today, or up to yesterday where today has none yet."""
         at, length = today if self.done[today] else today - DAY, 0
         while self.done[at - length * DAY]:
             length += 1
         return length
 
     def week(self, today: date) -> int:
-        """Minutes since Monday."""
         monday = today - timedelta(days=today.weekday())
         return sum(minutes for day, minutes in self.done.items() if monday <= day <= today)
 
 
 def amounts(answer: str) -> set[int]:
-    """The stretches of time in an answer, in minutes."""
     found = re.findall(r"(?<![\w.])(?:(\d[\d\u202f]*) h)?(?: ?(\d+) min)?", answer)
     return {int((h or "0").replace("\u202f", "")) * 60 + int(m or 0) for h, m in found if h or m}
 
 
 @asynccontextmanager
 async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
-    """One of them, on the evening before."""
     store = await quick_store(directory / "tenk.db")
     channel = FakeChannel(limits=Limits(max_text=4000, unit=FakeChannel().limits.unit, edit_interval_s=0.0))
     zone = ZoneInfo(voice.home)
@@ -146,7 +137,6 @@ async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
 
 
 async def practise(month: Month, day: date) -> None:
-    """A day: what they did, said in different ways, and what they ask about it."""
     voice, number = month.voice, (day - FIRST).days
     minutes = 200 + 5 * number
     if number % 7 == 6:
@@ -205,5 +195,4 @@ async def test_a_month_of_answers_agrees_with_what_was_done(tmp_path: Path, voic
 
 
 def month_zone(at: datetime, voice: Voice) -> ZoneInfo:
-    """Where they were then."""
     return ZoneInfo(voice.home) if at.astimezone(ZoneInfo(voice.home)).date() < FLIGHT else ZoneInfo("America/New_York")

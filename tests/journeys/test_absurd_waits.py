@@ -12,7 +12,6 @@ ABSURD = '{"ok": false, "description": "Too Many Requests", "parameters": {"retr
 
 
 def change(home: Path, statement: str, *values: object) -> None:
-    """What stands in the database of a gateway that does not run, changed."""
     with closing(sqlite3.connect(home / "tenk.db")) as database, database:
         database.execute(statement, values)
 

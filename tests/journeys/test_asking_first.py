@@ -20,7 +20,6 @@ ASKED = "May I use order_item?"
 
 
 def orders(body: dict[str, Any]) -> Reply:
-    """A model that orders what somebody needs, and says what came of it."""
     last = body["messages"][-1]
     if last["role"] != "tool":
         return Reply(calls=(Call("order_item", f'{{"item": "{str(last["content"]).split()[-1]}"}}'),))
@@ -29,26 +28,22 @@ def orders(body: dict[str, Any]) -> Reply:
 
 
 def shop(directory: Path) -> list[str]:
-    """What was ordered, in order."""
     file = directory / "orders"
     return file.read_text().split() if file.exists() else []
 
 
 def question(side: AnySimulator, person: int = PERSON) -> tuple[str, Mapping[str, str]]:
-    """The newest message with buttons: its id, and their data by label."""
     shown = [answer for answer in side.answers(side.direct(person)) if answer.buttons]
     return shown[-1].message_id, dict(shown[-1].buttons)
 
 
 async def ask(running: Running, side: AnySimulator, thing: str) -> tuple[str, Mapping[str, str]]:
-    """Somebody needs a thing, and is asked about exactly that."""
     side.say(side.direct(PERSON), f"I need {thing}")
     await running.answered(side, f"item: {thing}")
     return question(side)
 
 
 def let_time_pass(directory: Path, thing_of: AnySimulator) -> None:
-    """The question on this platform is ten minutes old."""
     with closing(sqlite3.connect(directory / "home" / "tenk.db")) as store, store:
         done = store.execute(
             "UPDATE approvals SET until = asked_at + 1 WHERE state = 'pending' AND turn_id IN"

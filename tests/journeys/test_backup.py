@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 
 
 async def tenk(home: Path, *arguments: str) -> tuple[int, str]:
-    """`tenk` in a process of its own, on this home; its exit status and all it said."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "gateway", *arguments,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home)},

@@ -30,7 +30,6 @@ PART = "document.querySelector('.chip.going progress')?.value"
 
 
 async def pick_and_paste(page: Page, directory: Path) -> None:
-    """One file by the button beside the field, slowly, so that the bar is seen to fill; one from the clipboard."""
     picked = directory / "picked.bin"
     picked.write_bytes(bytes(600_000))
     await page.call("Network.enable")
@@ -114,7 +113,6 @@ async def test_a_person_goes_on_in_another_browser(page: Page, gateway: GatewayP
 
 
 async def sign_out(page: Page, phone: Page, pictures: Path) -> None:
-    """The first browser lets the second come no more: that one is nobody again, and keeps nothing."""
     await page.value("document.getElementById('devices').close(); document.getElementById('device').click()")
     await page.until("document.querySelectorAll('#devices-list li').length === 2")
     await page.picture(pictures / "5-both.png")

@@ -19,7 +19,6 @@ day_tokens = 1_000_000
 
 
 async def make_owner(here: House, chat: int) -> None:
-    """Whoever talks there owns the bot from now on."""
     await here.operator(f"POST /v1/users/telegram:{chat}/role", {"role": "owner"})
 
 

@@ -25,7 +25,6 @@ SHAPED = "sk-canary-shape-0123456789"
 
 
 def keys_used(here: House) -> list[str]:
-    """What the model server was shown with each request."""
     return [request.headers["Authorization"].removeprefix("Bearer ") for request in here.model.requests]
 
 

@@ -27,29 +27,23 @@ BROKEN = (
 
 
 class Visit:
-    """A browser of its own, without scripts."""
-
     def __init__(self, http: aiohttp.ClientSession, base: str) -> None:
         self._http, self.base = http, base
 
     async def get(self, path: str, language: str = "en") -> tuple[int, str]:
-        """A page."""
         async with self._http.get(f"{self.base}{path}", headers={"Accept-Language": language}) as answer:
             return answer.status, await answer.text()
 
     async def post(self, path: str, headers: dict[str, str] | None = None, **form: str) -> tuple[int, str]:
-        """A form; where it leads to is followed."""
         async with self._http.post(f"{self.base}{path}", data=form, headers=headers) as answer:
             return answer.status, await answer.text()
 
     async def send(self, path: str, kind: str, body: bytes) -> tuple[int, str]:
-        """What stands for a form."""
         async with self._http.post(f"{self.base}{path}", data=body, headers={"Content-Type": kind}) as answer:
             return answer.status, await answer.text()
 
 
 async def link_of(here: House) -> tuple[str, str]:
-    """Where the console is, and a secret that opens it."""
     link = (await here.operator("POST /v1/console"))["link"]
     base, _, secret = link.partition("#")
     return base, secret
@@ -57,7 +51,6 @@ async def link_of(here: House) -> tuple[str, str]:
 
 @asynccontextmanager
 async def visiting(base: str, secret: str | None = None) -> AsyncIterator[Visit]:
-    """Somebody before the console; with a secret, inside."""
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
         visit = Visit(http, base)
         if secret is not None:
@@ -67,7 +60,6 @@ async def visiting(base: str, secret: str | None = None) -> AsyncIterator[Visit]
 
 
 async def owned(here: House) -> str:
-    """Ana has written, and owns the bot; her user id."""
     here.sim.add_person(ANA, "Ana")
     here.sim.say(ANA, "hello")
     await here.told(ANA, "To be let in")
@@ -191,7 +183,6 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
 
 
 async def two_decide_at_once(here: House, owner: Visit) -> None:
-    """Of an owner who approves and one who denies at the same moment one is told that it was decided."""
     here.sim.add_person(CAT, "Cat")
     here.sim.say(CAT, "and I?")
     await here.told(CAT, "To be let in")
@@ -293,7 +284,6 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
 
 
 async def barriers_of(page: Page, pictures: Path, session: str) -> list[str]:
-    """What shuts somebody out of any page: on a phone and a desk, light and dark; each is kept as a picture."""
     found = []
     base = await page.value("location.origin")
     for path in (*(f"/console{name}" for name in PAGES), session, "/console/outbox?state=none"):

@@ -56,13 +56,11 @@ def test_a_killed_demo_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def rows_of(printed: str) -> dict[str, list[int]]:
-    """The figures of each platform."""
     rows = re.findall(r"^  (\w+)((?: +\d+){6})$", printed, re.MULTILINE)
     return {name: [int(figure) for figure in figures.split()] for name, figures in rows}
 
 
 def environment(temporary: Path) -> dict[str, str]:
-    """As little as a process needs; its temporary files go where we can see them."""
     return {"PATH": "/usr/bin:/bin", "TMPDIR": str(temporary), "HOME": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
@@ -73,7 +71,6 @@ def until_said(stdout, text: str) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process still does something; one that nobody has reaped does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -82,7 +79,6 @@ def is_running(pid: int) -> bool:
 
 
 def gateway_of(temporary: Path) -> int:
-    """The process id of the gateway that runs in a home under `temporary`."""
     ends_at = time.monotonic() + 40
     while not (locks := [path for path in temporary.glob("*/lock") if path.read_text().strip()]):
         assert time.monotonic() < ends_at, "no gateway holds a home"

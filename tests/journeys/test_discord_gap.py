@@ -30,8 +30,6 @@ enabled = false
 
 
 class Bot:
-    """The gateway's home, and the Discord it is on; nobody but people is faked."""
-
     def __init__(self, directory: Path, sim: DiscordSimulator) -> None:
         self.sim = sim
         file = directory / "gateway.toml"
@@ -42,7 +40,6 @@ class Bot:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Store]:
-        """One process's life."""
         store = await Store.open(self.settings.database_url)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -54,11 +51,9 @@ class Bot:
             await store.aclose()
 
     async def operator(self, request: str) -> Any:
-        """What the operator does from another process."""
         return await call(self.settings.home / "control.sock", request, timeout_s=5.0)
 
     def answered(self, person: int) -> int:
-        """How many messages the bot has written to somebody."""
         return sum(one.by_bot for one in self.sim.chat(person).messages.values())
 
 

@@ -34,8 +34,6 @@ def blocks(path: Path, kind: str) -> list[str]:
 
 
 class Terminal:
-    """A shell beside a running gateway, in a directory of its own."""
-
     def __init__(self, directory: Path, telegram: TelegramSimulator) -> None:
         self.directory = directory
         self.telegram = telegram
@@ -84,7 +82,6 @@ class Terminal:
 
 @asynccontextmanager
 async def a_terminal(directory: Path) -> AsyncIterator[Terminal]:
-    """A gateway with an owner, and a shell beside it."""
     (directory / "config").mkdir()
     (directory / "config" / "gateway.toml").write_text(CONFIG)
     async with TelegramSimulator.with_bot(TOKEN) as telegram:

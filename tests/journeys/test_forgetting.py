@@ -12,14 +12,12 @@ WHO = 777_001
 
 
 async def bytes_left(here: House, *words: str) -> list[str]:
-    """Which of these words stand in a file of the database, its log included."""
     files = [here.home / f"tenk.db{ending}" for ending in ("", "-wal")]
     content = b"".join(file.read_bytes() for file in files if file.exists())
     return [word for word in words if word.encode() in content]
 
 
 async def talk(here: House, who: int, word: str) -> None:
-    """A life with the coach: entries, a plan, a reminder, a file, a chart, words, and an answer that holds them."""
     lines = [f"/log 45m {word} scales of {word}", "/chart", f"/remind 19:00 mon {word}", "/export", "/goal 5h"]
     for line in lines:
         before = len(here.texts(who))

@@ -19,19 +19,15 @@ ANA, BEA, CARL = 1, 2, 3
 
 
 class Group:
-    """A group on one platform, its bot, and three people."""
-
     def __init__(self, here: House, side: AnySimulator) -> None:
         self.here = here
         self.side = side
         self.chat = side.room(77)
 
     def say(self, person: int, text: str) -> str:
-        """Somebody says something to the others; the message's id."""
         return self.side.say(self.chat, text, person=person)
 
     async def ask(self, person: int, text: str, answer: str) -> str:
-        """Somebody asks the bot; what the model was then told that people said."""
         self.here.model.answers(Reply(answer))
         self.say(person, f"{self.side.mention} {text}")
         shown = lambda: any(answer in message.text for message in self.side.answers(self.chat))  # noqa: E731  one look
@@ -49,7 +45,6 @@ class Group:
 
 @asynccontextmanager
 async def group(kind: type[AnySimulator], directory: Path, more: str = "") -> AsyncIterator[Group]:
-    """A group that the gateway answers in, with Ana, Bea and Carl."""
     side = kind.with_bot()
     key, mine = f"{side.name}:{side.room(77)}", kind is not TelegramSimulator  # the house has a Telegram
     config = f'[access.accounts."{side.name}:main"]\ngroups = "open"\nallow_groups = ["{key}"]\n{more}\n'

@@ -16,12 +16,10 @@ FILLING = "A line of a practice log that says nothing.\n" * 1000
 
 
 def found(logs: list[Any]) -> list[tuple[str, str, str]]:
-    """What was logged of findings: where, what was done, by whom."""
     return [(log["where"], log["action"], log["sender"]) for log in logs if log["event"] == "input_flagged"]
 
 
 async def flagged(here: House, mode: str) -> list[tuple[str, str, str]]:
-    """The trace of a message that a pattern fits."""
     here.model.answers(Reply("No."))
     before = GUARD_FINDINGS.labels("ignore_instructions", mode)._value.get()  # noqa: SLF001  no other way to read one
     with capture_logs() as logs:

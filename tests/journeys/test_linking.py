@@ -18,7 +18,6 @@ CODE = re.compile(r"/link ([2-9A-HJ-NP-Z]{8})")
 
 @asynccontextmanager
 async def on_two_platforms(directory: Path, member: int) -> AsyncIterator[tuple[Street, Street, House]]:
-    """Telegram with the owner, who is 1, and a member, and Discord with a member, who is 2; and the gateway."""
     here, there = TelegramStreet(), DiscordStreet()
     async with AsyncExitStack() as stack:
         await there.open(stack)
@@ -32,25 +31,21 @@ async def on_two_platforms(directory: Path, member: int) -> AsyncIterator[tuple[
 
 
 async def press(here: Street, person: int, words: str, label: str, times: int = 1) -> None:
-    """Somebody presses what stands under these words, once they were said so often."""
     message, _, buttons = await here.reads(person, words, times)
     await here.press(person, message, buttons[label])
 
 
 async def asks(here: Street, person: int, words: str, answer: str) -> None:
-    """Somebody says these words and is told those."""
     await here.say(person, words)
     await here.reads(person, answer)
 
 
 def code_in(told: Seen) -> str:
-    """The code that /link has shown."""
     (code,) = CODE.findall(told[1])
     return str(code)
 
 
 async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
-    """Two members are linked; the owner, whose language is Spanish by now, undoes it, and both are told."""
     await there.say(2, "/link")
     code = code_in(await there.reads(2, "/link "))
     await here.say(5, f"/link {code}")
@@ -66,7 +61,6 @@ async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
 
 
 async def linked(here: Street, stays: int, there: Street, joins: int, times: int = 1) -> None:
-    """Both say so, for the first time or once more."""
     await here.say(stays, "/link")
     await there.say(joins, f"/link {code_in(await here.reads(stays, 'Give this code to nobody', times))}")
     await press(there, joins, "Is that you, too?", "Yes, both are me", times)

@@ -16,12 +16,10 @@ TALK = "I practised slow scales and long tones with the metronome today, and it 
 
 
 def condensing(body: dict[str, Any]) -> bool:
-    """Whether this asks for notes."""
     return str(body["messages"][0]["content"]) == str(INSTRUCTIONS)
 
 
 def noting(body: dict[str, Any]) -> Answer:
-    """A model that keeps every line with a fact in its notes, and otherwise answers with what it knows of Bruno."""
     asked = json.dumps(body["messages"])
     if condensing(body):
         assert "tools" not in body
@@ -30,7 +28,6 @@ def noting(body: dict[str, Any]) -> Answer:
 
 
 async def talk(here: House, turns: int, person: int = 1) -> None:
-    """Somebody talks for so many turns; each is answered before the next."""
     for _ in range(turns):
         count = len(here.texts(person))
         here.sim.say(person, TALK)
@@ -39,7 +36,6 @@ async def talk(here: House, turns: int, person: int = 1) -> None:
 
 
 def summaries(kind: str) -> float:
-    """How many the operator's metrics count."""
     return REGISTRY.get_sample_value("tenk_context_summaries_total", {"kind": kind}) or 0.0
 
 

@@ -126,5 +126,4 @@ async def test_a_terminal_shows_a_tool_as_it_runs(tmp_path: Path) -> None:
 
 
 def texts(terminal: FakeTerminal) -> list[str]:
-    """Everything that a terminal was told to show."""
     return [frame["text"] for frame in terminal.told("message")]

@@ -26,7 +26,6 @@ pytestmark = [pytest.mark.gate, pytest.mark.timeout(120)]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """A PostgreSQL of these tests' own."""
     with PostgresServer() as running:
         yield running
 
@@ -76,7 +75,6 @@ async def chat_read_for_elsewhere(all_: Machines) -> tuple[int, int]:
 
 
 def questions(here: House, chat: int) -> list[ShownMessage]:
-    """What was asked in a chat."""
     return [shown for shown in here.sim.answers(chat) if "May I use" in shown.text]
 
 
@@ -90,7 +88,6 @@ async def answer_question(here: House, chat: int, number: int) -> None:
 
 
 def is_of(owner: str, home: Path) -> bool:
-    """Whether a row's owner is the process of this home."""
     return owner.startswith((home / "node").read_text().strip())
 
 
@@ -123,7 +120,6 @@ async def test_two_that_read_for_one_bot_and_one_of_another_version(tmp_path: Pa
 
 
 def _shares(members: dict[str, Any], dead: str) -> tuple[int, int]:
-    """The shards of those who live, and of the one that is gone."""
     others = sum(one["shards"] for name, one in members.items() if name != dead)
     return others, members[dead]["shards"] if "gone" in members[dead]["state"] else -1
 
@@ -132,7 +128,6 @@ ROW = re.compile(r"<tr><th scope=\"row\">(?:<span [^>]*></span>)?(.*?)</th>(.*?)
 
 
 async def tables(all_: Machines, number: int) -> dict[str, list[str]]:
-    """The rows of the tables that the console of one of them begins with, by what stands first."""
     base, _, secret = (await all_.ask(number, "POST /v1/console"))["link"].partition("#")
     async with visiting(base, secret) as visit:
         status, page = await visit.get("")
@@ -141,7 +136,6 @@ async def tables(all_: Machines, number: int) -> dict[str, list[str]]:
 
 
 async def reads(all_: Machines, number: int) -> str:
-    """Who reads for the bot, as one of them says."""
     return str((await all_.cluster(number))["accounts"]["telegram:main"]["read_by"])
 
 

@@ -19,7 +19,6 @@ async def offered(here: House, words: str, says: str, person: int = 1, chat: int
 
 
 async def minutes(here: House) -> list[int]:
-    """What is logged."""
     await here.settled()
     return [row["minutes"] for row in await here.rows(ENTRIES)]
 

@@ -59,7 +59,6 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
 
 
 async def owner(here: House) -> None:
-    """The person of chat 1 is the owner, and has talked to the bot."""
     here.model.answers(Reply("Hello."))
     here.sim.say(1, "hello")
     await here.told(1, "Hello.")

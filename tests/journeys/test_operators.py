@@ -20,7 +20,6 @@ FOR_OPERATORS = ("/users", "/requests", "/approve 1", "/deny 1", "/block 1", "/r
 
 
 async def let_in(here: House, person: int, role: str | None = None) -> None:
-    """Somebody on Telegram, by the operator at the machine."""
     here.sim.say(person, "/start")
     await here.told(person, "private")
     requests = (await here.operator("GET /v1/pairing"))["requests"]
@@ -121,7 +120,6 @@ async def test_in_a_group_nothing_is_told_of_people(tmp_path: Path) -> None:
 
 
 async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) -> None:
-    """An owner mentions the bot where it is not allowed, allows it, and says what is meant for it."""
     async with street(kind, tmp_path, people=2) as here:
         assert isinstance(here, PlatformStreet)
         side, model = here.side, here.here.model

@@ -15,7 +15,6 @@ SHEET = png(900, 600, padding=3_000)
 
 
 def shown(body: dict[str, Any]) -> list[bytes]:
-    """The pictures that the model was sent, oldest first."""
     parts = [
         part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]
     ]
@@ -24,7 +23,6 @@ def shown(body: dict[str, Any]) -> list[bytes]:
 
 
 async def send(here: House, answer: str, caption: str, file: File | None = None, *before: Fault) -> str:
-    """A photo, or this file, with words under it; what the person reads then."""
     here.model.answers(*before, Reply(answer))
     if file is None:
         here.telegram.send_picture(1, SHEET, caption)

@@ -20,8 +20,6 @@ WAIT_S = 60.0
 
 
 class Played:
-    """An open playground, and what it showed last."""
-
     def __init__(self, http: aiohttp.ClientSession, url: str) -> None:
         self._http, self.url = http, url
         self.state: dict[str, Any] = {}
@@ -44,19 +42,16 @@ class Played:
         raise AssertionError("the playground ended")
 
     def messages(self, platform: str, view: str) -> list[dict[str, Any]]:
-        """What somebody sees."""
         found = next(shown for shown in self.state["platforms"] if shown["name"] == platform)
         return list(found["views"][view])
 
     def says(self, platform: str, words: str, view: str = "direct-1") -> int:
-        """How many whole messages of the bot's hold these words."""
         seen = self.messages(platform, view)
         return sum(message["bot"] and words in message["text"] and not message["growing"] for message in seen)
 
 
 @pytest.fixture
 async def address(tmp_path: Path) -> AsyncIterator[str]:
-    """Where `tenk run` with nothing configured serves; it and what it started are gone afterwards."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     environment = kept | {
         "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "TENK_HOME": str(tmp_path / "var"),
@@ -112,7 +107,6 @@ async def test_each_platform_is_played_cut_and_killed(address: str) -> None:
 
 
 async def let_in_by_button(played: Played) -> None:
-    """Ben asks on Telegram; Ann presses Approve."""
     await played.act("say", person=2, text="May I use this too?")
 
     def asked() -> list[dict[str, Any]]:

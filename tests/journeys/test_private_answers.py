@@ -21,7 +21,6 @@ groups = "open"
 
 @asynccontextmanager
 async def server(directory: Path) -> AsyncIterator[tuple[House, DiscordSimulator]]:
-    """A gateway that is connected to a server of Discord's."""
     secrets = directory / "secrets.toml"
     secrets.touch(mode=0o600)
     secrets.write_text(f'[channels.discord.main]\ntoken = "{TOKEN}"\n')
@@ -34,7 +33,6 @@ async def server(directory: Path) -> AsyncIterator[tuple[House, DiscordSimulator
 
 
 def alone(discord: DiscordSimulator) -> list[str]:
-    """What the asker sees of the bot in the channel."""
     return [message.text for message in discord.answers(ROOM, ASKER)]
 
 

@@ -18,7 +18,6 @@ ENTRIES = (
 
 @pytest.fixture
 def album(tmp_path: Path) -> Path:
-    """Where the pictures go: into the documentation only if they are to be renewed."""
     return ROOT / "docs" / "pictures" if os.environ.get("PICTURES") == "renew" else tmp_path
 
 

@@ -16,12 +16,10 @@ ADA = '[agent.personas]\n"telegram:main" = "You are Ada, and you rhyme."\n'
 
 
 def write(directory: Path, config: str) -> None:
-    """The operator saves the file."""
     (directory / "gateway.toml").write_text(CONFIG + config)
 
 
 async def owned_by_1(here: House) -> None:
-    """Person 1 is the owner, and has talked to the bot alone."""
     here.sim.say(1, "/help")
     await here.told(1, "/help")
     await here.operator("POST /v1/users/telegram:1/role", {"role": "owner"})

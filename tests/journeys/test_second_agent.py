@@ -24,7 +24,6 @@ from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
 
 
 def keeps_pantry(body: dict[str, Any]) -> Reply:
-    """A model that puts away whatever somebody brings, then says so."""
     last = body["messages"][-1]
     if last["role"] == "tool":
         return Reply("Put away.")
@@ -89,17 +88,13 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
 
 
 def pantry(directory: Path) -> set[str]:
-    """What stands in its table."""
     with closing(sqlite3.connect(f"file:{directory}/home/tenk.db?mode=ro", uri=True)) as store:
         return {item for (item,) in store.execute("SELECT item FROM pantry_items")}
 
 
 class TestByName:
-    """What an entry point brings is found in the configuration's words, or said to be missing in them."""
-
     @pytest.fixture(autouse=True)
     def on_the_path(self, installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """As after `pip install`."""
         monkeypatch.syspath_prepend(str(installed))
 
     def test_one_without_rules_of_its_own_needs_a_model(self, tmp_path: Path):

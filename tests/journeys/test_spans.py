@@ -20,7 +20,6 @@ LOGGED = Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}')
 
 @pytest.fixture
 def exporter() -> Iterator[InMemorySpanExporter]:
-    """What was recorded."""
     kept, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
     spans.record_spans(provider)
@@ -30,7 +29,6 @@ def exporter() -> Iterator[InMemorySpanExporter]:
 
 
 def parent_of(span: ReadableSpan) -> int | None:
-    """The id of the span around it."""
     return None if span.parent is None else span.parent.span_id
 
 

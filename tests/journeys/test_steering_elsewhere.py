@@ -18,17 +18,13 @@ BOUNDED = "[access.limits]\nburst_messages = 26\nmessages_per_min = 1\n"
 
 @dataclass(frozen=True, slots=True)
 class Talker:
-    """The owner in their direct chat."""
-
     here: PlatformStreet
     chat: str
 
     def say(self, words: str) -> str:
-        """The message's id."""
         return self.here.side.say(self.chat, words)
 
     def use(self, name: str, words: str = "") -> None:
-        """A command as the platform has it: typed on Telegram, with its own option on Discord."""
         side = self.here.side
         if isinstance(self.here, TelegramStreet):
             side.say(self.chat, f"/{name} {words}".strip())
@@ -40,7 +36,6 @@ class Talker:
             side.command(self.chat, name, words)
 
     def texts(self) -> list[str]:
-        """All that the bot says, as it reads now."""
         return [one.text for one in self.here.side.answers(self.chat)]
 
     async def reads(self, words: str) -> str:
@@ -51,7 +46,6 @@ class Talker:
         return next(text for text in reversed(self.texts()) if words in text)
 
     def message(self, id_: str) -> AnyMessage:
-        """One of theirs."""
         return next(one for one in self.here.side.messages(self.chat) if one.message_id == id_)
 
     async def signed(self, id_: str, *, wanted: bool = True) -> None:
@@ -60,7 +54,6 @@ class Talker:
 
 
 async def answers_are_steered(owner: Talker) -> None:
-    """Taken into the answer; waiting, and answered together; ended by "! "; asked beside."""
     model, until = owner.here.here.model, owner.here.here.asked
     model.answers(slow("First thought."), Reply("Second thought."))
     owner.say("one")
@@ -87,7 +80,6 @@ async def answers_are_steered(owner: Talker) -> None:
 
 
 async def what_waits_is_changed_and_cleared(owner: Talker) -> None:
-    """An edit makes a message of a command that waits; /stop says what it cleared; /retry asks again."""
     model, here = owner.here.here.model, owner.here.here
     count = len(model.requests)
     owner.here.side.command(owner.chat, "coach", "mode followup")  # as whatever the platform does not declare
@@ -114,7 +106,6 @@ async def what_waits_is_changed_and_cleared(owner: Talker) -> None:
 
 
 async def goes_back(owner: Talker) -> None:
-    """To an earlier conversation, by its button."""
     model = owner.here.here.model
     owner.use("new")
     await owner.reads("new conversation")
@@ -134,7 +125,6 @@ async def goes_back(owner: Talker) -> None:
 
 
 async def too_much_is_told_once(owner: Talker) -> None:
-    """In a minute; each message that is not accepted has its sign."""
     for id_ in [owner.say(f"message {number}") for number in range(30)][-2:]:
         await owner.signed(id_)
     await owner.here.here.settled()

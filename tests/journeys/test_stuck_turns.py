@@ -13,7 +13,6 @@ TOO_LONG = Fault(status=400, body={"error": {"code": "context_length_exceeded", 
 
 
 def circling(server: ModelServer, *circle: Reply) -> None:
-    """The model asks for these again and again, and answers once it has no tools."""
     turns = itertools.cycle(circle)
 
     def answer(body: dict[str, Any]) -> Answer:

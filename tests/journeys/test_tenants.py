@@ -20,7 +20,6 @@ ACME_SECRET, BELL_SECRET = "acme-canary-7731", "bell-canary-9925"
 
 
 def config_of(model: ModelServer, more: str = "") -> str:
-    """The installation's own bot, and one of a tenant with a model and rules of its own."""
     return f"""
 [channels.telegram.bell]
 poll_timeout_s = 5
@@ -43,7 +42,6 @@ direct = "open"
 async def two(
     directory: Path, more: str = "", bells_access: str = "open", **settings: Any
 ) -> AsyncIterator[tuple[House, ModelServer]]:
-    """The gateway with both, and Bell's model server; the other's is the house's."""
     async with ModelServer() as bells:
         (directory / "secrets.toml").write_text(f'[channels.telegram.bell]\ntoken = "{BELL}"\n')
         (directory / "secrets.toml").chmod(0o600)
@@ -53,7 +51,6 @@ async def two(
 
 
 def bells_texts(here: House, chat: int) -> list[str]:
-    """What Bell's bot has said in a chat."""
     return [shown.text for shown in here.sim.world.bot(BELL).chats[chat].messages.values() if shown.by_bot]
 
 
@@ -137,7 +134,6 @@ async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
 
 
 async def ask(here: House, key: str, path: str, *, tenant: str | None = None, said: str | None = None) -> Any:
-    """Status and answer of the API to a key."""
     base = str((await here.operator("POST /v1/console"))["link"]).partition("/console")[0]
     headers = {"Authorization": f"Bearer {key}", **({"X-Tenant-Id": tenant} if tenant else {})}
     body = None if said is None else {"message": said, "user": "u1", "session": "s1"}

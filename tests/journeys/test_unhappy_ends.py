@@ -22,7 +22,6 @@ LOGGED = Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}')
 
 
 async def used(here: House) -> list[tuple[int, int, bool]]:
-    """Tokens in, tokens out, and whether they are estimates, of each response that was paid for."""
     rows = await here.rows("SELECT input_tokens, output_tokens, estimated FROM usage ORDER BY id")
     return [(row["input_tokens"], row["output_tokens"], bool(row["estimated"])) for row in rows]
 

@@ -19,7 +19,6 @@ CONFIG = '[access]\ndirect = "open"\n[model]\nwords_per_s = 30.0\n[delivery]\npl
 
 
 def started(home: Path, port: int) -> Forked:
-    """`tenk run` with nothing but the web chat."""
     ours = {"TENK_HOME": str(home / "var"), "TENK_HTTP": f"127.0.0.1:{port}"}
     command, log = ["-m", "gateway", "run", "--config", str(home / "mine.toml")], home / "gateway.log"
     return ForkServer.of().start(command, os.environ | ours, home, log, log)

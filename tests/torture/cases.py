@@ -18,7 +18,6 @@ KILLED = 137
 
 
 async def plain(world: World, chat: int) -> None:
-    """A short question."""
     world.say(chat)
 
 
@@ -133,7 +132,6 @@ class Case:
 
     @property
     def name(self) -> str:
-        """As the test list has it."""
         how = "" if self.provoke is plain else f"({self.provoke.__name__})"
         then = f"+{self.again}" if self.again else ""
         down = f"~{self.meanwhile.__name__}" if self.meanwhile else ""

@@ -98,7 +98,6 @@ class Waits:
             self._note_end(said, died_s, time.monotonic())
 
     def line(self) -> str:
-        """For a table."""
         answered_s = [seconds for seconds, _ in self.answered_s]
         slowest = ", ".join(f"m{number} {seconds:.1f} s" for seconds, number in sorted(self.answered_s)[-3:])
         owed = f"{len(self.seconds)} owed at a kill go on after {_spread(self.seconds)}"
@@ -175,7 +174,6 @@ class Chaos:
         return number
 
     async def rest(self) -> None:
-        """Nothing breaks."""
         await asyncio.sleep(1.0)
 
     async def kill(self) -> None:

@@ -20,7 +20,6 @@ from gateway.safety.redaction import Redactor
 
 
 def _set_clock(off: timedelta) -> None:
-    """The machine's clock is off by so much, as every clock of this process that waits and ages goes by it."""
     steady: Any = clocks.steady_now
     steady.__init__(lambda: clocks.wall_now() + off)
 

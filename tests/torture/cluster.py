@@ -173,7 +173,6 @@ class ClusterWorld(World):
 
     @property
     def looker(self) -> Looker:
-        """Whoever looks into the database."""
         assert self._looker is not None, "the world is not open"
         return self._looker
 

@@ -49,7 +49,6 @@ class GatewayProcess:
     def __init__(
         self, home: Path, account: str, env: Mapping[str, str], *, code: Path = ROOT, access: str = "open"
     ) -> None:
-        """`account` is its configuration; `code` is where the three packages lie; `env` lies over the environment."""
         self.home = home
         self.log = home.parent / f"{home.name}.log"
         self.starts = 0
@@ -68,17 +67,14 @@ class GatewayProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it lives."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def broke(self) -> bool:
-        """Whether it ended, and neither by a signal nor as it was told."""
         return self._process is not None and (self._process.poll() or 0) > 0
 
     @property
     def pid(self) -> int:
-        """Of the process started last."""
         if self._process is None:
             raise RuntimeError("nothing was started")
         return self._process.pid

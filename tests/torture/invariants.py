@@ -40,7 +40,6 @@ class Verdict:
 
     @property
     def broken(self) -> list[str]:
-        """Every broken promise."""
         return [*self.lost, *self.doubled, *self.wrong]
 
     def line(self) -> str:
@@ -132,7 +131,6 @@ class _Store:
 
 
 def _check_inbox(world: World, store: _Store, verdict: Verdict) -> None:
-    """I1: each message is there once, with the outcome of one turn."""
     for said in world.said:
         row = store.inbox.get((world.platform.key(said.chat), said.message_id))
         if row is None:
@@ -161,7 +159,6 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
 def _check_answer(
     said: Said, row: sqlite3.Row | None, shown: list[AnyMessage], store: _Store, verdict: Verdict
 ) -> None:
-    """I2, I5, I6: the answer is there, whole, in order, once; or it is said that there is none."""
     turn_id = row["turn_id"] if row is not None else None
     parts = [part for part in store.outbox if part["cause"] == turn_id]
     unknown = any(part["state"] == "unknown" and part["action"] != "placeholder" for part in parts)
@@ -206,7 +203,6 @@ def _paragraphs(one: AnyMessage, number: int) -> list[str]:
 
 
 def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
-    """I7: local and idempotent effects once, unsafe ones at most once."""
     practised = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions"))
     for said in world.said:
         row = store.inbox.get((world.platform.key(said.chat), said.message_id))
@@ -222,7 +218,6 @@ def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
 
 
 def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
-    """Each command took effect once and was answered once; or its person was told that nothing was changed."""
     minutes = Counter(row["minutes"] for row in store.rows("SELECT minutes FROM practice_sessions"))
     for one in world.logged:
         told = any(row["outcome"] == "failed" and f"/log {one}m" in row["payload"] for row in store.inbox.values())
@@ -239,7 +234,6 @@ def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
 
 
 def _check_own_commands(world: World, store: _Store, verdict: Verdict) -> None:
-    """Each that was taken took effect once and was answered once; any other at most once."""
     done = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions"))
     given_up = [row["payload"] for row in store.rows("SELECT payload FROM inbox WHERE outcome = 'failed'")]
     due = 0
@@ -262,7 +256,6 @@ def _check_own_commands(world: World, store: _Store, verdict: Verdict) -> None:
 
 
 def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:
-    """I8 and I9: every transcript can be sent as it is, and holds each message once."""
     heard: Counter[int] = Counter()
     for session_id, journal in store.journals().items():
         items = fold(event for _, event in journal)

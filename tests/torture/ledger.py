@@ -28,7 +28,6 @@ class Ledger:
 
     @property
     def url(self) -> str:
-        """Where the tools reach it."""
         return f"http://127.0.0.1:{self.port}"
 
     async def start(self) -> None:

@@ -53,7 +53,6 @@ class Platform:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """What may never stand in a log, by what it is."""
         return {key: value for key, value in self.environment().items() if key.endswith(("_TOKEN", "_SECRET"))}
 
     def environment(self) -> dict[str, str]:
@@ -160,7 +159,6 @@ class TelegramWebhookPlatform(TelegramPlatform):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """And the webhook's, which the world has to write beside the configuration."""
         return {**super().secrets, "webhook_secret": WEBHOOK_SECRET}
 
     def environment_of(self, machine: int) -> dict[str, str]:
@@ -168,7 +166,6 @@ class TelegramWebhookPlatform(TelegramPlatform):
         return {"TENK_HTTP": self._listens[machine]} if machine < len(self._listens) else {}
 
     async def start(self) -> Mapping[str, str]:
-        """And the balancer."""
         self._http = aiohttp.ClientSession()
         await self._runner.setup()
         await web.TCPSite(self._runner, *self._at.split(":")).start()

@@ -28,12 +28,10 @@ class Model:
     """The brain of the model server. Deterministic: the same conversation gets the same response."""
 
     def __init__(self, pace_s: float = 0.1) -> None:
-        """`pace_s` is between two chunks of a slow answer; there are about ten."""
         self.pace_s = pace_s
         self.unsendable: list[str] = []  # what a strict API would have refused
 
     def __call__(self, body: dict[str, Any]) -> Reply:
-        """The response to a request of the chat completions wire."""
         messages = body["messages"]
         self.unsendable += flaws_in_request(body, openai=True)
         pending = _pending(messages)
@@ -69,7 +67,6 @@ def _arguments(kind: str, number: str) -> str:
 
 
 def _pending(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What people said since the last answer, as (number, kinds)."""
     found: list[tuple[str, str]] = []
     for message in messages:
         if message["role"] == "user":
@@ -80,7 +77,6 @@ def _pending(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _settled_calls(messages: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """The calls that ran, as (tool, number): skipped ones are asked for again."""
     asked: dict[str, tuple[str, str]] = {}
     settled = set()
     for message in messages:

@@ -42,7 +42,6 @@ class Bug:
 
     @property
     def name(self) -> str:
-        """As the test list has it."""
         return f"{self.number:02}-{self.claim.replace(' ', '-')}"
 
 

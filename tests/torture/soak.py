@@ -59,7 +59,6 @@ class Soak:
         return 3600 * _slope([sample.at_s for sample in half], [float(getattr(sample, field)) for sample in half])
 
     def line(self) -> str:
-        """For people."""
         last = self.samples[-1]
         return (
             f"{last.at_s / 60:.0f} min: {self.written} written, {self.answered} answered, {last.rss_mb:.1f} MiB, "

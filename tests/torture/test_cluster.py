@@ -85,11 +85,9 @@ class TelegramAndDiscord(TelegramPlatform):
         self.there = DiscordSimulator.with_bot()
 
     def environment(self) -> dict[str, str]:
-        """Of both."""
         return {**super().environment(), **self.there.environment()}
 
     async def start(self) -> Mapping[str, str]:
-        """Both listen."""
         await self.there.__aenter__()
         return await super().start()
 

@@ -117,7 +117,6 @@ def _nasty(chance: random.Random) -> str:
 
 
 def _code(chance: random.Random) -> str:
-    """A block of up to 40 kB."""
     fence = chance.choice(("```", "````", "~~~", "``````"))
     language = chance.choice(("", "python", "c++", "not a language at all", "`x", "x" * 50))
     line = chance.choice(
@@ -157,7 +156,6 @@ def _cells(chance: random.Random) -> Callable[[], str]:
 
 
 def _deep(chance: random.Random) -> str:
-    """Lists and quotes thirty deep."""
     depth, kind = chance.randint(3, 30), chance.choice(("- ", "1. ", "> ", "mixed"))
     lines, indent = [], ""
     for level in range(depth):
@@ -192,7 +190,6 @@ def _cut_short(chance: random.Random) -> str:
 
 
 def _many(chance: random.Random) -> str:
-    """So much of one thing that something has to give."""
     piece = chance.choice(
         (
             "**a** ",
@@ -320,7 +317,6 @@ def test_ten_thousand_messages_are_taken_whole_and_ping_nobody(taker: Taker, sha
 
 
 def _broken(taker: Taker, message: Message) -> list[str]:
-    """What went wrong with one message; its number says how to have it again."""
     where = f"{taker.name}, {message.kind} {message.number}"
     text = close_open_markup(message.text) if message.streamed else message.text
     reserve = len(GOES_ON)
@@ -336,7 +332,6 @@ def _broken(taker: Taker, message: Message) -> list[str]:
 
 
 def _part_broken(taker: Taker, part: SplitPart) -> list[str]:
-    """As it is sent, and as it is sent where that should be refused."""
     plain = taker.renderer.plain(part.plain)
     found = _taken_broken(taker, part.rendered, part.plain) + _taken_broken(taker, plain, part.plain)
     measure, most = taker.limits.unit.measure, taker.limits.max_text
@@ -354,7 +349,6 @@ def _taken_broken(taker: Taker, rendered: Rendered, plain: str) -> list[str]:
 
 
 def _lost(taker: Taker, plain: str, shown: str) -> str:
-    """Of what was meant, what is not shown."""
     if not taker.own_tables:
         return missing(plain, shown)
     words = set(WORD.findall(shown))
@@ -362,7 +356,6 @@ def _lost(taker: Taker, plain: str, shown: str) -> str:
 
 
 def _text_broken(text: str, parts: tuple[SplitPart, ...]) -> list[str]:
-    """What the parts say together, against what the whole says."""
     if len(parts) > MAX_PARTS:
         return [f"{len(parts)} parts"]
     if parts and LEFT_OUT.search(parts[-1].plain):

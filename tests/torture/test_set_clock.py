@@ -72,7 +72,6 @@ class Machine:
 
     @property
     def texts(self) -> list[str]:
-        """What the bot has said."""
         return [shown.text for shown in self._sim.answers(1)]
 
     async def until(self, condition: Callable[[], bool]) -> None:

@@ -68,16 +68,6 @@ class World:
         pace_s: float = 0.1,
         config: str = "",
     ) -> None:
-        """Nothing runs yet.
-
-        Args:
-            directory: where the gateway's home, configuration and log lie.
-            platform: where people are; None: on Telegram.
-            code: where the gateway's packages lie.
-            access: the policy for direct messages.
-            pace_s: the model's, between chunks of a slow answer.
-            config: behind the gateway's own.
-        """
         self.platform: Platform = platform or TelegramPlatform()
         self.model = Model(pace_s)
         self.server = ModelServer(self.model)
@@ -98,14 +88,12 @@ class World:
 
     @property
     def gateway(self) -> GatewayProcess:
-        """The process under torture."""
         if self._process is None:
             raise RuntimeError("the world is not open")
         return self._process
 
     @property
     def database(self) -> Path:
-        """The gateway's store."""
         return self.gateway.home / "tenk.db"
 
     async def __aenter__(self) -> Self:
@@ -235,7 +223,6 @@ class World:
             await asyncio.sleep(0.03)
 
     def _unsettled(self) -> int:
-        """How many messages, turns and parts have not come to their end."""
         return self._count(
             "SELECT (SELECT count(*) FROM inbox WHERE outcome IS NULL)"
             " + (SELECT count(*) FROM turns WHERE end_reason IS NULL)"
@@ -243,16 +230,13 @@ class World:
         )
 
     def _unheard(self) -> bool:
-        """Whether something that was written does not stand in the inbox."""
         rows = self._rows("SELECT chat, message_id FROM inbox WHERE event_id LIKE 'msg:%'")
         return not self._written.issubset(rows)
 
     def _count(self, query: str) -> int:
-        """A figure out of the store."""
         return sum(int(row[0]) for row in self._rows(query))
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Out of the store, read as any other process would."""
         connection = sqlite3.connect(self.database, timeout=10)
         try:
             return connection.execute(query).fetchall()

@@ -77,7 +77,6 @@ def _tools(_store: Store) -> Sequence[Tool]:
 
 
 async def _list(store: Store, asked: Invocation) -> Reply:
-    """What is there, of it what begins as asked."""
     person = asked.principal
     mine = sa.select(items.c.item).filter_by(tenant_id=person.tenant, user_id=person.user_id).order_by(items.c.item)
     there = await store.read(lambda connection: list(connection.execute(mine).scalars()))
@@ -135,7 +134,6 @@ class Kitchen:
 
 
 def _too_much(given: Mapping[str, object]) -> dict[str, object]:
-    """Nobody needs that much caviar."""
     wanted = given["input"]
     assert isinstance(wanted, Mapping)
     return {"decision": "deny", "reason": "too dear"} if "gold" in str(wanted["item"]) else {}
@@ -149,7 +147,6 @@ class Parrot:
     """A model for any agent: it says what it hears."""
 
     def __init__(self, name: str, _config: ModelConfig) -> None:
-        """`parrot:NAME` in the configuration."""
         self.name = f"parrot:{name}"
         self.facts = ModelFacts()
 

@@ -51,7 +51,6 @@ class LetterboxChannel:
     limits = Limits(max_text=10_000, unit=TextUnit.CHARS, idempotent_sends=True)
 
     def __init__(self, config: LetterboxAccount, *, pause: Pause = asyncio.sleep) -> None:
-        """`pause` is for tests."""
         self.account = config.name
         self.renderer = PlainRenderer()
         self._in = config.directory / "in"

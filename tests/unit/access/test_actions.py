@@ -133,7 +133,6 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    """Over a store in a file."""
     store = await quick_store(tmp_path / "tenk.db")
     yield await World(store).fill()
     await store.aclose()

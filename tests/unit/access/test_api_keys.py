@@ -96,8 +96,6 @@ async def test_a_key_that_makes_no_sense_is_not_made(
 
 
 class Heard(DetachedProcess):
-    """A process that keeps whom it hears of."""
-
     def __init__(self, changed: list[people.Person]) -> None:
         super().__init__()
         self._changed = changed

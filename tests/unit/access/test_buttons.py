@@ -17,7 +17,6 @@ DATA = BUTTONS.seal("approve", "abc", "u-1", "telegram:main", UNTIL)
 
 
 def opened(data: str, user_id: str = "u-1", account: str = "telegram:main", at: float = 0) -> Meant | Void:
-    """What a press means so many minutes after noon."""
     return BUTTONS.open(data, user_id, account, NOON + minutes(at))
 
 

@@ -20,8 +20,6 @@ STATES = ("dead", "unknown", "sent", "discarded", "ready", "sending", "ready")
 
 
 class Woken(DetachedProcess):
-    """A process that keeps which lanes it hears of."""
-
     def __init__(self) -> None:
         super().__init__()
         self.woken: list[Address] = []
@@ -32,7 +30,6 @@ class Woken(DetachedProcess):
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[QuickStore]:
-    """A part in each state, from 1 on; the last one's lane is parked."""
     store = await quick_store(tmp_path / "tenk.db")
 
     def fill(connection: Connection) -> None:

@@ -8,8 +8,6 @@ from gateway.access.limits import SWEEP_EVERY, Bound, Over, PersonLimits
 
 
 class Clock:
-    """Seconds that pass when told to."""
-
     def __init__(self) -> None:
         self.now_s = 1000.0
 
@@ -18,7 +16,6 @@ class Clock:
 
 
 def limits(clock: Clock) -> PersonLimits:
-    """Two at once, 30 a minute, three waiting."""
     return PersonLimits(LimitsConfig(waiting_messages=3, messages_per_min=30, burst_messages=2), clock)
 
 

@@ -19,23 +19,19 @@ from tests.fakes.people import NOON, database
 
 @pytest.fixture
 def connection() -> Iterator[sa.Connection]:
-    """A fresh database."""
     with database() as opened:
         yield opened
 
 
 def enrol(connection: sa.Connection, sender: str, role: Role) -> Person:
-    """Somebody who is let in."""
     return people.enrol(connection, Newcomer("default", sender, "", sender, role, "cli"), NOON)
 
 
 def undo(connection: sa.Connection, link_id: str, by: str) -> Linked | LinkWhy:
-    """Somebody undoes it."""
     return linking.undo(connection, link_id, by, NOON)
 
 
 def role_of(connection: sa.Connection, sender: str) -> str:
-    """What they are now."""
     person = people.find_sender(connection, "default", sender)
     assert person is not None
     return person.role

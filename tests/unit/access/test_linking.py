@@ -32,16 +32,12 @@ SKILLS = st.sampled_from(["guitar", "piano"])
 
 @dataclass
 class Session:
-    """What the machine knows of one session."""
-
     user_id: str
     skill: str
     minutes: int
 
 
 class LinkedPeople(RuleBasedStateMachine):
-    """Five people, one of them owner, who link, are unlinked, change roles, and practise."""
-
     def __init__(self) -> None:
         super().__init__()
         self._database = database(with_practice)
@@ -60,7 +56,6 @@ class LinkedPeople(RuleBasedStateMachine):
         self.wrong: dict[str, list[datetime]] = {}
 
     def teardown(self) -> None:
-        """The database goes with the run."""
         self._database.__exit__(None, None, None)
 
     def _person(self, sender: str) -> Person:
@@ -70,19 +65,16 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(pause=st.sampled_from([0.5, 4.0, 9.0, 10.0, 61.0]))
     def time_passes(self, pause: float) -> None:
-        """By the minute."""
         self.now += minutes(pause)
 
     @rule(sender=ANYBODY, skill=SKILLS, length=st.integers(1, 90))
     def somebody_practises(self, sender: str, skill: str, length: int) -> None:
-        """It is theirs, whoever they are by now."""
         user_id = self._person(sender).user_id
         log_practice(self.connection, user_id, skill, length)
         self.sessions.append(Session(user_id, skill, length))
 
     @rule(sender=ANYBODY, other=ANYBODY, steps=st.sampled_from([4, 4, 4, 3, 2]))
     def two_link(self, sender: str, other: str, steps: int) -> None:
-        """As it is meant, or so far."""
         made = self._offer(sender)
         if made is not None and steps > 1:
             self._give(other, made)
@@ -91,7 +83,6 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(sender=ANYBODY)
     def somebody_offers(self, sender: str) -> None:
-        """Whatever waited for them is over."""
         self._offer(sender)
 
     def _offer(self, sender: str) -> str | None:
@@ -107,7 +98,6 @@ class LinkedPeople(RuleBasedStateMachine):
     @rule(sender=ANYBODY, data=st.data())
     @precondition(lambda self: self.born)
     def a_code_is_given(self, sender: str, data: st.DataObject) -> None:
-        """It works once, within ten minutes, for somebody else."""
         self._give(sender, data.draw(st.sampled_from(sorted(self.born))))
 
     def _give(self, sender: str, link_id: str) -> None:
@@ -127,7 +117,6 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(sender=ANYBODY, times=st.integers(1, 6))
     def codes_are_guessed(self, sender: str, times: int) -> None:
-        """Five wrong ones within fifteen minutes, and none is looked at for an hour."""
         person = self._person(sender)
         for _ in range(times if person.role != Role.BLOCKED else 0):
             expected = LinkWhy.LOCKED if self._locked(sender) else LinkWhy.WRONG
@@ -140,7 +129,6 @@ class LinkedPeople(RuleBasedStateMachine):
     @rule(sender=ANYBODY, data=st.data(), by_id=st.booleans())
     @precondition(lambda self: self.born)
     def somebody_says_yes(self, sender: str, data: st.DataObject, by_id: bool) -> None:
-        """To what waits for them, or to what is another's."""
         self._say_yes(sender, data.draw(st.sampled_from(sorted(self.born))) if by_id else None)
 
     def _say_yes(self, sender: str, link_id: str | None) -> None:
@@ -157,7 +145,6 @@ class LinkedPeople(RuleBasedStateMachine):
             self._joined(done, person.user_id, roles)
 
     def _joined(self, done: Linked, by: str, roles: dict[str, str]) -> None:
-        """Both said so, in order and in time; the lesser role stands, or that of the owner who confirmed."""
         stays, joins = done.stays.user_id, done.joins.user_id
         assert [("offer", stays), ("give", joins), ("agree", joins)] == self.steps[done.link.id]
         assert stays == by
@@ -168,13 +155,11 @@ class LinkedPeople(RuleBasedStateMachine):
         self._are(joins, stays)
 
     def _are(self, own_id: str, user_id: str) -> None:
-        """Whoever was one user is another from now on."""
         self.user_of |= {sender: user_id for sender, own in self.own_id.items() if own == own_id}
 
     @rule(sender=ANYBODY, data=st.data())
     @precondition(lambda self: self.born)
     def somebody_refuses(self, sender: str, data: st.DataObject) -> None:
-        """One of the two, else nothing changes."""
         link_id, person = data.draw(st.sampled_from(sorted(self.born))), self._person(sender)
         before = TICKETS.get(self.connection, id=link_id)
         done = linking.refuse(self.connection, link_id, person.user_id, self.now)
@@ -185,7 +170,6 @@ class LinkedPeople(RuleBasedStateMachine):
     @rule(sender=ANYBODY, data=st.data(), own=st.booleans())
     @precondition(lambda self: self.held)
     def somebody_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
-        """A link of their own, or of who stands below them; each has what is theirs."""
         link_id = data.draw(st.sampled_from(sorted(self.held)))
         before = TICKETS.get(self.connection, id=link_id)
         assert before is not None
@@ -208,7 +192,6 @@ class LinkedPeople(RuleBasedStateMachine):
         role=st.sampled_from([Role.MEMBER, Role.OPERATOR, Role.OWNER]),
     )
     def a_role_is_given(self, actor: str, sender: str, role: Role) -> None:
-        """Only from above, and never so that no owner is left."""
         person = self._person(sender)
         by = self._person(actor) if actor != "cli" else None
         above = by is None or (
@@ -221,25 +204,21 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(actor=st.sampled_from(["cli", *SENDERS]), sender=ANYBODY)
     def somebody_is_blocked(self, actor: str, sender: str) -> None:
-        """Wherever they are linked; the last owner never is."""
         by = "cli" if actor == "cli" else self._person(actor).user_id
         block_known(self.connection, "default", sender, sender, by, self.now)
 
     @invariant()
     def everybody_is_who_they_are(self) -> None:
-        """By each of their identities, and in no list twice."""
         known = people.everybody(self.connection)
         expected = {sender: person.user_id for person in known for sender in person.identities}
         assert self.user_of == expected
 
     @invariant()
     def there_is_an_owner(self) -> None:
-        """Who can be reached by somebody."""
         assert [person for person in people.everybody(self.connection) if person.role == Role.OWNER]
 
     @invariant()
     def no_minute_is_lost_or_doubled(self) -> None:
-        """A person reads what each of their users practised."""
         now_of = {own: self.user_of[sender] for sender, own in self.own_id.items()}
         expected = {user_id: Counter[str]() for user_id in now_of.values()}
         for session in self.sessions:
@@ -287,7 +266,6 @@ def test_a_link_changes_no_row_of_what_either_has() -> None:
 
 
 def everything(connection: sa.Connection) -> dict[str, list[object]]:
-    """All rows that are somebody's."""
     named = [name for name in sa.inspect(connection).get_table_names() if name not in {"audit", "tickets"}]
     return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in named}
 

@@ -21,8 +21,6 @@ from tests.fakes.people import KEY, NOON, message, minutes
 
 
 class Process(DetachedProcess):
-    """A process that knows people, and keeps what is said and announced."""
-
     def __init__(self) -> None:
         super().__init__()
         self.said: list[tuple[Address, str, str]] = []
@@ -38,8 +36,6 @@ class Process(DetachedProcess):
 
 
 class Gateway:
-    """The service over a store, with a clock that is moved."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
         self.now = NOON
@@ -48,7 +44,6 @@ class Gateway:
         self.snapshot, self.said, self.changes = self.process.people, self.process.said, self.process.changes
 
     async def asks(self, sender: str, locale: str | None = None) -> str:
-        """A stranger writes; the number of their request."""
         outcome = await self.store.commit(lambda c: pairing.request(c, message(sender, locale=locale), self.now))
         assert isinstance(outcome, TellCode)
         return outcome.request.id
@@ -56,7 +51,6 @@ class Gateway:
 
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
-    """Over a store in a file."""
     store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
     yield Gateway(store)
     await store.aclose()
@@ -108,7 +102,6 @@ async def test_a_request_can_be_approved_by_the_end_of_its_number(gateway: Gatew
 
 
 async def refusal(doing: Awaitable[object]) -> str:
-    """What the operator reads."""
     with pytest.raises(OperationRefused) as refused:
         await doing
     return str(refused.value)

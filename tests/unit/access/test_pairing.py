@@ -22,8 +22,6 @@ PAUSES = st.sampled_from([0.5, 3.0, 9.0, 10.0, 15.0, 50.0, 60.0, 61.0])
 
 
 class Pairing(RuleBasedStateMachine):
-    """Six strangers at one account, three approvers, and time that passes."""
-
     def __init__(self) -> None:
         super().__init__()
         self._database = database()
@@ -38,17 +36,14 @@ class Pairing(RuleBasedStateMachine):
         self.guesses: list[tuple[str, datetime]] = []
 
     def teardown(self) -> None:
-        """The database goes with the run."""
         self._database.__exit__(None, None, None)
 
     @rule(pause=PAUSES)
     def time_passes(self, pause: float) -> None:
-        """By the minute."""
         self.now += minutes(pause)
 
     @rule(sender=SENDERS)
     def somebody_writes(self, sender: str) -> None:
-        """They are told a code at most every 10 minutes, and never once they are in or blocked."""
         came_before = pairing.requests_of(self.connection, message(sender))
         outcome = pairing.request(self.connection, message(sender), self.now, places=PLACES)
         if not came_before and sender not in self.blocked | self.inside:
@@ -71,7 +66,6 @@ class Pairing(RuleBasedStateMachine):
     @rule(data=st.data(), approver=APPROVERS)
     @precondition(lambda self: self.born)
     def a_code_is_given(self, data: st.DataObject, approver: str) -> None:
-        """It works once, within its 60 minutes, unless its approver is locked out."""
         request_id = data.draw(st.sampled_from(sorted(self.born)))
         before = TICKETS.get(self.connection, id=request_id)
         outcome = pairing.approve_code(self.connection, KEY, code_of(KEY, request_id), approver, self.now)
@@ -91,7 +85,6 @@ class Pairing(RuleBasedStateMachine):
 
     @rule(approver=APPROVERS, times=st.integers(1, 6))
     def wrong_codes_are_given(self, approver: str, times: int) -> None:
-        """Each is counted until a lock says that nothing is compared any more."""
         for _ in range(times):
             locked = self._locked(approver)
             outcome = pairing.approve_code(self.connection, KEY, "22222222", approver, self.now)
@@ -104,7 +97,6 @@ class Pairing(RuleBasedStateMachine):
     @rule(data=st.data())
     @precondition(lambda self: self.born)
     def a_request_is_denied(self, data: st.DataObject) -> None:
-        """Its code is worth nothing from then on."""
         request_id = data.draw(st.sampled_from(sorted(self.born)))
         if pairing.deny(self.connection, request_id, "cli", self.now) is not None:
             self.used.add(request_id)
@@ -112,28 +104,24 @@ class Pairing(RuleBasedStateMachine):
     @rule(sender=SENDERS)
     @precondition(lambda self: self.inside)
     def somebody_is_blocked(self, sender: str) -> None:
-        """Whatever they have pending goes with it."""
         if sender not in self.inside:
             pairing.block(self.connection, "default", f"telegram:{sender}", sender, "cli", self.now)
             self.blocked.add(sender)
 
     @invariant()
     def no_more_wait_than_there_are_places_and_one_a_person(self) -> None:
-        """With fewer places than the 500 of the product, so that they are all taken."""
         waiting = [one.sender for one in pairing.pending(self.connection)]
         assert len(waiting) <= PLACES
         assert len(waiting) == len(set(waiting))
 
     @invariant()
     def who_is_in_is_in_the_store(self) -> None:
-        """With one owner, the first."""
         known = people.everybody(self.connection)
         granted = {person for person in known if "telegram:main" in person.grants}
         assert self.inside == {next(iter(person.identities)).removeprefix("telegram:") for person in granted}
         assert min(1, len(self.inside)) == sum(person.role == "owner" for person in known)
 
     def _locked(self, approver: str) -> bool:
-        """Twenty wrong codes in an hour or five of one approver, counted from what this machine saw."""
         if sum(self.now - at < minutes(60) for _, at in self.guesses) >= 20:
             return True
         own = [at for who, at in self.guesses if who == approver]

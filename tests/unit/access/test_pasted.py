@@ -27,7 +27,6 @@ ABOUT = {
 
 
 def message(text: str, **more: object) -> InboundMessage:
-    """Somebody says it."""
     return InboundMessage(**ABOUT, message_id="1", kind=ChatKind.DIRECT, text=text, **more)  # type: ignore[arg-type]  a mapping
 
 

@@ -50,7 +50,6 @@ LISTED = AccessConfig.model_validate({"direct": "allowlist", "accounts": {"teleg
 
 
 def groups(policy: str) -> AccessConfig:
-    """One group is allowed, with this policy for its people."""
     return AccessConfig.model_validate(
         {
             "groups": policy,
@@ -60,7 +59,6 @@ def groups(policy: str) -> AccessConfig:
 
 
 def decided(event: InboundMessage, *people: Person, config: AccessConfig | None = None) -> Decision:
-    """The decision with these people known."""
     return decide(AccessSnapshot(people), config or AccessConfig(), event)
 
 
@@ -146,7 +144,6 @@ def test_inside_an_allowed_group_the_policy_decides(policy: str, sender: str, de
 
 
 def press(sender: str) -> ButtonPressed:
-    """A button under one of our messages."""
     return ButtonPressed(
         event_id="cb:1",
         address=Address("telegram", "main", sender),

@@ -47,14 +47,12 @@ class Team:
 
 @pytest.fixture
 async def team(tmp_path: Path) -> AsyncIterator[Team]:
-    """Over a store in a file."""
     store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
     yield await Team(store).gather()
     await store.aclose()
 
 
 async def done(doing: Awaitable[object]) -> bool:
-    """Whether it was done; it is refused in words otherwise."""
     try:
         await doing
     except OperationRefused:

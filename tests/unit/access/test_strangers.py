@@ -19,8 +19,6 @@ UNLISTED = Silence(GROUP_NOT_LISTED)
 
 
 class Door:
-    """A bound whose clock is set by hand."""
-
     def __init__(self, config: StrangersConfig = CONFIG) -> None:
         self.now_s = 0.0
         self.bound = StrangerBound(config, lambda: self.now_s)
@@ -28,7 +26,6 @@ class Door:
     def taken(
         self, event: InboundEvent, times: int = 1, decision: Decision | None = None, person: Person | None = None
     ) -> int:
-        """How many of so many offers were taken."""
         return sum(self.bound.charge(event, decision or Pair(), person) for _ in range(times))
 
 
@@ -65,7 +62,6 @@ def test_blocked_people_are_strangers():
 
 
 def about(sender: str = "42") -> MembershipChanged:
-    """Somebody blocks the bot, or lets it go on."""
     where = message(sender)
     return MembershipChanged(
         event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at,

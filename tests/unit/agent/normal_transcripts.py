@@ -21,14 +21,11 @@ Wanted = list[tuple[str, dict[str, object], object, bool]]
 
 
 class Dice:
-    """One turn; each of its stretches is one kind of work."""
-
     def __init__(self, seed: int) -> None:
         self._dice = random.Random(seed)
         self._step = 0
 
     def turn(self) -> Iterator[JournalEvent]:
-        """Three to seven stretches of work, then an answer; now and then the person says something in between."""
         yield TurnStarted((UserItem("go"),))
         kinds = (self._pages, self._mends, self._flaky, self._polls, self._edits, self._reads, self._logs, self._looks)
         for _ in range(self._dice.randint(3, 7)):
@@ -56,25 +53,21 @@ class Dice:
         return self._dice.randint(1, 10_000)
 
     def _pages(self) -> Iterator[Wanted]:
-        """A list is read page by page; the last ones may be empty."""
         pages = self._dice.randint(2, 6)
         for page in range(pages):
             yield [("list", {"page": page}, [] if page == pages - 1 else [self._number()], True)]
 
     def _mends(self) -> Iterator[Wanted]:
-        """A call is refused, mended and refused for another reason, and works."""
         for n, why in enumerate(["no such field", "wrong type"][: self._dice.randint(1, 2)]):
             yield [("save", {"n": n}, why, False)]
         yield [("save", {"n": 9}, self._number(), True)]
 
     def _flaky(self) -> Iterator[Wanted]:
-        """The very same call fails once or twice, then works."""
         for _ in range(self._dice.randint(1, 2)):
             yield [("fetch", {"url": "u"}, "503", False)]
         yield [("fetch", {"url": "u"}, self._number(), True)]
 
     def _polls(self) -> Iterator[Wanted]:
-        """Something is waited for: mostly with progress to see, else two or three times without, hardly ever more."""
         job = self._number()
         if self._dice.random() < 0.6:
             for percent in sorted(self._dice.sample(range(100), self._dice.randint(2, 6))):
@@ -86,7 +79,6 @@ class Dice:
         yield [("status", {"job": job}, {"state": "done"}, True)]
 
     def _edits(self) -> Iterator[Wanted]:
-        """A change and a test run, in turn; the same test may fail the same way twice."""
         failing = self._dice.randint(2, 6)
         while failing > 0:
             yield [("edit", {"line": self._number()}, "ok", True)]
@@ -95,18 +87,15 @@ class Dice:
         yield [("test", {}, "all passed", True)]
 
     def _reads(self) -> Iterator[Wanted]:
-        """Several reads at once; the next ones are others."""
         for _ in range(self._dice.randint(1, 3)):
             yield [("read", {"name": self._number()}, "text", True) for _ in range(self._dice.randint(2, 5))]
 
     def _logs(self) -> Iterator[Wanted]:
-        """The same is logged several times, as the person wants it: the total tells them apart."""
         total = self._number()
         for n in range(self._dice.randint(1, 5)):
             yield [("log_practice", {"minutes": 30}, {"total": total + 30 * n}, True)]
 
     def _looks(self) -> Iterator[Wanted]:
-        """One thing is looked at again after each change of another."""
         for _ in range(self._dice.randint(1, 4)):
             yield [("write", {"text": self._number()}, "ok", True)]
             yield [("show", {}, self._number(), True)]

@@ -77,7 +77,6 @@ def test_what_takes_too_long_to_check_is_not_checked_to_its_end(value: object, s
 
 
 async def answered(*said: str | Says) -> tuple[EndReason, FakeTurnPort, ScriptedModel]:
-    """A turn in which the model says this, one response after the other."""
     port, model = FakeTurnPort(), ScriptedModel([*said])
     reason = await run_turn(a_turn(port), port.ports, an_agent(model, gate=json.dumps(SCHEMA)))
     return reason, port, model

@@ -18,12 +18,10 @@ msgstr ""
 
 
 def entry(key: str, text: str) -> str:
-    """One text as a source has it."""
     return f'\nmsgid "{key}"\nmsgstr "{text}"\n'
 
 
 def plural(key: str, singular: str, several: str) -> str:
-    """One with two forms."""
     return f'\nmsgid "{key}"\nmsgid_plural "{key}"\nmsgstr[0] "{singular}"\nmsgstr[1] "{several}"\n'
 
 
@@ -36,7 +34,6 @@ def put(folder: Path, language: str, domain: str, *entries: str) -> None:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Catalogue:
-    """Two languages; of one text, English alone."""
     waiting = plural("waits", "{n} message waits", "{n} messages wait")
     put(tmp_path, "en", "house", entry("hello", "Hello {name}!"), entry("late", "Too late."), waiting)
     esperan = plural("waits", "espera {n} mensaje", "esperan {n} mensajes")

@@ -28,7 +28,6 @@ signal.pause()
 
 
 def runs(pid):
-    """Whether a process does anything any more; one that waits to be read off does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

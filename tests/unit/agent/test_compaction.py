@@ -59,13 +59,11 @@ class Noting(ScriptedModel):
 
 
 def going_on(port, past=PAST, summary=None, text="and now?"):
-    """A turn behind this past."""
     known = remember(past, "u1", summary)
     return replace(a_turn(port, text, known.history), starts=known.starts, summary=known.summary)
 
 
 def step(n, size=400, name="double"):
-    """A call with a result of this size."""
     return (AssistantItem("", (ToolCall(f"c{n}", name, "{}"),)), ToolItem(f"c{n}", name, "x" * size))
 
 

@@ -16,8 +16,6 @@ LOCAL = "http://127.0.0.1:11434/v1"
 
 
 class Clock:
-    """A clock that is moved."""
-
     def __init__(self) -> None:
         self.now_s = 100.0
 
@@ -37,7 +35,6 @@ def test_held_time_does_not_count_up_to_its_bound() -> None:
 
 
 def turn(base_url: str | None, *delays_s: float, deadline_s: float = 150.0) -> tuple[EndReason, FakeTurnPort]:
-    """A turn at the defaults whose model takes so long before each response: calls, and at last an answer."""
     script = [calls(("double", "{}")) for _ in delays_s[1:]] + [Says("done", word_s=0.1)]
     port = FakeTurnPort()
     ends: list[EndReason] = []

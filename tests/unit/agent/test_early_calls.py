@@ -24,8 +24,6 @@ from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 class StreamsCalls:
-    """A model whose first call has streamed in whole long before its response is over."""
-
     name = "streams:test"
     facts = ModelFacts()
 

@@ -34,7 +34,6 @@ CANARY = "canary-of-{}"
 
 
 def stats_turn(who: str = ANA, call_id: str = "c0") -> PastTurn:
-    """A turn with everything that is its person's alone: a call, its result, thinking, a note, words beside a call."""
     canary, key = CANARY.format(who), f"t-{who}/0/0"
     call = ToolCall(call_id, "get_user_skills", f'{{"why": "{canary}"}}')
     return PastTurn(
@@ -75,7 +74,6 @@ def test_a_failed_turn_of_another_keeps_what_was_said_of_it() -> None:
 
 
 def random_event(dice: random.Random, who: str, step: int) -> tuple[object, ...]:
-    """One thing that happens in a turn, in an order no loop would make; what is private holds the person's canary."""
     canary, key, id_ = CANARY.format(who), f"{step}/{dice.randrange(3)}", dice.choice(["c0", "c1", f"c-{who}"])
     call = ToolCall(id_, dice.choice(["log_practice", canary]), dice.choice(["{}", canary]))
     return dice.choice(
@@ -93,7 +91,6 @@ def random_event(dice: random.Random, who: str, step: int) -> tuple[object, ...]
 
 
 def is_sendable(items: tuple[object, ...]) -> bool:
-    """Whether a strict API takes them: every call has its one result right behind it, and no result is an orphan."""
     wanted: list[str] = []
     used: set[str] = set()
     for item in items:

@@ -27,7 +27,6 @@ def looking(*unseen, text="what is this?"):
 
 
 async def answer_to(item, *script, history=(), **facts):
-    """The port and the model after one turn."""
     port = FakeTurnPort([TurnStarted((item,))])
     model = ScriptedModel(list(script) or ["So."], facts=ModelFacts(sees_images=True, **facts))
     turn = replace(a_turn(port), history=history)

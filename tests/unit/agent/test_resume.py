@@ -25,8 +25,6 @@ def add(_change, n):
 
 
 class World:
-    """What tools do outside; it never dies."""
-
     def __init__(self, port=None, dies_in=None):
         self.ran = []
         self.keys = []

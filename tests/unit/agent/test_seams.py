@@ -21,8 +21,6 @@ from tests.unit.agent.tools.test_permit import rules
 
 
 class Masks(NoHooks):
-    """A hook behind each tool that takes a secret out of its result."""
-
     def __init__(self):
         self.heard = []
 
@@ -35,7 +33,6 @@ class Masks(NoHooks):
 
 
 def masked_agent(effect, hooks, seen):
-    """It calls one tool that gives a secret away, and answers once it has its result."""
 
     async def leak(_context, arguments):
         return {"says": "the secret"}
@@ -78,7 +75,6 @@ async def test_a_hook_behind_a_call_is_heard_whenever_the_process_dies(effect, d
 
 
 def asking_agent(tools, wanted, **rule_of):
-    """It calls these, once, and answers once they have their results; who is asked about what the rules say."""
 
     def answer(request):
         return Says("The end.") if any(isinstance(item, ToolItem) for item in request.items) else calls(*wanted)

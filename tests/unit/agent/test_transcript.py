@@ -56,7 +56,6 @@ events = st.one_of(
 
 
 def refuse(items):
-    """What a strict API would refuse of a transcript; empty when it takes it."""
     seen = set()
     waiting = []
     for at, item in enumerate(items):

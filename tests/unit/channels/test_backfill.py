@@ -8,8 +8,6 @@ from channels.messages import InboundEvent, Rejected
 
 
 class OneChat:
-    """A platform with one chat, whose list of chats is given out on demand."""
-
     bounds = HistoryBounds(at_once=1, pages=1, together=0)
 
     def __init__(self) -> None:

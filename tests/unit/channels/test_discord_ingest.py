@@ -23,12 +23,10 @@ ROOM, THREAD = "50", "51"  # a channel of a server that is known, and one that n
 
 
 def snowflake(after_s: float) -> int:
-    """The least id of an instant so long after `NOW`."""
     return snowflake_at(1000 * (NOW + timedelta(seconds=after_s)).timestamp())
 
 
 def context() -> TranslationContext:
-    """A bot that knows one channel."""
     config = DiscordAccount.model_validate({"token": "made.up.token", "wake": "always"})
     known = TranslationContext(BotIdentity("main", "99", "98"), config)
     known.channels.put(Place(ROOM, "5"))
@@ -36,30 +34,25 @@ def context() -> TranslationContext:
 
 
 def ingest(cursor: Cursor | None = None) -> Ingest:
-    """One that goes on where a cursor stands; without one, in a session that heard something before."""
     return Ingest(context(), cursor or Cursor(GatewaySession("s", "wss://g", 1), snowflake(-60)))
 
 
 def ready(session: str = "new", seq: int = 1) -> Dispatch:
-    """A session is opened."""
     data = {"session_id": session, "resume_gateway_url": "wss://g", "user": {"id": "99", "username": "TenK"}}
     return Dispatch("READY", seq, data)
 
 
 def said(seq: int | None, message_id: int, channel: str = ROOM) -> Dispatch:
-    """Somebody says their message's id in a server."""
     data = {"id": str(message_id), "channel_id": channel, "guild_id": "5", "author": PERSON, "type": 0}
     return Dispatch("MESSAGE_CREATE", seq, data | {"content": str(message_id)})
 
 
 def used(seq: int, interaction_id: int) -> Dispatch:
-    """Somebody uses a command."""
     data = {"id": str(interaction_id), "type": 2, "token": "secret", "channel_id": "1", "user": PERSON}
     return Dispatch("INTERACTION_CREATE", seq, data | {"data": {"name": "stats", "type": 1}})
 
 
 def ids(commit: Commit) -> list[int]:
-    """The messages and interactions of a commit."""
     return [
         int(event.message_id if isinstance(event, InboundMessage) else event.event_id.removeprefix("int:"))
         for event in commit.events
@@ -72,16 +65,12 @@ CHANNELS = (ROOM, THREAD, HIDDEN)
 
 @dataclass
 class Session:
-    """What Discord keeps of a session: a dispatch's number is its place, counted from 1."""
-
     id: str
     dispatches: list[Dispatch] = field(default_factory=list)
     sent: int = 0
 
 
 class IngestMachine(RuleBasedStateMachine):
-    """Discord, a bot's process and its store, without a wire."""
-
     def __init__(self) -> None:
         super().__init__()
         self.clock_s = 0.0
@@ -100,12 +89,10 @@ class IngestMachine(RuleBasedStateMachine):
 
     @property
     def now(self) -> float:
-        """A second passes whenever something happens."""
         self.clock_s += 1
         return self.clock_s
 
     def dispatch(self, dispatch: Dispatch) -> None:
-        """The session, if there is one, gets it; the process as soon as it listens."""
         if self.session is not None:
             number = len(self.session.dispatches) + 1
             self.session.dispatches.append(Dispatch(dispatch.event, number, dispatch.data))
@@ -123,14 +110,12 @@ class IngestMachine(RuleBasedStateMachine):
             self.dispatch(Dispatch("RESUMED", None, None))
 
     def say(self, channel: str) -> None:
-        """Somebody says something."""
         message_id = snowflake(self.now)
         self.history.append((message_id, channel))
         self.dispatch(said(0, message_id, channel))
 
     @rule(events=st.lists(st.sampled_from((*CHANNELS, None)), min_size=1, max_size=4), heard=st.booleans())
     def talk(self, events: list[str | None], *, heard: bool) -> None:
-        """People say something, or use a command, which goes to a session alone; the process may hear of it at once."""
         for channel in events:
             if channel is None:
                 self.dispatch(used(0, snowflake(self.now)))
@@ -140,7 +125,6 @@ class IngestMachine(RuleBasedStateMachine):
 
     @rule(many=st.integers(1, 9))
     def listen(self, many: int) -> None:
-        """The process gets the next dispatches."""
         assert self.session is not None
         for dispatch in self.session.dispatches[self.session.sent : self.session.sent + many]:
             self.session.sent += 1
@@ -148,12 +132,10 @@ class IngestMachine(RuleBasedStateMachine):
 
     @rule()
     def reconnect(self) -> None:
-        """The connection ends; the session is kept."""
         self.connect()
 
     @rule(channels=st.lists(st.sampled_from(CHANNELS), min_size=1, max_size=3), heard=st.booleans())
     def lose_session(self, channels: list[str], *, heard: bool) -> None:
-        """Discord forgets the session, and people go on while none stands."""
         self.session = None
         for channel in channels:
             self.say(channel)
@@ -164,13 +146,11 @@ class IngestMachine(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        """Only what the store holds is left."""
         self.box, self.asked = Ingest(context(), read_cursor(self.cursor)), None
         self.connect()
 
     @rule(steps=st.integers(1, 4))
     def work(self, steps: int) -> None:
-        """Commits are made, and what is asked for begins."""
         for _ in range(steps):
             step = self.box.next(NOW + timedelta(seconds=self.clock_s))
             if isinstance(step, Commit):
@@ -183,7 +163,6 @@ class IngestMachine(RuleBasedStateMachine):
 
     @rule()
     def be_refused(self) -> None:
-        """A commit that the store refuses is given out again."""
         step = self.box.next(NOW + timedelta(seconds=self.clock_s))
         if isinstance(step, Commit):
             assert step is self.box.next(NOW)
@@ -193,7 +172,6 @@ class IngestMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.asked is not None)
     @rule(whole=st.booleans())
     def finish(self, whole: bool) -> None:
-        """What was asked for is done, the hidden channel read or not."""
         asked, self.asked = self.asked, None
         if isinstance(asked, FetchChannel):
             self.box.channel_known(Place(asked.id, "5"))
@@ -204,19 +182,16 @@ class IngestMachine(RuleBasedStateMachine):
     @precondition(lambda self: read_cursor(self.cursor).behind > 0 and not self.box.has_gap)
     @rule()
     def catch_up(self) -> None:
-        """What could not be read of a gap is read at last."""
         self.read(read_cursor(self.cursor).behind, (HIDDEN,))
         self.box.caught_up()
 
     def read(self, since: int, channels: tuple[str, ...]) -> None:
-        """Store what the history has behind a message."""
         self.stored |= {message: None for message, channel in self.history if message > since and channel in channels}
 
     # ------------------------------------------------------------ what holds
 
     @invariant()
     def what_the_store_says_is_behind_us_is_stored(self) -> None:
-        """A restart now would be told of, or fetch, everything that is not stored."""
         cursor = read_cursor(self.cursor)
         session = self.session
         resumed = session is not None and cursor.session is not None and cursor.session.id == session.id
@@ -229,7 +204,6 @@ class IngestMachine(RuleBasedStateMachine):
             assert message in self.stored or message in replayed or fetched
 
     def teardown(self) -> None:
-        """In the end everything is stored; what was said where it can be read, in the order it was said."""
         assert self.session is not None
         for _ in range(4 * (len(self.session.dispatches) + 10)):
             self.listen(6)
@@ -252,7 +226,6 @@ FIRST = snowflake(1)
 
 
 def commit(box: Ingest) -> Commit:
-    """What is to be committed now; it is."""
     step = box.next(NOW)
     assert isinstance(step, Commit)
     box.mark_committed(step)
@@ -260,7 +233,6 @@ def commit(box: Ingest) -> Commit:
 
 
 def cursor_of(step: Commit) -> Cursor:
-    """The resume point that is committed with it."""
     assert step.cursor is not None
     return read_cursor(step.cursor)
 

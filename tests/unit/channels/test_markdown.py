@@ -100,8 +100,6 @@ def said(text: str) -> Paragraph:
 
 
 class TestBlocks:
-    """Each kind of block, as written by models."""
-
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
@@ -238,8 +236,6 @@ WORDS = st.lists(
 
 
 class TestShortcuts:
-    """What is not given to markdown-it reads as if it were."""
-
     parser = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").disable(["html_inline", "reference"])
 
     @GENERATED
@@ -267,13 +263,10 @@ class TestShortcuts:
 
 
 def flat(spans) -> list[tuple[str, int, str | None]]:
-    """Each character with its looks; blanks do not look."""
     return [(char, span.style, span.link) for span in spans for char in span.text]
 
 
 class TestBounds:
-    """Text made to be slow is taken as plain paragraphs."""
-
     @pytest.mark.parametrize(
         "text",
         [
@@ -296,8 +289,6 @@ class TestBounds:
 
 
 class TestClean:
-    """Text as every platform and database takes it."""
-
     @pytest.mark.parametrize(
         ("text", "expected"),
         [

@@ -13,7 +13,6 @@ from channels.simulators.telegram.server import TelegramSimulator
     ids=["telegram", "discord", "slack"],
 )
 async def side(request: pytest.FixtureRequest) -> AnySimulator:
-    """Each platform in turn; none listens yet."""
     return request.param()
 
 

@@ -25,7 +25,6 @@ GROUP = {"id": -100, "type": "supergroup", "title": "Choir"}
 
 
 def telegram(**fields: Any) -> InboundMessage:
-    """A Telegram message with these fields."""
     message = {"message_id": 5, "date": 1, "chat": {"id": 42, "type": "private"}, "from": ANA, "text": "hi"} | fields
     event = translate({"update_id": 1, "message": message}, TelegramSelf("main", 7, "tenkbot"), NOW)
     assert isinstance(event, InboundMessage), event
@@ -99,7 +98,6 @@ def test_a_quotation_is_bounded() -> None:
 
 
 def discord(**fields: Any) -> InboundMessage:
-    """A Discord message with these fields."""
     author = {"id": "42", "username": "ana", "global_name": "Ana"}
     message = {"id": "1300000000000000005", "channel_id": "77", "author": author, "content": "hi"} | fields
     (event,) = from_discord("MESSAGE_CREATE", 1, message, DiscordContext(DiscordSelf("main", "7", "8"), CONFIG), NOW)
@@ -138,7 +136,6 @@ def test_a_discord_forward_mentions_nobody() -> None:
 
 
 def slack(known: TranslationContext | None = None, **fields: Any) -> InboundMessage:
-    """A Slack message with these fields."""
     event = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U9", "text": "hi"}
     event["ts"] = "1700000000.000200"
     body = {"type": "event_callback", "event_id": "Ev1", "team_id": "T1", "event_time": 1, "event": event | fields}

@@ -12,7 +12,6 @@ from gateway.config.settings import SettingsError, load
 
 @pytest.fixture
 def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installed package that offers channels, one of which lacks its SDK."""
     info = tmp_path / "offering-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: offering\nVersion: 1.0\n")

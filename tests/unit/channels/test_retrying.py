@@ -11,8 +11,6 @@ BACKOFF = Backoff((1.0, 2.0))
 
 
 class Answers:
-    """Gives the next of its answers at each call; errors are raised."""
-
     def __init__(self, *answers: object) -> None:
         self._answers = list(answers)
 
@@ -24,21 +22,17 @@ class Answers:
 
 
 class Waits(list[float]):
-    """Notes how long it would have slept."""
-
     async def __call__(self, wait_s: float) -> None:
         self.append(wait_s)
 
 
 def explain(error: Exception) -> CallFailure:
-    """A refused token is fatal; a server that is late asks for ten seconds."""
     if isinstance(error, PermissionError):
         return CallFailure("refused", fatal=ConfigRefused("mend the token"))
     return CallFailure(str(error), 10.0 if isinstance(error, TimeoutError) else None)
 
 
 async def ask(sink: RecordingSink, waits: Waits, *answers: object, patience: int = 1) -> object:
-    """What is answered at last."""
     caller = PersistentCaller("main", sink, waits, BACKOFF, "call_failed")
     return await caller.call_until_ok(Answers(*answers), explain, (Unknown, OSError), patience=patience)
 

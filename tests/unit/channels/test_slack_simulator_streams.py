@@ -17,8 +17,6 @@ TO = {"recipient_team_id": "T0SIM", "recipient_user_id": "U3"}
 
 @dataclass
 class Place:
-    """A thread, and an app's way to it."""
-
     simulator: SlackSimulator
     client: AsyncWebClient
     channel: str
@@ -31,12 +29,10 @@ class Place:
 
     @property
     def answer(self) -> ShownMessage:
-        """The one message of the bot's."""
         (message,) = self.simulator.answers(self.channel)
         return message
 
     async def listed(self, ts: str) -> dict:
-        """How the history has a message."""
         found = await self.client.conversations_replies(channel=self.channel, ts=self.root, include_all_metadata=True)
         return next(one for one in found["messages"] if one["ts"] == ts)
 

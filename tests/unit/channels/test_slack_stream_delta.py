@@ -46,7 +46,6 @@ def rendered(markdown: str) -> str:
 
 
 def live(markdown: str) -> str:
-    """As a live edit shows it."""
     return rendered(close_open_markup(markdown)) + GOES_ON
 
 

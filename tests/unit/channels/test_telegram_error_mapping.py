@@ -12,7 +12,6 @@ from channels.telegram.error_mapping import REFUSALS, code_of
 
 
 def meant(status: int, words: str, **more: Any) -> ChannelError:
-    """What a refusal in these words means."""
     return REFUSALS.to_channel_error(ApiRefusal(status, code_of(words), words, **more))
 
 

@@ -4,18 +4,14 @@ from channels.telegram.polling import IDLE_BACKOFF, PollPace
 
 
 class Clock:
-    """Seconds that pass when told to."""
-
     def __init__(self) -> None:
         self.now_s = 100.0
 
     def __call__(self) -> float:
-        """Now."""
         return self.now_s
 
 
 def rests(clock: Clock, pace: PollPace, *polls: tuple[float, bool]) -> list[float]:
-    """The pauses behind polls, each so long and with something to confirm or not."""
     found = []
     for took_s, moved in polls:
         pace.start_poll()

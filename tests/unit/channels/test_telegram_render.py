@@ -113,7 +113,6 @@ def test_an_answer_looks_as_it_did(path: Path):
 
 
 def written(one: Rendered) -> str:
-    """A rendering as a golden file has it: the text, then a line an entity."""
     details = [entity.get("url") or entity.get("language") or "" for entity in json.loads(one.markup or "[]")]
     lines = [
         f"{kind} {covered!r} {detail}".rstrip() for (kind, covered), detail in zip(shown(one), details, strict=True)

@@ -20,8 +20,6 @@ ATTRIBUTES = {"href", "target", "rel", "value", "class", "tabindex", "data-langu
 
 
 class Seen(HTMLParser):
-    """Reads HTML strictly: what is said, which tags, and whether they close in order."""
-
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.open: list[str] = []
@@ -53,7 +51,6 @@ class Seen(HTMLParser):
 
 
 def html(markdown: str) -> str:
-    """As a page gets it."""
     return to_html(WEB.render(parse(markdown)))
 
 

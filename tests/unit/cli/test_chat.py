@@ -23,7 +23,6 @@ pytestmark = pytest.mark.timeout(60)  # several processes a test
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """Nothing but what is needed."""
     kept = {name: os.environ[name] for name in ("PATH",) if name in os.environ} | {"LC_ALL": "C.UTF-8"}
     return kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": "127.0.0.1:0"} | more
 
@@ -35,7 +34,6 @@ def chat(home: Path, *arguments: str, said: str = "", **more: str) -> subprocess
 
 @contextmanager
 def gateway(home: Path, config: str = "") -> Iterator[Forked]:
-    """A gateway on this home, until the block ends; it has taken its lock and opened what it opens."""
     (home / "mine.toml").write_text(config)
     os.mkfifo(log := home / "gateway.log")
     command = ["-m", "gateway", "run", "--config", "mine.toml"]
@@ -97,7 +95,6 @@ def test_an_earlier_conversation_is_gone_on_with(tmp_path: Path):
 
 
 def tenk_sessions(home: Path) -> str:
-    """`tenk sessions list --json`."""
     return ForkServer.of().run(["-m", "gateway", "sessions", "list", "--json"], environment(home), home, 50).stdout
 
 
@@ -160,7 +157,6 @@ def test_line_too_long_is_not_said(tmp_path: Path):
 
 @contextmanager
 def terminal(home: Path) -> Iterator[tuple[Forked, int]]:
-    """`tenk chat` on a terminal, and our end of that."""
     ours, theirs = pty.openpty()
     drawn = Path(os.ttyname(theirs))
     running = ForkServer.of().start(["-m", "gateway", "chat"], environment(home), home, drawn, drawn, said=drawn)

@@ -13,7 +13,6 @@ from gateway.store.usage import RecordedTurn
 
 
 def row(day: str, tokens: int, cost_microusd: int | None = None, unpriced: int = 0) -> dict[str, object]:
-    """Of what the gateway answers, what is drawn."""
     tokens_of = {"input_tokens": tokens, "output_tokens": 0}
     return {"day": day, **tokens_of, "cost_microusd": cost_microusd, "unpriced": unpriced}
 
@@ -38,7 +37,6 @@ def test_a_chart_of_no_tokens_is_flat():
 
 
 def recorded(words: str, *calls: Usage, tools: int = 0, session: str = "s") -> RecordedTurn:
-    """A turn that began with these words and used so much."""
     asked = tuple(ToolCall(f"{words}{n}", "look", "{}") for n in range(tools))
     steps = [ModelResponded(0, "", asked), *(ToolReturned(0, f"k{call.id}", call.id, "look", "{}") for call in asked)]
     events = (
@@ -51,7 +49,6 @@ def recorded(words: str, *calls: Usage, tools: int = 0, session: str = "s") -> R
 
 
 def weigh(turns: list[RecordedTurn]) -> dict[str, Any]:
-    """The sums as the report reads them."""
     return sums_by_weight(turns).model_dump(mode="json")
 
 

@@ -12,7 +12,6 @@ OLD = Member("cccc:1", "c", "1.1, schema 6", "key")
 
 
 def there(member: Member, *, lives: bool = True) -> MemberStanding:
-    """One that is known."""
     return MemberStanding(member, NOW, lives, leaving=False, fenced=2 if member is B else 0)
 
 
@@ -44,6 +43,5 @@ def test_it_says_who_is_how_far_behind() -> None:
 
 
 def pick(member: object, *names: str) -> dict[str, object]:
-    """Of what is said of one, how much it has, and this."""
     assert isinstance(member, dict)
     return {name: member[name] for name in (*names, "shards", "waiting", "behind_s")}

@@ -32,13 +32,10 @@ ALL = {"telegram:main": {}, "slack:hook": {"everywhere": True}, "web:web": {"eve
 
 
 def member(name: str = "me", version: str = "1", key: str = "key") -> Member:
-    """One process."""
     return Member(f"{name}:1", name, version, key)
 
 
 class ScriptedLink:
-    """A database in which somebody else wrote what each look brings."""
-
     def __init__(
         self, *rounds: Round | StoreUnavailable, others: Sequence[Member] = (), now: Callable[[], datetime] = steady_now
     ) -> None:
@@ -50,7 +47,6 @@ class ScriptedLink:
         self._others = others
 
     async def transact(self, job: Callable[..., Any], within_s: float) -> Any:
-        """What the script has for it."""
         if job is leases.server_now:
             return self._now()
         if isinstance(job, partial) and job.func is leases.look_round:
@@ -63,17 +59,14 @@ class ScriptedLink:
         return [MemberStanding(other, NOW, True, False, 0) for other in self._others]
 
     async def notify(self, words: str, within_s: float) -> None:
-        """Somebody may hear it."""
         self.notices.append(words)
 
 
 def membership(link: ScriptedLink, me: Member, told: "Told | None" = None) -> ClusterMembership:
-    """One process over it."""
     return ClusterMembership(me, cast(PostgresLink, link), Wakeups(me.id), told or Told())
 
 
 def accounts() -> list[ChannelAccount]:
-    """One that is polled, one by webhook, and the page."""
     return [ChannelAccount(*name.split(":"), make=ApiChannel, **how) for name, how in ALL.items()]
 
 
@@ -116,8 +109,6 @@ async def test_a_process_that_joins_gets_its_share_of_the_shards_at_work() -> No
 
 
 class Told:
-    """What the rooms were told."""
-
     def __init__(self) -> None:
         self.said: list[object] = []
         self.idle = [7]

@@ -16,8 +16,6 @@ OUT = out_name("telegram:main")
 
 
 class Clock:
-    """Seconds that the test lets pass."""
-
     def __init__(self) -> None:
         self.now_s = 100.0
 

@@ -16,7 +16,6 @@ SHARD = shard_of(OURS)
 
 
 def row(id_: int, key: str = OURS, text: str = "hello") -> InboxRow:
-    """A row that waits."""
     said = InboundMessage(
         event_id=f"msg:{id_}", message_id=str(id_), address=Address("sim", "main", "c1"), sender=Sender("p1", "P"),
         received_at=AT, kind=ChatKind.DIRECT, text=text, mentions_bot=True,
@@ -25,29 +24,23 @@ def row(id_: int, key: str = OURS, text: str = "hello") -> InboxRow:
 
 
 class Inbox:
-    """What waits in the store."""
-
     def __init__(self, *rows: InboxRow) -> None:
         self.rows = list(rows)
         self.told: list[int] = []
         self.bus = SharedBus(3, self.load, self.waiting, lambda each: each.event.text == "/stop", self.told.append)  # type: ignore[union-attr]  # messages alone
 
     async def load(self, shards: Collection[int], known: Collection[int], limit: int) -> list[InboxRow]:
-        """What is new in these shards."""
         return [each for each in self.rows if shard_of(each.session_key) in shards and each.id not in known][:limit]
 
     async def waiting(self, ids: Collection[int]) -> set[int]:
-        """Those that wait still."""
         return {each.id for each in self.rows if each.id in ids}
 
     async def take(self, count: int) -> list[int]:
-        """So many rows."""
         return [(await self.bus.consume()).id for _ in range(count)]
 
 
 @pytest.fixture
 def inbox() -> Inbox:
-    """One with a backlog of ours, and a row of another's."""
     return Inbox(row(1), row(2, THEIRS), row(3), row(4), row(5), row(6))
 
 

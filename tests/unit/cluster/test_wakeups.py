@@ -10,8 +10,6 @@ from gateway.ownership import IN, OUT
 
 
 class Ears:
-    """What somebody heard."""
-
     def __init__(self, me: str) -> None:
         self.wakeups = Wakeups(me)
         self.heard: list[tuple[str, str]] = []
@@ -20,7 +18,6 @@ class Ears:
 
 
 async def sent(wakeups: Wakeups, *, fails: bool = False) -> list[str]:
-    """What goes on its way."""
     words: list[str] = []
 
     async def send(told: str) -> None:

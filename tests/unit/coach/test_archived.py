@@ -16,7 +16,6 @@ from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, conn
 
 @pytest.fixture
 def practice() -> Iterator[ConnectedPractice]:
-    """Ana plays guitar, and has put chess away."""
     with connected_practice() as connected:
         connected.change(LocalEffect(writer.log, "Guitar", 30, TODAY))
         connected.change(LocalEffect(writer.log, "Chess", 500, TODAY - timedelta(days=1)))
@@ -25,7 +24,6 @@ def practice() -> Iterator[ConnectedPractice]:
 
 
 async def call(practice: ConnectedPractice, name: str):
-    """What a tool says."""
     tool = next(tool for tool in tools_of(CoachTools(practice, writer)) if tool.name == name)
     return await tool.run(ToolContext(ANA, NOW, "t/0/0"), tool.arguments.model_validate({}))
 

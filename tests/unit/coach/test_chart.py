@@ -39,12 +39,10 @@ NAMES = (
 
 
 def a_skill(at: int, *, weekly: int | None = None) -> Skill:
-    """The n-th of somebody's skills."""
     return Skill(f"s{at}", NAMES[at % len(NAMES)], "🎸", COLOURS[at % 8], 600_000, False, 0, 0, weekly)
 
 
 def a_chart(skills: int, weeks: int, goal: int | None = None, minutes: int = 725) -> ChartReport:
-    """All skills in every week."""
     drawn = tuple(ChartSkill(name=NAMES[at % 6], colour=COLOURS[at % 8], minutes=minutes) for at in range(skills))
     days = [TODAY - timedelta(days=7 * back + 6) for back in reversed(range(weeks))]
     rows = tuple(ChartWeek(week=day, minutes=(minutes,) * skills) for day in days)

@@ -10,7 +10,6 @@ from tests.fakes.practice_reader import ANA, TODAY, FakePractice
 
 
 async def found(practice: FakePractice, language: str = "en"):
-    """The insights of this practice by type."""
     skills, days = await practice.skills(ANA), await practice.days(ANA)
     journey = journey_report(skills, days, TODAY, 0)
     insights = insights_of(language, journey, patterns_report(await practice.sessions(ANA), TODAY))

@@ -14,17 +14,14 @@ _days = st.dictionaries(st.integers(0, 400), st.integers(1, 1440), max_size=60)
 
 
 def days_ago(minutes: dict[int, int]) -> dict[date, int]:
-    """Minutes by how many days ago, as minutes by date."""
     return {TODAY - timedelta(days=day): spent for day, spent in minutes.items()}
 
 
 def best(day: date, minutes: int) -> BestReport:
-    """A best day or week."""
     return BestReport(date=day, minutes=minutes)
 
 
 def goal(minutes: int, left: int, pace: int, weeks: int | None, day: date | None) -> GoalReport:
-    """How far a goal is."""
     return GoalReport(goal_minutes=minutes, minutes_left=left, pace_minutes_a_week=pace, weeks=weeks, date=day)
 
 

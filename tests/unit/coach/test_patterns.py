@@ -13,7 +13,6 @@ from tests.fakes.practice_reader import TODAY
 
 
 def sessions(*ago_and_minutes: tuple[int, int]) -> list[PracticeSession]:
-    """Sessions so many days ago."""
     return [
         PracticeSession(str(at), "guitar", minutes, TODAY - timedelta(days=day))
         for at, (day, minutes) in enumerate(ago_and_minutes)

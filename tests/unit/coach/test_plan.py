@@ -83,8 +83,6 @@ PLAN = "## Summary\n\nTwo hours.\n\n## Plan\n\n- Monday: 20 min"
 
 
 class Script:
-    """A model that says these things, and the requests it got."""
-
     def __init__(self, *says: Says | ModelFailure | str) -> None:
         self.requests: list[ModelRequest] = []
         self._model = ScriptedModel(says)
@@ -92,17 +90,15 @@ class Script:
         self.facts = ModelFacts()
 
     async def respond(self, request, on_event):
-        """The next of the script."""
         self.requests.append(request)
         return await self._model.respond(request, on_event)
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        pass
 
 
 @pytest.fixture
 def practice() -> Iterator[ConnectedPractice]:
-    """Ana, with a week of guitar."""
     with connected_practice() as connected:
         for day in range(7):
             connected.change(LocalEffect(writer.log, "Guitar", 30, TODAY - timedelta(days=day)))
@@ -110,13 +106,11 @@ def practice() -> Iterator[ConnectedPractice]:
 
 
 def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
-    """The coach on this model."""
     tools = tools_of(CoachTools(practice, writer))
     return Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits, clock=lambda: NOW)
 
 
 async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):
-    """One plan turn from wherever the port's journal stands."""
     turn = a_turn(port, text, history)
     return await run_plan_turn(turn, port.ports, agent_of(model, practice), practice, writer, run_turn)
 
@@ -125,8 +119,6 @@ class TestPrefetch:
     async def test_three_reads_run_at_once(self):
 
         class Slow(FakePractice):
-            """A reader that answers only when all three were asked."""
-
             asked = asyncio.Barrier(3)
 
             async def skills(self, principal, *, include_archived=False):

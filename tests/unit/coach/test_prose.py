@@ -15,7 +15,6 @@ DAY = timedelta(days=1)
 
 
 async def stats(practice: FakePractice, language: str = "en", skill: str | None = None) -> str:
-    """What `/stats` says, of all or of one skill."""
     skills, days = await practice.skills(ANA), await practice.days(ANA)
     journey = journey_report(skills, days, TODAY, 0)
     patterns = patterns_report(await practice.sessions(ANA), TODAY)
@@ -26,7 +25,6 @@ async def stats(practice: FakePractice, language: str = "en", skill: str | None 
 
 
 def practised(*days_ago: int, minutes: int = 30) -> FakePractice:
-    """Guitar on these days."""
     practice = FakePractice()
     for ago in days_ago:
         practice.log("Guitar", TODAY - ago * DAY, minutes)

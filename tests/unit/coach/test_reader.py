@@ -18,7 +18,6 @@ MOST_DATA_LINES = 400
 
 
 def offers(conversation: Conversation) -> dict[str, str]:
-    """The commands behind the buttons of the last answer, by their labels."""
     return {reply.label: reply.words for reply in conversation.suggested}
 
 

@@ -17,7 +17,6 @@ ZONES = ("UTC", MADRID, "America/New_York", "Australia/Lord_Howe", "Pacific/Apia
 
 
 def noon(day: date) -> datetime:
-    """Midday in UTC."""
     return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
 
 

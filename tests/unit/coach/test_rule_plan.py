@@ -17,7 +17,6 @@ SUNDAY = date(2026, 3, 8)
 
 
 def practised(*entries: tuple[int, int]) -> list[PracticeSession]:
-    """Sessions of (days ago, minutes)."""
     days = ((TODAY - timedelta(days=ago), minutes) for ago, minutes in entries)
     return [PracticeSession(str(at), "s1", minutes, day) for at, (day, minutes) in enumerate(days)]
 
@@ -37,12 +36,10 @@ def test_a_week_is_measured_by_the_weeks_there_were(entries: list[tuple[int, int
 
 
 async def planned(practice: FakePractice, now: datetime = NOW, wish: PlanWish | None = None) -> Prefetched:
-    """What Ana's plan is made from."""
     return await prefetch(practice, ANA, now, wish or PlanWish())
 
 
 def sessions_of(data: Prefetched) -> tuple[PlannedSession, ...]:
-    """The plan by rules."""
     return plan_sessions(data.journey, data.patterns, data.frame)
 
 

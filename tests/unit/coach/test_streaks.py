@@ -10,7 +10,6 @@ from tests.fakes.practice_reader import TODAY
 
 
 def ago(*days: int):
-    """The dates so many days before today."""
     return [TODAY - timedelta(days=day) for day in days]
 
 

@@ -48,7 +48,6 @@ READS = {
 
 
 def some_practice() -> FakePractice:
-    """Three sessions of guitar and an archived skill."""
     practice = FakePractice()
     practice.log("Guitar", TODAY - timedelta(days=40), 60)
     practice.log("Guitar", TODAY - timedelta(days=1), 30, "scales")

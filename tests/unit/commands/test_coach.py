@@ -17,7 +17,6 @@ from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected
 
 @pytest.fixture
 def practice() -> Iterator[ConnectedPractice]:
-    """Ana's, with nothing logged."""
     with connected_practice() as connected:
         yield connected
 

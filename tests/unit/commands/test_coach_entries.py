@@ -17,7 +17,6 @@ SPANISH = replace(ANA, locale="es")
 
 @pytest.fixture
 def practice() -> Iterator[ConnectedPractice]:
-    """Ana's week: guitar and piano on Monday, guitar twice on Sunday and a long one in January."""
     sunday = MONDAY - timedelta(days=1)
     with connected_practice() as connected:
         for log in (

@@ -29,7 +29,6 @@ BAD = (
 
 @pytest.fixture
 def practice() -> Iterator[ConnectedPractice]:
-    """Ana's, with nothing logged."""
     with connected_practice() as connected:
         yield connected
 

@@ -20,7 +20,6 @@ SPANISH = replace(ANA, locale="es")
 
 @pytest.fixture
 def practice() -> Iterator[ConnectedPractice]:
-    """Ana, who plays guitar."""
     with connected_practice() as connected:
         connected.change(LocalEffect(writer.log, "Guitar", 30, TODAY - timedelta(days=1)))
         yield connected

@@ -34,8 +34,6 @@ SECRET = "canary-key-0123456789"
 
 
 class Desk:
-    """The command over a store, a provider that says what the test wants, and what was deleted."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
         self.vault = Vault.fresh()
@@ -53,7 +51,6 @@ class Desk:
             raise self.answer
 
     async def say(self, words: str, *, direct: bool = True, arguments: str | None = None) -> Reply:
-        """As the intake and the runner hand it in, and commit it."""
         sealed = self.vault.seal(words, secret_of("default", "sim:1")) if words else ""
         given = sealed if arguments is None else arguments
         wanted = await self.command.handle(
@@ -74,7 +71,6 @@ class Desk:
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """With Ana."""
     store = await quick_store(tmp_path / "tenk.db")
     await store.commit(lambda connection: add_people(connection, ANA))
     yield Desk(store)
@@ -82,7 +78,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 def text(key: str, **values: str) -> str:
-    """As people read it."""
     return HARNESS.text("en", f"connect.{key}", **values)
 
 
@@ -146,14 +141,12 @@ async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> No
 
 @pytest.fixture
 async def server(desk: Desk) -> AsyncIterator[OAuthServer]:
-    """The desk's second provider lets people agree."""
     async with OAuthServer() as server:
         described(desk, server)
         yield server
 
 
 def described(desk: Desk, server: OAuthServer, **more: object) -> None:
-    """As an operator does."""
     given = {
         "authorize_url": f"{server.url}/authorize", "token_url": f"{server.url}/token", "client_id": CLIENT,
         "redirect_url": "https://bot.example/oauth/callback",
@@ -164,7 +157,6 @@ def described(desk: Desk, server: OAuthServer, **more: object) -> None:
 
 
 async def agree(desk: Desk) -> tuple[str, str]:
-    """Code and state, as the provider sends a person's browser back."""
     begun = await desk.say("anthropic")
     url = next(line for line in begun.text.splitlines() if line.startswith("http"))
     async with aiohttp.ClientSession() as browser, browser.get(url, allow_redirects=False) as answer:

@@ -20,8 +20,6 @@ COMMANDS = {command.name: command for command in SESSION_COMMANDS}
 
 
 class Chat:
-    """Ana's chat over a database, with a conversation in it."""
-
     def __init__(self, connection: sa.Connection) -> None:
         self.connection = connection
         add_people(connection, ANA)
@@ -40,7 +38,6 @@ class Chat:
 
 @pytest.fixture
 def chat() -> Iterator[Chat]:
-    """Ana's."""
     with database() as connection:
         yield Chat(connection)
 

@@ -40,13 +40,11 @@ async def serve_api(_limiter: ConnectionLimiter, request: web.Request) -> web.St
 
 
 def server(path: Path, head_s: float = 10.0) -> ControlServer:
-    """One without channels."""
     return ControlServer(path, serve_api, Mounts(Loaded(), private=True), head_s=head_s)
 
 
 @contextlib.asynccontextmanager
 async def serving(path: Path, head_s: float = 10.0) -> AsyncIterator[None]:
-    """A server that listens."""
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(server(path, head_s).run())
         while not path.exists() and not running.done():
@@ -57,12 +55,10 @@ async def serving(path: Path, head_s: float = 10.0) -> AsyncIterator[None]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the socket goes."""
     return tmp_path / "control.sock"
 
 
 async def said(path: Path, raw: bytes) -> bytes:
-    """What the server answers to raw bytes."""
     with socket.socket(socket.AF_UNIX) as peer:
         peer.setblocking(False)
         loop = asyncio.get_running_loop()
@@ -77,7 +73,6 @@ async def said(path: Path, raw: bytes) -> bytes:
 
 
 async def problem(path: Path, request: str, timeout_s: float = 30.0) -> str:
-    """The error a call ends with."""
     with pytest.raises(GatewayError) as error:
         await call(path, request, timeout_s=timeout_s)
     return str(error.value)
@@ -164,7 +159,6 @@ async def test_nobody_there_is_its_own_error(path: Path) -> None:
 
 
 def dead_socket(path: Path) -> None:
-    """A socket file without a listener."""
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
 

@@ -20,8 +20,6 @@ ANA, BEN = (Principal(name, "default") for name in ("ana", "ben"))
 
 
 class Hand:
-    """A clock that is moved."""
-
     now = datetime(2026, 3, 4, tzinfo=UTC)
 
     def __call__(self) -> datetime:
@@ -30,7 +28,6 @@ class Hand:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """With both."""
     store = await quick_store(tmp_path / "tenk.db")
     await store.commit(lambda connection: add_people(connection, ANA, BEN))
     yield store

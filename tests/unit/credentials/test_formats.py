@@ -14,7 +14,6 @@ TOKENS = {"type": "oauth", "access": "t", "refresh": "r"}
 
 
 def read(raw: object, path: str = ""):
-    """What is read of it, keys of no kind being keys."""
     return read_kept(raw if isinstance(raw, str) else json.dumps(raw), lambda _secret: CredentialKind.API, path)
 
 

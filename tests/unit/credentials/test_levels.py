@@ -34,13 +34,10 @@ OAUTH = OAuthConfig(
 
 
 def token(secret: str, minutes: float) -> Credential:
-    """One that ends so many minutes from now."""
     return Credential(secret, CredentialKind.OAUTH, NOW + timedelta(minutes=minutes), f"refresh-{secret}")
 
 
 class Provider:
-    """Renews tokens, as slowly as the loop allows."""
-
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.refuses = False
@@ -54,8 +51,6 @@ class Provider:
 
 
 class Shelf:
-    """A place in memory, a credential a person."""
-
     name = "own"
 
     def __init__(self, **kept: Credential) -> None:
@@ -73,7 +68,6 @@ class Shelf:
 
 
 def source_of(shelf: Shelf, provider: Provider, oauth: OAuthConfig | None = OAUTH) -> RenewedSource:
-    """The source over it."""
     return RenewedSource(shelf, oauth, lambda: NOW, provider.renew)
 
 
@@ -125,7 +119,6 @@ async def test_what_cannot_be_renewed_is_used_while_it_lasts() -> None:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """With two people."""
     store = await quick_store(tmp_path / "tenk.db")
     await store.commit(lambda connection: add_people(connection, ANA, BEN))
     yield store
@@ -133,7 +126,6 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 async def connect(store: Store, vault: Vault, who: Principal, credential: Credential, at: datetime = NOW) -> None:
-    """As `/connect` does."""
     sealed = vault.seal(dump(credential), credentials.secret_of("default", who.user_id, "acme"))
     connected = Connected("acme", credential.kind.value, at)
     await store.commit(credentials.put, tenant="default", user_id=who.user_id, connected=connected, sealed=sealed)
@@ -206,8 +198,6 @@ async def test_a_file_without_a_key_is_no_level(tmp_path: Path, content: str | N
 
 
 class Ring:
-    """A keyring."""
-
     def __init__(self, **entries: str) -> None:
         self.entries = entries
         self.opened = threading.Event()
@@ -223,7 +213,6 @@ class Ring:
 
 
 def ring_place(ring: Ring, limit_s: float = 30, key: str = "") -> KeyringPlace:
-    """The place over it."""
     config = KeyringConfig(service="tenk", accounts=("first", "second"), key=key)
     return KeyringPlace(config, lambda _secret: CredentialKind.API, lambda: ring, limit_s)
 

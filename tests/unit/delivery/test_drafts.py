@@ -8,8 +8,6 @@ CHAT = Address("telegram", "main", "42")
 
 
 class Drafting:
-    """A channel that keeps what it was asked to show."""
-
     draft_lasts_s = 30.0
 
     def __init__(self) -> None:
@@ -26,8 +24,6 @@ class Drafting:
 
 
 class Clock:
-    """Seconds that pass when told to."""
-
     now_s = 100.0
 
     def __call__(self) -> float:
@@ -35,7 +31,6 @@ class Clock:
 
 
 def drafting() -> tuple[StreamedDraft, Drafting, Clock]:
-    """A draft, its channel and its clock."""
     channel, clock = Drafting(), Clock()
     draft = StreamedDraft(channel, CHAT, "turn", clock, every_s=1.0, timeout_s=5.0)
     return draft, channel, clock

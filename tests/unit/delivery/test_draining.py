@@ -15,7 +15,6 @@ LIMIT = timedelta(seconds=20)
 
 
 async def drain_s(spine: Spine) -> float:
-    """The seconds on the spine's clock that a graceful stop takes."""
     begun = spine.now
 
     async def pause(seconds: float) -> None:

@@ -40,8 +40,6 @@ MARK = "↻"
 
 @dataclass(frozen=True)
 class Fate:
-    """How a call ends, and whether it has happened."""
-
     failure: Callable[[], ChannelError] | None = None
     happens: bool = True
 
@@ -50,8 +48,6 @@ FINE = Fate()
 
 
 class World:
-    """A platform that cannot tell a repeated send, and a store: what outlives a process."""
-
     def __init__(self) -> None:
         self.rows: dict[int, OutboxRow] = {}
         self.platform_ids: dict[int, str] = {}
@@ -71,12 +67,10 @@ class World:
         return made
 
     def oldest_open(self, lane: str) -> OutboxRow | None:
-        """What a lane comes to next."""
         rows = (row for row in self.rows.values() if row.state in OPEN and row.part.address.lane == lane)
         return next(rows, None)
 
     def save(self, step: SaveOutcome) -> None:
-        """As the commit of an outcome does."""
         row, stored = step.outcome.row, self.rows[step.row.id]
         part = replace(row.part, target=None, address=stored.part.address)
         self.rows[row.id] = replace(row, part=part, attempts=stored.attempts)
@@ -90,7 +84,6 @@ class World:
                     self.rows[other.id] = replace(other, state=PartState.DEAD)
 
     def move(self, old: Address, new_chat: str) -> None:
-        """What waits for a chat, and what is being sent to it, belongs to another."""
         for row in self.rows.values():
             if row.state in OPEN and row.part.address.lane == old.lane:
                 part = replace(row.part, address=replace(old, chat=new_chat))
@@ -98,7 +91,6 @@ class World:
         self.parked.discard(old.lane)
 
     def find_target(self, part: OutboxPart) -> str | None:
-        """The message that the part's earlier revisions left."""
         for row in self.rows.values():
             is_earlier = row.part.revision < part.revision and row.id in self.platform_ids
             if (row.part.source_id, row.part.number) == (part.source_id, part.number) and is_earlier:
@@ -106,7 +98,6 @@ class World:
         return None
 
     def call(self, row: OutboxRow, fate: Fate) -> str | ChannelError:
-        """One call of the platform."""
         part = row.part
         if (new_chat := self.moved_chats.get(part.address.chat)) is not None:
             return Permanent("moved", PermanentKind.MOVED, moved_to=new_chat)
@@ -157,7 +148,6 @@ class LaneMachine(RuleBasedStateMachine):
         self.begin()
 
     def begin(self) -> None:
-        """A process starts."""
         self.shared = SharedLaneState()
         self.shared.parked.put(self.world.parked)
         self.lanes: dict[str, LaneState] = {}
@@ -165,20 +155,17 @@ class LaneMachine(RuleBasedStateMachine):
         self.answers: dict[str, str | ChannelError] = {}  # of calls that were made and are not noted yet
 
     def lane(self, name: str) -> LaneState:
-        """The lane of this name."""
         if name not in self.lanes:
             self.lanes[name] = LaneState(name, DeliveryConfig(), self.shared)
         return self.lanes[name]
 
     def address(self, chat: str) -> Address:
-        """Where a chat is, as far as the gateway has heard."""
         return Address("sim", "main", self.heard_at[chat])
 
     # ------------------------------------------------------------ what happens
 
     @rule(chat=CHATS, parts=st.integers(1, 3), claimed=st.booleans())
     def reply(self, chat: str, parts: int, claimed: bool) -> None:
-        """A turn commits a reply of so many parts."""
         self.replies += 1
         words = [f"r{self.replies}p{number}." for number in range(parts)]
         text = "\n\n".join(f"{word} " + "x" * 90 for word in words)
@@ -194,17 +181,14 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule(chat=CHATS, fate=FATES, steps=st.integers(1, 12))
     def go_on(self, chat: str, fate: Fate, steps: int) -> None:
-        """A chat's lanes make some steps; calls they make have this fate."""
         for _ in range(steps):
             for name in [name for name in self.lane_names() if name.split(":")[2].partition(".")[0] == chat]:
                 self.step(name, fate)
 
     def lane_names(self) -> list[str]:
-        """Lanes with something to do, now or after a while."""
         return list(dict.fromkeys([*self.steps, *(row.part.address.lane for row in self.world.rows.values())]))
 
     def step(self, name: str, fate: Fate) -> bool:
-        """One step of a lane; False where it has nothing to do."""
         lane = self.lane(name)
         self.now += timedelta(milliseconds=1)
         if name not in self.steps:
@@ -227,7 +211,6 @@ class LaneMachine(RuleBasedStateMachine):
         return True
 
     def carry_out(self, lane: LaneState, step: NextStep, fate: Fate) -> NextStep | None:
-        """As a worker does; None between a call and what is made of its answer, where a process may die."""
         world = self.world
         match step:
             case LoadChannel():
@@ -261,7 +244,6 @@ class LaneMachine(RuleBasedStateMachine):
         return None
 
     def call(self, lane: LaneState, row: OutboxRow, fate: Fate) -> NextStep | None:
-        """First the platform takes it, then the lane hears of that."""
         if lane.name not in self.answers:
             stored = self.world.rows[row.id]
             assert stored.state is PartState.SENDING, "a call whose attempt is not persisted"
@@ -273,7 +255,6 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule(chat=CHATS)
     def unpark(self, chat: str) -> None:
-        """Somebody who may have blocked the bot writes."""
         for where in {self.now_at[chat], self.heard_at[chat]}:
             lane = Address("sim", "main", where).lane
             if lane in self.world.parked:
@@ -282,7 +263,6 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule(chat=CHATS, heard=st.booleans())
     def move(self, chat: str, heard: bool) -> None:
-        """A chat goes on under another id; we hear of it at once, or when we say something in it."""
         self.hear_of_moves(chat)
         self.moves += 1
         new_chat = f"{chat}.{self.moves}"
@@ -292,7 +272,6 @@ class LaneMachine(RuleBasedStateMachine):
             self.hear_of_moves(chat)
 
     def hear_of_moves(self, chat: str) -> None:
-        """As intake does."""
         if self.heard_at[chat] != self.now_at[chat]:
             old = self.address(chat)
             self.world.move(old, self.now_at[chat])
@@ -300,13 +279,11 @@ class LaneMachine(RuleBasedStateMachine):
             self.heard_at[chat] = self.now_at[chat]
 
     def hear_of_move(self, old: Address, new_chat: str) -> None:
-        """As `Delivery.move` does."""
         self.shared.parked.forget(old.lane)
         self.lane(old.lane).on_moved(replace(old, chat=new_chat).lane)
 
     @rule(late=st.booleans())
     def crash(self, late: bool) -> None:
-        """The process dies; what it was about to call may still happen."""
         for name, step in self.steps.items():
             if late and isinstance(step, Call) and name not in self.answers:
                 self.world.call(step.row, FINE)
@@ -316,13 +293,11 @@ class LaneMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_row_is_in_one_lane(self) -> None:
-        """Nothing is delivered by two lanes at a time, also while chats move."""
         rows = [lane.row.id for lane in self.lanes.values() if lane.row is not None]
         assert sorted(set(rows)) == sorted(rows)
 
     @invariant()
     def a_lane_between_rows_holds_nothing(self) -> None:
-        """Where a chat went is forgotten with the row that was being delivered."""
         for name, lane in self.lanes.items():
             assert (name in self.steps) is (lane.row is not None)
             assert lane.row is not None or lane.moved_to is None
@@ -340,13 +315,11 @@ class LaneMachine(RuleBasedStateMachine):
             self.each_part_arrived_or_is_recorded(chat)
 
     def run_dry(self) -> None:
-        """Go on until nothing is left to do."""
         steps = [True]
         while any(steps):
             steps = [self.step(name, FINE) for name in self.lane_names()]
 
     def each_part_arrived_or_is_recorded(self, chat: str) -> None:
-        """What is recorded as sent is there; what is there twice is marked, in the order it was said."""
         texts = [text for where, text in self.world.messages.values() if where.partition(".")[0] == chat]
         words = [word for where, word in self.words if where == chat]
         for word in words:
@@ -368,7 +341,6 @@ ROW = OutboxRow(
 
 
 def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, NextStep]:
-    """A lane whose channel has loaded, and what it does then."""
     shared = SharedLaneState()
     lane = LaneState(ADDRESS.lane, DeliveryConfig(longest_wait_s=60.0), shared)
     if claimed:
@@ -394,14 +366,10 @@ def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None
 
 @pytest.mark.timeout(120)  # not on the class that both are made of: its limit would be that of both
 class TestLane(LaneMachine.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    """As many examples as there is time for in every run."""
-
     settings = settings(max_examples=share(200), stateful_step_count=40, deadline=None)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 class TestLaneAtLength(LaneMachine.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    """The same with many more examples."""
-
     settings = settings(max_examples=20_000, stateful_step_count=80, deadline=None)

@@ -43,8 +43,6 @@ FATES = st.sampled_from(
 
 @dataclass(frozen=True)
 class Part:
-    """An outbox row as it stands."""
-
     word: str
     chat: str
     action: str
@@ -75,7 +73,6 @@ class Lanes(AsyncMachine):
         settled=st.booleans(),
     )
     def reply(self, chat: str, parts: int, fates: list[Callable[[], Fate]], claimed: bool, settled: bool) -> None:
-        """A turn commits a reply of so many parts; the next calls have these fates."""
 
         async def step() -> None:
             self.replies += 1
@@ -94,7 +91,6 @@ class Lanes(AsyncMachine):
         self.run(step())
 
     def add(self, fates: list[Callable[[], Fate]]) -> None:
-        """Script the next calls."""
         made: list[Fate] = [fate() for fate in fates]
         self.hanging += [fate for fate in made if isinstance(fate, Hang)]
         self.spine.channel.fates.extend(made)
@@ -108,7 +104,6 @@ class Lanes(AsyncMachine):
 
     @rule()
     def release(self) -> None:
-        """Calls that hung come to their end."""
 
         async def step() -> None:
             while self.hanging:
@@ -119,11 +114,9 @@ class Lanes(AsyncMachine):
 
     @rule(chat=CHATS, settled=st.booleans())
     def heard(self, chat: str, settled: bool) -> None:
-        """Somebody who may have blocked the bot writes."""
         self.run(self.unpark(chat, settled))
 
     async def unpark(self, chat: str, settled: bool) -> None:
-        """As intake does."""
         for where in {self.now_at[chat], self.heard_at[chat]}:
             lane = Address("sim", "main", where).lane
             if lane in self.spine.delivery.parked:
@@ -133,7 +126,6 @@ class Lanes(AsyncMachine):
 
     @rule(chat=CHATS)
     def look_again(self, chat: str) -> None:
-        """Somebody says that the store may hold more than was published."""
 
         async def step() -> None:
             self.spine.delivery.reread(self.address(chat))
@@ -143,7 +135,6 @@ class Lanes(AsyncMachine):
 
     @rule(chat=CHATS, heard=st.booleans(), settled=st.booleans())
     def move(self, chat: str, heard: bool, settled: bool) -> None:
-        """A chat goes on under another id; we hear of it at once, or when we say something in it."""
 
         async def step() -> None:
             await self.hear_of_move(chat)
@@ -158,7 +149,6 @@ class Lanes(AsyncMachine):
         self.run(step())
 
     async def hear_of_move(self, chat: str) -> None:
-        """As intake does."""
         old, new = self.address(chat), self.now_at[chat]
         if old.chat != new:
             await self.store.commit(chats.move_chat, "default", old, new, self.spine.now)
@@ -166,12 +156,10 @@ class Lanes(AsyncMachine):
             self.heard_at[chat] = new
 
     def address(self, chat: str) -> Address:
-        """Where a chat is, as far as the gateway has heard."""
         return Address("sim", "main", self.heard_at[chat])
 
     @rule(late=st.booleans())
     def crash(self, late: bool) -> None:
-        """The process dies; what it had called may still happen."""
 
         async def step() -> None:
             self.crashes += 1
@@ -207,7 +195,6 @@ class Lanes(AsyncMachine):
             self.each_part_arrived_or_is_recorded(chat, here)
 
     def each_part_arrived_or_is_recorded(self, chat: str, parts: list[Part]) -> None:
-        """What is recorded as sent is there; what is there twice is marked, in the order it was said."""
         shown = self.spine.channel.messages.values()
         texts = [text for where, text in shown if where.partition(".")[0] == chat]
         for where, word in self.said:
@@ -239,6 +226,4 @@ TestLanes.settings = settings(max_examples=share(24), stateful_step_count=12, de
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 class TestLanesAtLength(Lanes.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    """The same with many more examples."""
-
     settings = settings(max_examples=600, stateful_step_count=40, deadline=None)

@@ -20,7 +20,6 @@ CHAT = Address("sim", "main", "c1")
 
 
 def words(name: str, parts: int) -> str:
-    """A text that makes so many parts."""
     return "\n\n".join(f"{name}{number} " + "x" * 90 for number in range(parts))
 
 
@@ -43,13 +42,11 @@ async def tell(
 
 
 async def states(spine: Spine) -> list[str]:
-    """The state of each part, in order."""
     query = sa.select(outbox_table.c.state).order_by(outbox_table.c.id)
     return await spine.store.read(lambda connection: list(connection.execute(query).scalars()))
 
 
 def names(spine: Spine, chat: str = "c1") -> list[str]:
-    """The first word of each message as it stands now."""
     return [text.split()[0] for text in spine.channel.shown(chat)]
 
 

@@ -27,8 +27,6 @@ PACED = replace(LIMITS, max_text=2000, edit_interval_s=1.0, typing_every_s=4.5)
 
 @dataclass
 class TimedChannel(FakeChannel):
-    """Knows when each call was made, and takes a moment for an edit."""
-
     at_s: list[tuple[float, str, str, str]] = field(default_factory=list)  # when, kind, chat, text
     typed_at_s: list[float] = field(default_factory=list)
     edit_takes_s: float = 0.0
@@ -44,13 +42,10 @@ class TimedChannel(FakeChannel):
         await super().show_typing(address)
 
     def times(self, kind: str, chat: str = "c1") -> list[float]:
-        """When calls of one kind went to a chat."""
         return [at for at, what, where, _ in self.at_s if (what, where) == (kind, chat)]
 
 
 class WithoutDrafts(TimedChannel):
-    """Told to show drafts, on a server that does not take them."""
-
     draft_lasts_s = 30.0
 
     def drafts_in(self, address: Address) -> bool:
@@ -64,7 +59,6 @@ class WithoutDrafts(TimedChannel):
 async def gateway(
     loop: VirtualTimeLoop, path: Path, made: type[TimedChannel], tools: tuple[Tool, ...] = ()
 ) -> AsyncIterator[tuple[Spine, TimedChannel]]:
-    """Parts over a fresh store on this loop's clock."""
     store = await quick_store(path / "tenk.db")
     channel = made(limits=PACED, now=loop.time)
     spine = Spine(
@@ -95,7 +89,6 @@ def scene(
 
 
 async def stream(spine: Spine, seconds: float) -> str:
-    """Ten words a second; all of them."""
     words = ""
     for number in range(int(seconds * 10)):
         await passes(0.1)

@@ -29,18 +29,15 @@ WORDS = "\n\n".join(f"a{number} " + "x" * 90 for number in range(3))
 
 
 async def column(spine: Spine, name: str) -> list[object]:
-    """Of each part, in order."""
     query = sa.select(outbox_table.c[name]).order_by(outbox_table.c.id)
     return await spine.store.read(lambda connection: list(connection.execute(query).scalars()))
 
 
 def names(spine: Spine) -> list[str]:
-    """The first word of each message as it stands now."""
     return [text.split()[0] for text in spine.channel.shown(CHAT.chat)]
 
 
 async def hold(spine: Spine, ownership: SharedOwnership, epoch: int) -> None:
-    """This process sends from now on, in its own eyes and the store's."""
     ownership.update(Round({}, {"out sim:main": epoch}), 60.0)
     lease = {"name": "out sim:main", "owner": "me", "epoch": epoch, "until": None}
     await spine.store.commit(
@@ -83,15 +80,12 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
 
 
 class SlowStore:
-    """A store in which something happens between what a read found and its end."""
-
     def __init__(self, store: Store, meanwhile: Callable[[], Awaitable[object]]) -> None:
         self.commit = store.commit
         self._store = store
         self._meanwhile = meanwhile
 
     async def read(self, query: Callable[[sa.Connection], T], *, lasting: bool = False) -> T:
-        """As of the other."""
         found = await self._store.read(query, lasting=lasting)
         await self._meanwhile()
         return found
@@ -125,8 +119,6 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
 
 
 class NotedOwnership(SharedOwnership):
-    """Ownership that says when a lane is about to make a call."""
-
     def __init__(self, now_s: Callable[[], float], tell: Callable[[str, object], None]) -> None:
         super().__init__(now_s, tell)
         self.asked = asyncio.Event()

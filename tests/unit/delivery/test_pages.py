@@ -21,13 +21,11 @@ RESERVE = len(recovered_mark(None))
 
 
 def pages(max_text: int) -> AnswerPages:
-    """No page yet, of a platform that takes this much."""
     limits = Limits(max_text=max_text + RESERVE, unit=TextUnit.UTF16)
     return AnswerPages(FakeChannel(limits=limits, renderer=TelegramRenderer()))
 
 
 def grown(empty: AnswerPages, text: str, step: int) -> AnswerPages:
-    """As they are when the text came in pieces."""
     now = empty
     for end in range(step, len(text) + step, step):
         now = now.read(text[:end])
@@ -68,8 +66,6 @@ def test_a_text_that_is_another_one_shows_nothing_more() -> None:
 
 @dataclass
 class Weighed:
-    """A renderer that counts what it is given."""
-
     inner: Renderer
     chars: int = 0
 
@@ -84,7 +80,6 @@ class Weighed:
 
 
 def work(chars: int, unit: str) -> int:
-    """How much is rendered while an answer of so many characters grows, read as often as it wants to be."""
     renderer = Weighed(TelegramRenderer())
     now = AnswerPages(FakeChannel(limits=Limits(max_text=250, unit=TextUnit.UTF16), renderer=renderer))
     text = unit * (chars // len(unit))

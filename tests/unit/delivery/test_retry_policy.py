@@ -18,7 +18,6 @@ ROW = OutboxRow(1, "default", PART, "k", PartState.SENDING, attempts=1, created_
 
 
 def row_of(action: Action) -> OutboxRow:
-    """The row, were it this."""
     return replace(ROW, part=replace(PART, action=action))
 
 

@@ -36,7 +36,6 @@ FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 
 
 def roomy(document: Document, max_text: int, unit: TextUnit = TextUnit.UTF16) -> Limits:
-    """Limits under which the document is many parts, but not too many."""
     return limits(max(max_text, len(document.text) // 20), unit)
 
 
@@ -53,8 +52,6 @@ def first_seen(parts: tuple[SplitPart, ...], pattern: str) -> list[str]:
 
 
 class TestGeneratedAnswers:
-    """Whatever Markdown a model writes, on any platform."""
-
     @PLATFORMS
     @GENERATED
     @given(document=documents(), max_text=st.integers(150, 900))
@@ -96,8 +93,6 @@ class TestGeneratedAnswers:
 
 
 class TestAnyText:
-    """What is no sensible Markdown, or hostile."""
-
     @GENERATED
     @given(
         text=st.text(st.sampled_from("abcXYZ  \n\n*_~#>-+|[]!<&\\`.12😀é\u05d0"), min_size=1, max_size=700),
@@ -139,8 +134,6 @@ class TestAnyText:
 
 
 class TestWhereCutsFall:
-    """Blocks first, then entries, lines, sentences, words, characters."""
-
     def test_paragraphs_stay_whole_where_they_fit(self):
         paragraphs = [f"Paragraph {number}. " + "Words of it. " * 20 for number in range(30)]
         parts = split("\n\n".join(paragraphs), TELEGRAM, limits(1000))
@@ -214,8 +207,6 @@ class TestWhereCutsFall:
 
 
 class TestTooMuch:
-    """Long answers, up to what no person should get."""
-
     def test_fifty_thousand_characters_go_whole(self):
         """Cover F39."""
         text = "".join(f"Sentence number {number} of it. " for number in range(1700))
@@ -285,8 +276,6 @@ NASTY = {
 
 
 class TestNastyInputs:
-    """The inputs that broke other splitters (LIBRARIES 3)."""
-
     @pytest.mark.parametrize("name", NASTY)
     def test_it_becomes_parts_telegram_takes_in_little_time(self, name):
         began = time.process_time()

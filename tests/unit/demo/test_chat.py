@@ -16,8 +16,6 @@ APPROVE = {"text": {"type": "plain_text", "text": "Approve"}, "value": "approve:
 
 
 class Room:
-    """A channel of a simulated Slack that is watched, and what was told of it."""
-
     def __init__(self) -> None:
         slack = SlackSimulator.with_bot()
         self.simulator = slack
@@ -32,7 +30,6 @@ class Room:
             watching.cancel()
 
     def answer(self, text: str, ts: str = "9.1", *, thread: str | None = None, streaming: bool = False) -> ShownMessage:
-        """The bot writes; somebody else does too, by which it is noticed."""
         message = ShownMessage(ts, "C7", "U0TENK", True, text, thread=thread, streamed=streaming)
         message.stream_ends_s = math.inf
         self.simulator.world.chat("C7").messages[ts] = message

@@ -22,7 +22,6 @@ def seen(message_id: str, text: str, *pings: str) -> Seen:
 
 
 def answer(chat: Chat, text: str, *answers: str) -> None:
-    """Somebody writes, and gets these messages."""
     said = chat.say(text)
     for number, words in enumerate(answers):
         message_id = f"{said.message_id}-{number}"

@@ -35,8 +35,6 @@ KEY = Trouble("key", "openai:x", "refused", at_once=True)
 
 
 class Owners:
-    """What they were told, minute by minute."""
-
     def __init__(self) -> None:
         self.known: dict[str, Alert] = {}
         self.told: list[tuple[float, str]] = []
@@ -117,13 +115,10 @@ def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
 
 
 class Accounts:
-    """Channel accounts as their manager has them."""
-
     def __init__(self, **states: ChannelState) -> None:
         self._states = states
 
     def reports(self, _tenant: str | None = None) -> dict[str, tuple[ChannelState, str]]:
-        """As the manager says."""
         return {f"{name}:main": (state, f"{state.value} why") for name, state in self._states.items()}
 
 
@@ -146,8 +141,6 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
 
 
 class Asks:
-    """A tenant that asks these models."""
-
     def __init__(self, *models: str) -> None:
         self.model_names = frozenset(models)
         self.lost_prices: dict[str, str] = {}
@@ -155,31 +148,23 @@ class Asks:
 
 
 def shared(store: Any, channels: Any) -> Shared:
-    """What the status asks."""
     nothing: Any = None
     return Shared(store, channels, nothing, nothing, nothing, nothing, nothing, nothing)
 
 
 class OfTenants(Accounts):
-    """Accounts of which one is Bell's."""
-
     def reports(self, tenant: str | None = None) -> dict[str, tuple[ChannelState, str]]:
-        """As the manager says."""
         both = {"telegram:main": "default", "telegram:bell": "bell"}
         return {name: (ChannelState.FAILED, "no token") for name, own in both.items() if tenant in (None, own)}
 
 
 class Beside:
-    """A cluster with a machine of another version."""
-
     does_chores = True
 
     async def troubles(self) -> dict[str, str]:
-        """As of the others."""
         return {"versions": "old/1 runs 0.1; new/2 runs 0.2"}
 
     async def status(self) -> dict[str, JsonValue]:
-        """Nobody asks."""
         return {}
 
 
@@ -263,7 +248,6 @@ async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -
 
 
 def an_owner(connection: sa.Connection, tenant: str = "default", chat: str = "42") -> None:
-    """Somebody who has talked to the bot alone."""
     person = people.enrol(connection, Newcomer(tenant, f"sim:{chat}", "sim:main", "Ana", "owner", "cli"), NOON)
     connection.execute(sa.insert(chats_table), {
         "tenant_id": tenant, "channel": "sim", "account": "main", "chat": chat, "thread": "", "direct": True,
@@ -272,7 +256,5 @@ def an_owner(connection: sa.Connection, tenant: str = "default", chat: str = "42
 
 
 class Published:
-    """A delivery that delivers nothing."""
-
     def publish(self, rows: object) -> None:
-        """As the delivery's."""
+        pass

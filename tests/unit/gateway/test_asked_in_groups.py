@@ -18,7 +18,6 @@ from tests.fakes.people import minutes
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    """Its owner is 7."""
     async with pairing_door(tmp_path) as door:
         await door.say("/start")
         await door.approve()
@@ -26,14 +25,12 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 
 async def says(door: Door, text: str, **more: object) -> InboundMessage:
-    """The owner means the bot in a group that is not allowed."""
     event = door.spine.message(text, "7", "g1", **more)
     await door.receive(event)
     return event
 
 
 async def is_allowed(door: Door) -> list[str]:
-    """What is taken in once it is."""
     before = len(door.taken)
     (group,) = await door.spine.store.read(groups.GROUPS.find)
     for _ in range(2):

@@ -16,7 +16,6 @@ from tests.fakes.people import NOON
 
 
 def a_row(id_: int, text: str = "hello") -> InboxRow:
-    """A row that waits."""
     address = Address("sim", "main", "c1")
     event = InboundMessage(
         event_id=str(id_), message_id=str(id_), address=address, sender=Sender("1", "Ana"), received_at=NOON,
@@ -26,14 +25,11 @@ def a_row(id_: int, text: str = "hello") -> InboxRow:
 
 
 class Inbox:
-    """What the bus looks into; may be down."""
-
     def __init__(self) -> None:
         self.rows: list[InboxRow] = []
         self.down = False
 
     def add(self, text: str = "hello") -> InboxRow:
-        """A row was committed."""
         self.rows.append(a_row(len(self.rows) + 1, text))
         return self.rows[-1]
 
@@ -45,12 +41,10 @@ class Inbox:
 
 
 def is_urgent(row: InboxRow) -> bool:
-    """Whether it says stop."""
     return isinstance(row.event, InboundMessage) and row.event.text == "/stop"
 
 
 async def take(bus: Bus, count: int) -> list[int]:
-    """The ids of so many rows; every one must be there at once."""
     async with asyncio.timeout(30):
         return [(await bus.consume()).id for _ in range(count)]
 

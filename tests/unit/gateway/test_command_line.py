@@ -17,7 +17,6 @@ def typed(
     find: Callable[[str], str | None] = lambda _: None,
     python: str = "/usr/bin/python3",
 ) -> str:
-    """How an approval is typed."""
     return invocation_of(argv, {"TENK_HOME": home}, directory, Path(python), find).command("pairing", "approve", "CODE")
 
 

@@ -12,7 +12,6 @@ NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 def held(**more: bool) -> HeldAccount:
-    """An account that has just begun."""
     spec = ChannelAccount("discord", "connections", lambda: pytest.fail("not made here"), **more)
     return HeldAccount(spec, lambda: NOW, asyncio.get_running_loop().create_future())
 

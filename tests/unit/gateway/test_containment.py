@@ -21,30 +21,25 @@ PAST_ALL_DATES_US = 9 * 10**18
 
 @pytest.fixture(autouse=True)
 def logs() -> Iterator[list[MutableMapping[str, object]]]:
-    """What is logged; drawing a traceback would take longer than all the rest."""
     with capture_logs() as logged:
         yield logged
 
 
 async def written(spine: Spine, text: str, chat: str, cause: str) -> None:
-    """Something to be said, of which only the store knows."""
     parts = to_parts(spine.channel, OutboundMessage(Address("sim", "main", chat), cause, text))
     await spine.store.commit(lambda connection: outbox.put(connection, "default", parts, spine.now))
 
 
 async def poison(spine: Spine, table: sa.Table, where: object, **values: object) -> None:
-    """What another version, or something else, left behind."""
     change = sa.update(table).where(where).values(values)  # type: ignore[arg-type]  a clause
     await spine.store.commit(lambda connection: connection.execute(change))
 
 
 def names(spine: Spine, chat: str) -> list[str]:
-    """What a chat shows."""
     return spine.channel.shown(chat)
 
 
 async def served(spine: Spine, chat: str = "c2", user: str = "p2") -> None:
-    """Somebody else asks, and is answered."""
     await spine.say("hello", user, chat)
     await spine.asked()
     spine.model.give(f"hello {user}")
@@ -163,16 +158,14 @@ async def test_a_turn_whose_rows_cannot_be_read_is_given_up(spine: Spine) -> Non
 
 
 async def no_bug(spine: Spine) -> None:
-    """All goes well."""
+    pass
 
 
 async def a_sign_breaks(spine: Spine) -> None:
-    """Reactions and the busy sign raise what they may not."""
     spine.channel.sign_error = KeyError("a bug")
 
 
 async def cleaning_breaks(spine: Spine) -> None:
-    """A live answer cannot be shown as it grows."""
     spine.live = DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0)
     spine.clean = lambda text: str(1 / 0) if text == "half" else text
 

@@ -12,8 +12,6 @@ class Row:
 
 
 class Table:
-    """The durable queue that a window looks into."""
-
     def __init__(self) -> None:
         self.rows: list[Row] = []
 

@@ -29,8 +29,6 @@ OPEN = AccessConfig.model_validate({"direct": "open"})
 
 
 class Announcements:
-    """The bus: what was announced."""
-
     def __init__(self) -> None:
         self.rows: list[InboxRow] = []
         self.rereads = 0
@@ -43,13 +41,10 @@ class Announcements:
 
     @property
     def texts(self) -> list[str]:
-        """What the announced messages say."""
         return [row.event.text for row in self.rows if isinstance(row.event, InboundMessage)]
 
 
 class Door:
-    """An intake over a store that can fail, with what it made visible."""
-
     def __init__(self, spine: Spine, engine: FickleEngine) -> None:
         self.spine = spine
         self.engine = engine
@@ -69,23 +64,19 @@ class Door:
     async def receive(
         self, *events: InboundEvent, rejected: tuple[Rejected, ...] = (), cursor: str | None = None
     ) -> None:
-        """As a channel hands it in."""
         sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, NobodyListens(), "default")
         await sink.receive(events, rejected=rejected, cursor=cursor)
 
     async def rows(self) -> list[tuple[str, str | None]]:
-        """Event id and outcome of every row, in order."""
         query = sa.select(inbox.c.event_id, inbox.c.outcome).order_by(inbox.c.id)
         return await self.spine.store.read(lambda c: [(row.event_id, row.outcome) for row in c.execute(query)])
 
     async def chats(self) -> list[KnownChat]:
-        """What a channel may read back."""
         return await self.spine.store.read(lambda c: of_account(c, "sim", "main"))
 
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    """An open one: everybody is let in."""
     engine = FickleEngine(tmp_path / "tenk.db")
     store = await QuickStore(engine).start()
     spine = Spine(store)
@@ -186,7 +177,6 @@ async def test_nul_in_a_text_comes_through(door: Door) -> None:
 
 
 def membership(door: Door, change: Membership) -> MembershipChanged:
-    """The person of c1 changed what the bot is to them."""
     event = door.spine.message("")
     return MembershipChanged(
         event_id=event.event_id, address=event.address, sender=event.sender, received_at=event.received_at,
@@ -260,7 +250,6 @@ async def test_an_event_that_breaks_the_admission_holds_up_nothing(door: Door) -
 
 
 async def park(door: Door, chat: str) -> str:
-    """The lane of a chat is parked, and something waits in it."""
     address = door.spine.message("", chat=chat).address
     parts = to_parts(door.spine.channel, OutboundMessage(address, "t1", "an answer"))
 

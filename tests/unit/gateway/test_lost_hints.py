@@ -25,29 +25,24 @@ from tests.fakes.spine import AGENT, Spine
 
 @pytest.fixture(autouse=True)
 async def disarm() -> AsyncIterator[None]:
-    """No test leaves a failpoint armed."""
     yield
     failpoints.arm(None)
 
 
 async def reload() -> None:
-    """Nothing is kept of people here."""
+    pass
 
 
 def looking(spine: Spine) -> Unannounced:
-    """The look that the gateway takes each second."""
     return Unannounced(spine.store, spine.bus, spine.delivery, spine.parking, reload)
 
 
 @dataclass
 class Home:
-    """A tenant."""
-
     intake: Intake
 
 
 def sink_of(spine: Spine) -> ChannelSink:
-    """A way in that lets everybody in."""
     rules = AccessConfig.model_validate({"direct": "open"})
     doorway = Doorway(AGENT, KEYS, spine.vault)
     intake = Intake(
@@ -78,7 +73,6 @@ async def test_people_are_read_again_after_a_look_at_them_failed(spine: Spine) -
 
 
 async def answered(spine: Spine, text: str) -> None:
-    """The model gives its answer, and everything comes to rest."""
     await spine.asked()
     spine.model.give(text)
     await spine.quiet()

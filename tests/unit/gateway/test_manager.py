@@ -22,7 +22,6 @@ from tests.fakes.spine import quick_store
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """An open store."""
     store = await quick_store(tmp_path / "tenk.db")
     yield store
     await store.aclose()
@@ -30,8 +29,6 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 @dataclass
 class Runs(FakeChannel):
-    """A channel whose runs end by script: an error, or None for one that is heard and goes on."""
-
     ends: list[Exception | None] = field(default_factory=list)
     runs: int = 0
 
@@ -44,8 +41,6 @@ class Runs(FakeChannel):
 
 
 class Ours:
-    """The tenant of every account."""
-
     def __init__(self) -> None:
         self.menus = {"": [("start", "What I do")]}
         self.personas = {"web:main": "You are Ada."}
@@ -55,7 +50,6 @@ class Ours:
 async def managed(
     store: Store, *accounts: tuple[str, Callable[[], FakeChannel]]
 ) -> AsyncIterator[tuple[ChannelManager, list[float]]]:
-    """A manager that runs these accounts, and the pauses it took."""
     pauses: list[float] = []
 
     async def pause(seconds: float) -> None:
@@ -78,7 +72,6 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def fails(error: Exception) -> Callable[[], FakeChannel]:
-    """An adapter that cannot be made."""
 
     def make() -> FakeChannel:
         raise error

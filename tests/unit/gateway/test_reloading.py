@@ -21,7 +21,6 @@ PRICES = "[model.prices]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n"
 
 
 def settings(tmp_path: Path, config: str) -> Settings:
-    """As this file makes them."""
     (tmp_path / "gateway.toml").write_text(config)
     return load(tmp_path / "gateway.toml", {})
 

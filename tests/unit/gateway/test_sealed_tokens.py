@@ -20,7 +20,6 @@ TOKEN = "canary-token-of-one-interaction"
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    """An intake whose lanes run."""
     spine = Spine(await quick_store(tmp_path / "tenk.db"))
     await spine.begin()
     yield Door(spine)
@@ -29,7 +28,6 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 
 def invoked(who: str = "7", token: str = TOKEN) -> CommandInvoked:
-    """A slash command with a way of its own to be answered."""
     return CommandInvoked(
         event_id="i:1", address=Address("sim", "main", f"c{who}"), sender=Sender(who, "Ana"), received_at=NOON,
         name="help", arguments="", kind=ChatKind.DIRECT,

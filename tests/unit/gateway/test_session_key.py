@@ -17,7 +17,6 @@ OURS, HERS = "agent:coach:discord:main:group:77:thread:5", "agent:coach:discord:
 
 
 def command(route: Route | None, address: Address = ROOM, kind: ChatKind = ChatKind.GROUP) -> CommandInvoked:
-    """A slash command."""
     return CommandInvoked(
         event_id="1", address=address, sender=ANA, received_at=NOW, name="plan", arguments="", kind=kind, route=route
     )

@@ -23,7 +23,6 @@ from tests.fakes.people import KEY, NOON
 
 @pytest.fixture
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    """Nobody is in yet."""
     async with pairing_door(tmp_path) as door:
         yield door
 

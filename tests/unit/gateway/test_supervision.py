@@ -14,14 +14,12 @@ from tests.fakes.simulated_channel import Pauses
 
 @asynccontextmanager
 async def supervised() -> AsyncIterator[tuple[Supervised, Pauses]]:
-    """A group with pauses that take no time."""
     rests = Pauses()
     async with Supervised(Faults(), rests) as tasks:
         yield tasks, rests
 
 
 async def broken() -> None:
-    """As code with a bug."""
     raise ValueError("a bug")
 
 
@@ -119,7 +117,7 @@ async def test_under_a_plain_group_nothing_is_contained() -> None:
 async def test_what_comes_after_the_end_of_the_group_is_closed() -> None:
 
     async def late() -> None:
-        """Never runs."""
+        pass
 
     async with Supervised(Faults()) as tasks:
         pass

@@ -95,7 +95,6 @@ def test_what_is_no_time_is_told_with_what_is(text: str) -> None:
 
 
 def hop(name: str, **facts: str) -> Hop:
-    """Something that happened in the turn."""
     return Hop(NOON, name, "t", None, facts)
 
 
@@ -187,5 +186,4 @@ def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:
 
 
 def at(number: int) -> datetime:
-    """The instant of a row."""
     return NOON + timedelta(minutes=number)

@@ -27,8 +27,6 @@ from tests.unit.http.test_tenant_routes import Tenant, whoever
 
 
 class Services:
-    """The service of the one tenant that there is; its status never comes."""
-
     def __init__(self, store: Store) -> None:
         self.store = store
 
@@ -39,8 +37,6 @@ class Services:
 
 
 class Hanging(DetachedProcess):
-    """A process whose status never comes."""
-
     async def status(self, _tenant: str | None) -> Status | None:
         await asyncio.Event().wait()
         return None
@@ -48,7 +44,6 @@ class Hanging(DetachedProcess):
 
 @asynccontextmanager
 async def serving(store: Store, path: Path, deadline_s: float = 30.0) -> AsyncIterator[None]:
-    """The socket with the routes of operators and of programs."""
     services = Services(store)
     chat = chat_routes(ChatRoutes(None, store))  # type: ignore[arg-type]  nothing is said here
     routes = (*operator_routes(services.of("default")), *chat)
@@ -64,7 +59,6 @@ async def serving(store: Store, path: Path, deadline_s: float = 30.0) -> AsyncIt
 
 @pytest.fixture
 async def path(tmp_path: Path) -> AsyncIterator[Path]:
-    """A socket that is served."""
     store = await quick_store(tmp_path / "tenk.db")
     async with serving(store, tmp_path / "s"):
         yield tmp_path / "s"

@@ -14,15 +14,12 @@ from tests.fakes.virtual_time import VirtualTimeLoop, run_virtually
 
 
 class Hook:
-    """A channel with a webhook, a page and a stream."""
-
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
         self.asked = 0
         self.streaming = asyncio.Event()
 
     def http_routes(self) -> Sequence[HttpRoute]:
-        """As the ability says."""
         self.asked += 1
         return (
             HttpRoute("POST", "/hook", self._hook),
@@ -47,7 +44,6 @@ class Hook:
 
 
 async def asked(method: str, url: str, data: bytes | None = None, **headers: str) -> tuple[int, str]:
-    """Status and body."""
     async with aiohttp.ClientSession() as session, session.request(method, url, data=data, headers=headers) as answer:
         return answer.status, await answer.text()
 

@@ -27,7 +27,6 @@ NOTHING: object = None  # no handler is called here
 
 
 def routes() -> tuple[ApiRoute, ...]:
-    """Every row there is."""
     store: Store = NOTHING  # type: ignore[assignment]  as above
     return (
         *chat_routes(ChatRoutes(NOTHING, store)),  # type: ignore[arg-type]  as above
@@ -40,7 +39,6 @@ def routes() -> tuple[ApiRoute, ...]:
 
 
 def document() -> Document:
-    """The document of all of them."""
     return openapi_document(routes(), "Coach", "1")
 
 

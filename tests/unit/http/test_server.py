@@ -20,19 +20,15 @@ KEY = "0123456789abcdef0123456789abcdef"
 
 
 class Parts(dict[str, PartHealth]):
-    """A health source that says what it is told to."""
-
     def health(self) -> Mapping[str, PartHealth]:
-        """All parts."""
         return self
 
     async def measure(self) -> None:
-        """Nothing is kept in a store here."""
+        pass
 
 
 @asynccontextmanager
 async def serving(config: HttpConfig, parts: Parts) -> AsyncIterator[str]:
-    """A running server's base URL."""
     server = HttpServer(config, parts, Mounts(Loaded()))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(server.run())
@@ -42,7 +38,6 @@ async def serving(config: HttpConfig, parts: Parts) -> AsyncIterator[str]:
 
 
 async def get(url: str, **headers: str) -> tuple[int, str]:
-    """Status and body."""
     async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
         return response.status, await response.text()
 

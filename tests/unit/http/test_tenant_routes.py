@@ -28,7 +28,6 @@ class Said(ApiModel):
 
 
 def route(path: str, words: str) -> ApiRoute:
-    """One that says this."""
 
     async def handle(_request: ApiRequest) -> Said:
         return Said(words=words)
@@ -39,27 +38,22 @@ def route(path: str, words: str) -> ApiRoute:
 
 
 async def whoever(_key: ApiKey, _user: str | None, _locale: str | None) -> Principal:
-    """Nobody asks."""
     raise AssertionError
 
 
 @dataclass
 class Tenant:
-    """A tenant with an API."""
-
     api: ApiDeps
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """An empty one."""
     made = await quick_store(tmp_path / "tenk.db")
     yield made
     await made.aclose()
 
 
 def operators(store: Store) -> Operators:
-    """The service over a tenant's rows."""
     return Operators(store, b"", lambda: NOON, DetachedProcess())
 
 

@@ -8,18 +8,14 @@ REQUEST = ModelRequest(SystemPrompt(), (UserItem("hello"),))
 
 
 class Rules:
-    """Rules that always say the same."""
-
     def __init__(self, answer: RuleAnswer) -> None:
         self._answer = answer
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
-        """The same for every request."""
         return self._answer
 
 
 async def respond(answer: RuleAnswer, words_per_s: float | None = None):
-    """The response, the events and the pauses of one call."""
     events, pauses = [], []
 
     async def pause(seconds: float) -> None:

@@ -23,14 +23,11 @@ GONE_BY = "That question is over: you said something else, or stopped. It was no
 
 @dataclass
 class Payer:
-    """An agent that pays whatever was said, if its person lets it; what it did outlives it."""
-
     paid: list[str] = field(default_factory=list)
     amount: str = "12"
     may_remember: bool = True
 
     async def run(self, turn: Turn, ports: TurnPorts) -> EndReason:
-        """AskedCall, or do what they said."""
         if (reason := ports.watchers.stopping()) is not None:
             await ports.journal.finish(reason, "Stopped.", None)
             return reason
@@ -54,19 +51,15 @@ class Payer:
 
 @dataclass
 class Scene:
-    """A gateway with a payer."""
-
     spine: Spine
     payer: Payer
 
     async def ask(self, user: str = "p1", chat: str = "c1") -> dict[str, str]:
-        """Somebody wants something paid; the buttons under the question."""
         await self.spine.say("pay", user, chat)
         await self.spine.quiet()
         return self.buttons()
 
     def buttons(self) -> dict[str, str]:
-        """Under the newest message."""
         return {button.label: button.data for button in self.shown_buttons()}
 
     def shown_buttons(self) -> tuple[Button, ...]:
@@ -78,7 +71,6 @@ class Scene:
 
     @property
     def last(self) -> str:
-        """What was said last."""
         return self.spine.channel.calls[-1].text
 
     async def restart(self) -> None:
@@ -90,7 +82,6 @@ class Scene:
 
 @pytest.fixture
 async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
-    """One person's."""
     store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
     spine = Spine(store, agent=payer.run)
     await spine.begin()
@@ -287,8 +278,6 @@ async def test_somebody_elses_stop_leaves_it(scene: Scene) -> None:
 
 
 class WithoutButtons(FakeChannel):
-    """A terminal."""
-
     close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
 
 

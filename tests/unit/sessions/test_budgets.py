@@ -53,8 +53,6 @@ class BillingProvider:
 
 
 class MortalBudgets(Budgets):
-    """Of a process that may die: then what it set aside is never settled."""
-
     dies = False
     held_microusd = 0
     largest_microusd = 0
@@ -79,7 +77,6 @@ class _MortalHold:
 
 
 def begun(spine: Spine, store: QuickStore, provider: BillingProvider) -> MortalBudgets:
-    """The caps of a process, around the provider."""
     caps = MortalBudgets(BudgetsConfig(day_usd=Decimal(CAP_MICROUSD) / 1_000_000), store, lambda: NOON)
     spine.model = BudgetedModel(provider, LinkConfig(), caps)  # type: ignore[assignment]  any model will do
     return caps

@@ -38,8 +38,6 @@ RETURNED = ToolReturned(0, "t1/0/0", "c1", "log", "")
 
 @dataclass
 class Desk:
-    """A store that this process owns, a conversation in it, and three rows that wait."""
-
     store: QuickStore
     rows: list[InboxRow]
     place: JournalPlace
@@ -50,26 +48,21 @@ class Desk:
         assert ids == await self.write(commits.claim, ids=ids, started=STARTED)
 
     async def write(self, commit: Callable[..., Any], *, seq: int = 0, **more: object) -> Any:
-        """One commit, at this place in the journal."""
         return await self.store.commit(commit, place=replace(self.place, seq=seq), **more)
 
     async def events(self) -> tuple[JournalEvent, ...]:
-        """The turn's journal."""
         return await self.store.read(partial(journal.events_of_turn, turn_id=self.place.turn.id))
 
     async def outcomes(self) -> list[str | None]:
-        """Of each row."""
         query = sa.select(inbox_table.c.outcome).order_by(inbox_table.c.id)
         return await self.store.read(lambda c: list(c.execute(query).scalars()))
 
     async def said(self) -> list[str]:
-        """The state of each outgoing part."""
         return await self.store.read(lambda c: list(c.execute(sa.select(outbox_table.c.state)).scalars()))
 
 
 @pytest.fixture
 async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """Owned by this process; nothing is claimed."""
     store = await quick_store(tmp_path / "tenk.db")
     epoch = await store.commit(journal.take_all_shards, owner="test")
     state = await store.commit(journal.open_session, tenant="default", key=KEY, mode="steer", generation=1, now=NOON)
@@ -91,7 +84,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
 
 def clock() -> Any:
-    """It stands."""
     return NOON
 
 

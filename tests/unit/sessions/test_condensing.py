@@ -24,15 +24,12 @@ ANSWER = "That sounds like a good session. Keep the tempo where it is until thre
 
 @dataclass
 class FactKeeper:
-    """Answers each request; its notes are all facts that it was shown, and nothing else."""
-
     sizes: RequestSizes = field(default_factory=RequestSizes)
     asked_tokens: list[int] = field(default_factory=list)  # of each answer's request
     notes_tokens: list[int] = field(default_factory=list)  # of each request for notes
     known: set[str] = field(default_factory=set)  # facts in the newest request
 
     def answer(self, request: ModelRequest) -> ModelResponded:
-        """What the model says to a request."""
         said = "\n".join(f"{item.text}\n{item.data}" for item in request.items if isinstance(item, UserItem))
         facts = dict.fromkeys(FACT.findall(said))
         if request.system is INSTRUCTIONS:
@@ -45,15 +42,12 @@ class FactKeeper:
 
 @dataclass(frozen=True, slots=True)
 class TurnCost:
-    """What one turn took."""
-
     asked_tokens: int  # of its request
     notes_tokens: int  # of the requests for notes that came with it
     cpu_s: float
 
 
 async def talk(spine: Spine, keeper: FactKeeper, turns: int) -> list[TurnCost]:
-    """So many turns, one after the other; what each took."""
     spine.model.answer_at_once = keeper.answer
     spine.channel.limited(max_text=4096)
     costs: list[TurnCost] = []

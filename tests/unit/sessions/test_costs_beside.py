@@ -12,7 +12,6 @@ from tests.fakes.spine import QuickStore, Spine, quick_store
 
 
 async def counted(store: QuickStore) -> list[tuple[int, int]]:
-    """What was counted beside the steps: input and output tokens."""
     query = sa.text("SELECT input_tokens, output_tokens FROM usage WHERE step < 0 ORDER BY step DESC")
     return await store.read(lambda c: [(row[0], row[1]) for row in c.execute(query)])
 

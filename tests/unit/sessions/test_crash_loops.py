@@ -23,8 +23,6 @@ REST_S = 100.0
 
 @dataclass
 class Fate:
-    """What kills the process, and when it did."""
-
     died: asyncio.Event = field(default_factory=asyncio.Event)
     begun_s: float = 0.0
     deaths_s: list[float] = field(default_factory=list)  # each as seconds after its process began
@@ -32,7 +30,6 @@ class Fate:
     steps: dict[str, int] = field(default_factory=dict)  # of turns that journal before they kill
 
     async def strike(self) -> None:
-        """The process dies here: nothing of it goes on."""
         self.deaths_s.append(asyncio.get_running_loop().time() - self.begun_s)
         self.died.set()
         await asyncio.Event().wait()
@@ -55,7 +52,6 @@ class Fate:
 
 
 def shown(spine: Spine, chat: str = "c1") -> list[str]:
-    """What a chat shows, without the mark of what a death may have doubled."""
     return [text.partition("\n\n(↻")[0] for text in spine.channel.shown(chat)]
 
 
@@ -72,7 +68,6 @@ async def live(spine: Spine, fate: Fate) -> None:
 
 
 async def again(spine: Spine, fate: Fate, end: Callable[[], Awaitable[None]] | None = None) -> None:
-    """Another process over what is in the store."""
     await (end or spine.kill)()
     fate.died.clear()
     fate.begun_s = asyncio.get_running_loop().time()
@@ -80,7 +75,6 @@ async def again(spine: Spine, fate: Fate, end: Callable[[], Awaitable[None]] | N
 
 
 def scene(path: Path, play: Callable[[Spine, Fate], Awaitable[None]], **more: object) -> None:
-    """A gateway on a clock of its own."""
 
     async def on(loop: VirtualTimeLoop) -> None:
         store = await quick_store(path / "tenk.db")

@@ -29,8 +29,6 @@ LONG = "x" * 150
 
 
 class SlowReads(WatchedEngine):
-    """SQLite whose answer to what waits in a session may be long on its way."""
-
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.go_on: asyncio.Event | None = None  # None: it is not held
@@ -46,8 +44,6 @@ class SlowReads(WatchedEngine):
 
 
 class SlowReader(UserItemBuilder):
-    """Takes its time over some messages, as over those with a file."""
-
     def __init__(self) -> None:
         super().__init__(InputGuard(GuardConfig()), "coach")
         self.reading: dict[str, asyncio.Event] = {}  # by text: set to let go
@@ -61,20 +57,17 @@ class SlowReader(UserItemBuilder):
         return await super().build(event, channel)
 
     def slow(self, text: str) -> asyncio.Event:
-        """Reading this text ends when the event is set."""
         self.reading[text] = asyncio.Event()
         return self.reading[text]
 
 
 @pytest.fixture
 async def reader() -> SlowReader:
-    """The reader of the spine below."""
     return SlowReader()
 
 
 @pytest.fixture
 async def spine(tmp_path: Path, reader: SlowReader) -> AsyncIterator[Spine]:
-    """Parts over a fresh store, begun."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, reader=reader)
     await spine.begin()

@@ -12,8 +12,6 @@ from tests.unit.sessions.test_session import said_to_the_model
 
 
 class Slow:
-    """A command that takes until it is let go, and one that says what it was given."""
-
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
 
@@ -29,13 +27,11 @@ class Slow:
 
 @pytest.fixture
 async def slow() -> Slow:
-    """Both."""
     return Slow()
 
 
 @pytest.fixture
 async def spine(tmp_path: Path, slow: Slow) -> AsyncIterator[Spine]:
-    """A gateway with these commands, in mode followup and at work on "one"."""
     store = await quick_store(tmp_path / "tenk.db")
     commands = (Command("wait", "menu.help", slow.wait), Command("echo", "menu.help", slow.echo))
     spine = Spine(store, more_commands=commands)
@@ -50,7 +46,6 @@ async def spine(tmp_path: Path, slow: Slow) -> AsyncIterator[Spine]:
 
 
 async def edit(spine: Spine, message_id: str, text: str) -> None:
-    """Its sender changes it."""
     await spine.say(text, message_id=message_id, edited=True)
     await spine.quiet()
 

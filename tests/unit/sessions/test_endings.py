@@ -20,7 +20,6 @@ from tests.fakes.spine import SORRY, Spine, quick_store
 
 
 def said_to_the_model(spine: Spine) -> list[str]:
-    """What people had said by the newest request."""
     return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
 
 
@@ -248,8 +247,6 @@ async def test_closing_begins_no_further_turn(spine: Spine) -> None:
 
 
 class WaitingChannel(FakeChannel):
-    """One that shows for how long a model is busy."""
-
     def __init__(self) -> None:
         super().__init__()
         self.waits: list[float] = []

@@ -44,8 +44,6 @@ def test_names_people_really_use_stay_as_they_are():
 
 
 class Shelf(FakeChannel):
-    """A channel with one file."""
-
     def holding(self, content: bytes) -> "Shelf":
         self.content = content
         return self

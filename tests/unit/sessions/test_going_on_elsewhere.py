@@ -21,7 +21,6 @@ ELSEWHERE = "agent:coach:sim:main:direct:q1"
 
 
 async def people_of(spine: Spine, **senders: Sequence[str]) -> None:
-    """These users are these senders."""
 
     def job(connection: sa.Connection) -> None:
         for user_id, keys in senders.items():
@@ -37,7 +36,6 @@ async def people_of(spine: Spine, **senders: Sequence[str]) -> None:
 async def says(
     spine: Spine, text: str, answer: str | None = None, *, chat: str = "c1", sender: str = "p1", user: str = "p1"
 ) -> None:
-    """Somebody says it and is answered; commands answer by themselves."""
     await spine.admit(spine.message(text, sender, chat), user)
     if answer is not None:
         await spine.asked()
@@ -50,18 +48,15 @@ elsewhere = partial(says, chat="d9", sender="q1")
 
 
 def last_there(spine: Spine) -> str:
-    """What was said last in the other chat."""
     return spine.channel.shown("d9")[-1]
 
 
 def asked_last(spine: Spine) -> list[str]:
-    """What people said, and were answered, in the last request."""
     items = spine.model.requests[-1].items
     return [item.text for item in items if isinstance(item, UserItem | AssistantItem)]
 
 
 async def newest(spine: Spine, key: str) -> str:
-    """The id of a key's living conversation."""
     query = sa.select(sessions.c.id).where(sessions.c.key == key).order_by(sessions.c.generation.desc()).limit(1)
     return str(await spine.store.read(lambda connection: connection.execute(query).scalar_one()))
 

@@ -13,7 +13,6 @@ from tests.fakes.spine import GatedModel, Spine
 
 @pytest.fixture
 def without_collector() -> Iterator[None]:
-    """Free only what nothing refers to: Python's collector of cycles seldom looks at objects that have lived long."""
     gc.collect()
     gc.disable()
     yield

@@ -24,7 +24,6 @@ LIMITS = Limits(max_text=4096, unit=TextUnit.UTF16)
 
 
 def row(id_: int, text: str = "", *, after_s: float = 0.0, album: str | None = None, user: str = "ana") -> InboxRow:
-    """A message admitted so many seconds after the first."""
     at = NOW + timedelta(seconds=after_s)
     files = (Attachment(AttachmentKind.PHOTO, f"file{id_}"),) if album else ()
     event = InboundMessage(

@@ -18,7 +18,6 @@ KINDS = RowClassifier(CommandTable(SESSION_COMMANDS, "coach"))
 
 
 def typed(text: str, *, edited: bool = False) -> InboundMessage:
-    """A message of a chat."""
     return InboundMessage(
         event_id="1", address=Address("slack", "main", "D1"), sender=Sender("T1:U1", "Ana"), received_at=NOW,
         message_id="1", kind=ChatKind.DIRECT, text=text, edited=edited,
@@ -26,7 +25,6 @@ def typed(text: str, *, edited: bool = False) -> InboundMessage:
 
 
 def native(name: str, arguments: str = "") -> CommandInvoked:
-    """A slash command of the platform's own."""
     return CommandInvoked(
         event_id="1", address=Address("slack", "main", "D1"), sender=Sender("T1:U1", "Ana"), received_at=NOW,
         name=name, arguments=arguments, kind=ChatKind.DIRECT,
@@ -34,7 +32,6 @@ def native(name: str, arguments: str = "") -> CommandInvoked:
 
 
 def kind_of(event: InboundEvent) -> str | None:
-    """The kind of turn that an event starts."""
     return KINDS.kind_of(InboxRow(1, "default", "key", "ana", event, NOW))
 
 

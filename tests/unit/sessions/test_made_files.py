@@ -14,7 +14,6 @@ FILE = {"name": "practice.png", "mime": "image/png", "description": "numbers", "
 
 
 def returned(data: object, key: str = "t/0/0", outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
-    """A call's result."""
     return ToolReturned(0, key, "c", "plot_progress", success_result(data), outcome)
 
 

@@ -20,7 +20,6 @@ def test_only_an_exclamation_mark_with_a_space_and_words_interrupts(words: str, 
 
 
 async def begin_in_mode(spine: Spine, mode: str, chat: str = "c1") -> None:
-    """A session in this mode, at work on "one"."""
     await spine.say(f"/mode {mode}", chat=chat)
     await spine.quiet()
     await spine.say("one", chat=chat)

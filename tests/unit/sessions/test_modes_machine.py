@@ -28,7 +28,6 @@ USERS = st.sampled_from(["p1", "p2"])
 
 
 def a_row(id_: int, user: str, text: str) -> InboxRow:
-    """What somebody said in the group."""
     event = InboundMessage(
         event_id=f"e{id_}", message_id=str(id_), address=PLACE, sender=Sender(user, user), received_at=NOON,
         kind=ChatKind.GROUP, text=text, mentions_bot=True,
@@ -37,14 +36,11 @@ def a_row(id_: int, user: str, text: str) -> InboxRow:
 
 
 def marked(row: InboxRow) -> bool:
-    """Whether it interrupts in any mode."""
     return is_marked(row.event, "talk")
 
 
 @dataclass
 class KeptTurn:
-    """A turn as the store has it."""
-
     claimed: ClaimedTurn
     rows: list[InboxRow]  # as they read when they were taken
     ended: EndReason | None = None
@@ -53,8 +49,6 @@ class KeptTurn:
 
 @dataclass
 class Kept:
-    """What outlives the process."""
-
     mode: str = "steer"
     waiting: dict[int, InboxRow] = field(default_factory=dict)
     turns: list[KeptTurn] = field(default_factory=list)
@@ -73,7 +67,6 @@ class ModesMachine(RuleBasedStateMachine):
         self.begin()
 
     def begin(self) -> None:
-        """A process starts: what was under way is gone on with, before anything that waits."""
         self.turn = SessionTurn()
         self.at_work: KeptTurn | None = None
         under_way = [kept for kept in self.kept.turns if kept.ended is None]
@@ -87,7 +80,6 @@ class ModesMachine(RuleBasedStateMachine):
 
     @rule(user=USERS, mark=st.sampled_from(["", "", "! "]), then=STEPS)
     def say(self, user: str, mark: str, then: int) -> None:
-        """Somebody says something, and the worker gets so far."""
         self.kept.newest += 1
         row = a_row(self.kept.newest, user, f"{mark}w{self.kept.newest}")
         self.kept.said[row.id] = self.kept.waiting[row.id] = row
@@ -95,7 +87,6 @@ class ModesMachine(RuleBasedStateMachine):
         self.work(then)
 
     def offer(self, row: InboxRow) -> None:
-        """As `Session.offer`."""
         if marked(row) or self.kept.mode == "interrupt":
             before = self.turn.cancelled
             self.turn.interrupt(row)
@@ -105,7 +96,6 @@ class ModesMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.kept.waiting)
     @rule(data=st.data(), mark=st.sampled_from(["", "! "]))
     def edit(self, data: st.DataObject, mark: str) -> None:
-        """Somebody changes what waits still."""
         old = self.kept.waiting[data.draw(st.sampled_from(sorted(self.kept.waiting)))]
         assert isinstance(old.event, InboundMessage)
         row = replace(old, event=replace(old.event, text=f"{mark}w{old.id}"))
@@ -115,7 +105,6 @@ class ModesMachine(RuleBasedStateMachine):
 
     @rule(user=USERS)
     def stop(self, user: str) -> None:
-        """`/stop` of a member: of their own alone."""
         self.kept.newest += 1
         if self.turn.cancel(EndReason.STOPPED, self.kept.newest, user) and self.at_work is not None:
             self.at_work.why = self.at_work.why or user
@@ -126,25 +115,21 @@ class ModesMachine(RuleBasedStateMachine):
 
     @rule(mode=st.sampled_from(MODES))
     def set_mode(self, mode: str) -> None:
-        """`/mode`."""
         self.kept.mode = mode
         if self.turn.is_live:
             self.turn.steers = mode == "steer"
 
     @rule(then=STEPS)
     def ask_beside(self, then: int) -> None:
-        """`/btw`: nothing of the session moves for it; the worker goes on."""
         self.work(then)
 
     # ------------------------------------------------------------ what the worker does
 
     def work(self, times: int) -> None:
-        """The worker gets so far."""
         for _ in range(times):
             self.work_once()
 
     def work_once(self) -> None:
-        """The next thing that the worker would do."""
         match self.turn.state:
             case TurnState.ENDED:
                 self.take()
@@ -158,7 +143,6 @@ class ModesMachine(RuleBasedStateMachine):
                 self.end(EndReason.COMPLETED)
 
     def take(self) -> None:
-        """As `Session._handle`: the first that waits, with what becomes one turn with it."""
         waiting = sorted(self.kept.waiting.values(), key=lambda row: row.id)
         if waiting:
             first, *others = waiting
@@ -167,7 +151,6 @@ class ModesMachine(RuleBasedStateMachine):
             self.turn.begin()
 
     def claim(self) -> None:
-        """As `Session._begin`: what was cleared meanwhile is left out."""
         rows = [row for row in self.turn.rows if row.id in self.kept.waiting]
         if not rows:
             self.turn.end()
@@ -180,13 +163,11 @@ class ModesMachine(RuleBasedStateMachine):
         self.read(rows)
 
     def read(self, rows: list[InboxRow]) -> None:
-        """They are in the turn from now on."""
         assert self.at_work is not None
         for row in rows:
             self.at_work.rows.append(self.kept.waiting.pop(row.id))
 
     def go_on(self) -> None:
-        """A checkpoint: it ends, it reads what was said meanwhile, or it answers."""
         assert self.at_work is not None
         turn = self.at_work.claimed.turn
         mine = [row for row in self.in_order() if row.user_id == turn.user_id]
@@ -205,18 +186,15 @@ class ModesMachine(RuleBasedStateMachine):
             self.turn.finish()
 
     def in_order(self) -> list[InboxRow]:
-        """What waits."""
         return sorted(self.kept.waiting.values(), key=lambda row: row.id)
 
     def end(self, reason: EndReason) -> None:
-        """The end is committed."""
         assert self.at_work is not None
         self.at_work.ended, self.at_work = reason, None
         self.turn.end()
 
     @rule(then=STEPS)
     def kill(self, then: int) -> None:
-        """The process dies; the next one begins from what is kept."""
         self.begin()
         self.work(then)
 
@@ -251,6 +229,4 @@ TestModes.settings = settings(max_examples=share(120), stateful_step_count=50, d
 @pytest.mark.gate
 @pytest.mark.timeout(300)
 class TestModesAtLength(ModesMachine.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    """The same, 2,000 times."""
-
     settings = settings(max_examples=2_000, stateful_step_count=50, deadline=None)

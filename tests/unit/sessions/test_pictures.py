@@ -21,8 +21,6 @@ PHOTO = Attachment(AttachmentKind.PHOTO, "h", mime="image/png", size_bytes=100)
 
 
 class Album(FakeChannel):
-    """A channel whose files are given, or fail so; None never comes."""
-
     def holding(self, *files: bytes | Exception | None) -> "Album":
         self.files = list(files)
         self.fetched = 0
@@ -41,7 +39,6 @@ class Album(FakeChannel):
 async def fetch(
     channel: FakeChannel, *attachments: Attachment, sees: Callable[[], bool] = lambda: True, **config: float
 ) -> tuple[tuple[Picture, ...], dict[str, bytes]]:
-    """What became of them, and what is kept."""
     kept: dict[str, bytes] = {}
 
     async def keep(tenant: str, id_: str, content: bytes, came_with: str) -> None:

@@ -12,7 +12,6 @@ from tests.fakes.spine import Spine, quick_store
 
 @pytest.fixture
 async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """A gateway with one kind of button, which says what it is about."""
 
     async def confirm(asked: Invocation) -> Reply:
         return Reply(f"{asked.principal.user_id} confirms {asked.arguments}")

@@ -17,7 +17,6 @@ POINTS = (HookPoint.SESSION_START, HookPoint.USER_PROMPT, HookPoint.SESSION_END)
 
 @pytest.fixture
 async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """A gateway whose hooks are asked at these points."""
     TOLD.clear()
     ANSWERS.clear()
     store = await quick_store(tmp_path / "tenk.db")
@@ -30,7 +29,6 @@ async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
 
 
 async def answer(spine: Spine, words: str) -> UserItem:
-    """Somebody says something and is answered; what the model read of it."""
     await spine.say(words)
     await spine.asked()
     heard = [item for item in spine.model.requests[-1].items if isinstance(item, UserItem)][-1]

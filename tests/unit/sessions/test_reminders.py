@@ -23,7 +23,6 @@ SEVEN = datetime(2026, 3, 4, 19, 0, tzinfo=UTC)
 
 @pytest.fixture
 async def here(tmp_path: Path) -> AsyncIterator[Spine]:
-    """The coach's own product over a fresh store, at noon on a Wednesday."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, practice=True)
     await store.commit(lambda connection: add_people(connection, *spine.people.known.values()))
@@ -34,7 +33,6 @@ async def here(tmp_path: Path) -> AsyncIterator[Spine]:
 
 
 async def look(here: Spine, at: datetime | None = None, *, times: int = 1) -> list[str]:
-    """What the bot says when the scheduler looks at this moment."""
     here.now = at or here.now
     before = len(here.channel.shown())
     assert COACH.schedule is not None
@@ -45,7 +43,6 @@ async def look(here: Spine, at: datetime | None = None, *, times: int = 1) -> li
 
 
 async def asked(here: Spine, text: str, **more: str) -> str:
-    """What somebody is answered."""
     chat = more.get("chat", "c1")
     before = len(here.channel.shown(chat))
     await here.say(text, **more)
@@ -54,7 +51,6 @@ async def asked(here: Spine, text: str, **more: str) -> str:
 
 
 async def count(store: Store, table: str) -> int:
-    """How many rows there are."""
     query = sa.text(f"SELECT count(*) FROM {table}")
     return await store.read(lambda connection: connection.execute(query).scalar_one())
 

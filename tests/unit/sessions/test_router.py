@@ -17,13 +17,11 @@ from tests.fakes.spine import KEY, QuickStore, Spine
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> FickleEngine:
-    """A database that can fail."""
     return FickleEngine(tmp_path / "tenk.db")
 
 
 @pytest.fixture
 async def spine(engine: FickleEngine) -> AsyncIterator[Spine]:
-    """Parts over it, begun."""
     store = await QuickStore(engine).start()
     spine = Spine(store, sessions=SessionsConfig(mailbox_size=2))
     await spine.begin()

@@ -18,13 +18,11 @@ from tests.fakes.spine import KEY, Spine, quick_store
 
 
 async def kinds_of(spine: Spine) -> list[str]:
-    """The kinds of everything journaled, in order."""
     query = sa.select(events.c.kind).order_by(events.c.session_id, events.c.seq)
     return await spine.store.read(lambda connection: list(connection.execute(query).scalars()))
 
 
 def said_to_the_model(spine: Spine) -> list[str]:
-    """What people had said by the newest request."""
     return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
 
 

@@ -42,7 +42,6 @@ COMMANDS = ["/stop", "/new", *(f"/mode {mode}" for mode in MODES)]
 
 
 def assert_sendable(items: Sequence[Item]) -> None:
-    """A strict API takes these: it begins with a person, every call has its one result right behind it."""
     wanted: list[str] = []
     assert not items or isinstance(items[0], UserItem)
     for item in items:
@@ -69,7 +68,6 @@ class Sessions(AsyncMachine):
         self.run(self.spine.begin())
 
     def token(self) -> str:
-        """A word nobody has said."""
         self.tokens += 1
         return f"w{self.tokens}."
 
@@ -82,7 +80,6 @@ class Sessions(AsyncMachine):
 
     @rule(user=USERS, mark=st.sampled_from(["", "", "! "]), settled=st.booleans())
     def say(self, user: str, mark: str, settled: bool) -> None:
-        """Somebody says something, or interrupts."""
 
         async def step() -> None:
             token = self.token()
@@ -97,7 +94,6 @@ class Sessions(AsyncMachine):
     @precondition(lambda self: self.messages)
     @rule(data=st.data(), settled=st.booleans())
     def edit(self, data: st.DataObject, settled: bool) -> None:
-        """Somebody changes what they said."""
         row, message, user = data.draw(st.sampled_from(self.messages[-4:]))
 
         async def step() -> None:
@@ -112,7 +108,6 @@ class Sessions(AsyncMachine):
     @precondition(lambda self: self.messages)
     @rule(data=st.data(), settled=st.booleans())
     def take_back(self, data: st.DataObject, settled: bool) -> None:
-        """Somebody deletes what they said."""
         _, message, user = data.draw(st.sampled_from(self.messages[-4:]))
 
         async def step() -> None:
@@ -151,13 +146,11 @@ class Sessions(AsyncMachine):
         self.run(step())
 
     def give_answer(self) -> None:
-        """An answer unlike all others."""
         self.answers.append(f"A{len(self.answers)}.")
         self.spine.model.give(self.answers[-1])
 
     @rule()
     def crash(self) -> None:
-        """The process dies; another one begins from the store."""
 
         async def step() -> None:
             await self.spine.kill()
@@ -191,7 +184,6 @@ class Sessions(AsyncMachine):
         await self.all_turns_ended_and_were_told()
 
     def each_word_is_read_once(self, outcomes: dict[int, str | None], journal: "Journal") -> None:
-        """A message is in exactly one turn, its person's own; what was taken back or replaced may be in none."""
         read = [(token, user) for rows in journal.values() for user, _, tokens, _ in rows for token in tokens]
         assert len(read) == len({token for token, _ in read}), "a word was read twice"
         spoken = dict(read)
@@ -207,7 +199,6 @@ class Sessions(AsyncMachine):
                 assert token not in spoken
 
     def order_is_kept(self, journal: "Journal") -> None:
-        """What one person said is read in the order they said it."""
         place = {token: self.edits.get(row, row) for row, (_, token) in self.said.items() if row not in self.edits}
         for user in ("p1", "p2"):
             rows = [row for entries in journal.values() for row in entries if row[0] == user]
@@ -216,7 +207,6 @@ class Sessions(AsyncMachine):
             assert sorted(read) == read
 
     async def all_turns_ended_and_were_told(self) -> None:
-        """Every turn has one end, answers stand in the order they were given, and what is there twice is marked."""
         ends = await self.store.read(lambda c: list(c.execute(sa.select(turns.c.end_reason)).scalars()))
         assert None not in ends
         ended = sa.select(sa.func.count()).where(events.c.kind == "turn_ended")
@@ -260,14 +250,10 @@ def test_an_edit_that_a_death_cut_is_made_again_before_the_last_look() -> None:
 
 @pytest.mark.timeout(120)  # not on the class that both are made of: its limit would be that of both
 class TestSessions(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    """As many examples as there is time for in every run."""
-
     settings = settings(max_examples=share(40), stateful_step_count=14, deadline=None)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 class TestSessionsAtLength(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
-    """The same with many more examples."""
-
     settings = settings(max_examples=2_000, stateful_step_count=50, deadline=None)

@@ -21,24 +21,20 @@ ASKED = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Yes", "yes, do it
 
 
 def said(spine: Spine) -> list[str]:
-    """What the model was told that people said, by the newest request."""
     return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
 
 
 def shown_buttons(spine: Spine) -> dict[str, str]:
-    """The data of the buttons under the newest part, by their labels."""
     return {button.label: button.data for button in spine.channel.parts[-1].buttons}
 
 
 async def question(spine: Spine, user: str = "p1", chat: str = "c1") -> dict[str, str]:
-    """Somebody says something and is asked something; the buttons that are shown."""
     await spine.say("hello", user, chat)
     await answer(spine, ASKED)
     return shown_buttons(spine)
 
 
 async def answer(spine: Spine, text: str | ModelResponded = "Done.") -> None:
-    """The model answers what it was asked."""
     await spine.asked()
     spine.model.give(text)
     await spine.quiet()
@@ -202,13 +198,11 @@ LOGS = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Log it", "/log 45m
 
 
 async def logged(spine: Spine) -> list[int]:
-    """The minutes of what is logged."""
     query = sa.text("SELECT minutes FROM practice_sessions")
     return list(await spine.store.read(lambda connection: connection.execute(query).scalars().all()))
 
 
 async def offered_log(spine: Spine) -> str:
-    """Somebody whom the store knows is offered to log; the data of the button."""
     person = {
         "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "timezone": "UTC", "week_start": 0,
         "created_at": spine.now,

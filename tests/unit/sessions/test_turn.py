@@ -19,7 +19,6 @@ PLACE = Address("sim", "main", "g1")
 
 
 def a_row(id_: int, user: str = "p1") -> InboxRow:
-    """What somebody said in the group."""
     event = InboundMessage(
         event_id=f"e{id_}", message_id=str(id_), address=PLACE, sender=Sender(user, user), received_at=NOON,
         kind=ChatKind.GROUP, text="hello", mentions_bot=True,
@@ -28,13 +27,11 @@ def a_row(id_: int, user: str = "p1") -> InboxRow:
 
 
 def a_claim(first_id: int, user: str = "p1") -> ClaimedTurn:
-    """The turn that answers a row."""
     turn = TurnRow(f"t{first_id}", "default", "s1", user, "chat", PLACE, None, NOON)
     return ClaimedTurn(turn, first_id, str(first_id), None, ())
 
 
 def a_running_turn(told: list[EndReason]) -> SessionTurn:
-    """A turn that answers row 5 of p1."""
     turn = SessionTurn()
     turn.begin()
     turn.claim(a_claim(5))
@@ -83,14 +80,12 @@ class TurnLives(RuleBasedStateMachine):
         self.told: list[EndReason] = []
 
     def is_cancelled(self, claimed: ClaimedTurn) -> bool:
-        """Whether any cancellation so far is about this turn."""
         about = [before for before, user in self.cancelled if user in (None, claimed.turn.user_id)]
         return any(claimed.first_id < before for before in about)
 
     @precondition(lambda self: self.turn.state is TurnState.ENDED)
     @rule(user=USERS)
     def begin(self, user: str) -> None:
-        """A row is taken and claimed."""
         self.turn.begin()
         self.turn.claim(a_claim(self.next_id, user))
         self.next_id += 1
@@ -98,30 +93,25 @@ class TurnLives(RuleBasedStateMachine):
     @precondition(lambda self: self.turn.state is TurnState.CLAIMING)
     @rule()
     def run_it(self) -> None:
-        """The agent begins."""
         self.told = []
         self.turn.run(steers=True, on_cancel=self.told.append)
 
     @precondition(lambda self: self.turn.state is TurnState.RUNNING)
     @rule()
     def finish(self) -> None:
-        """The end is committed."""
         self.turn.finish()
 
     @precondition(lambda self: self.turn.state is not TurnState.ENDED)
     @rule()
     def retry(self) -> None:
-        """The attempt breaks."""
         self.turn.retry()
 
     @rule()
     def end(self) -> None:
-        """Nothing more comes of it."""
         self.turn.end()
 
     @rule(user=st.one_of(st.none(), USERS))
     def cancel(self, user: str | None) -> None:
-        """Somebody stops what was asked so far."""
         claimed = self.turn.claimed
         self.cancelled.append((self.next_id, user))
         expected = claimed is not None and self.is_cancelled(claimed)
@@ -130,14 +120,12 @@ class TurnLives(RuleBasedStateMachine):
 
     @invariant()
     def a_running_turn_knows_what_is_about_it(self) -> None:
-        """It is told once, and only of what is about it."""
         if self.turn.state is TurnState.RUNNING:
             assert self.turn.claimed is not None
             assert [EndReason.STOPPED] * self.is_cancelled(self.turn.claimed) == self.told
 
     @invariant()
     def nothing_is_left_of_a_turn_that_ended(self) -> None:
-        """The next one begins afresh."""
         if self.turn.state is TurnState.ENDED:
             assert (None, None) == (self.turn.claimed, self.turn.cancelled)
 

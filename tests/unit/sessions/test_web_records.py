@@ -22,7 +22,6 @@ ADA, BOB, LINKED = "p1", "p2", "p3"
 
 @pytest.fixture
 async def web(tmp_path: Path) -> AsyncIterator[Spine]:
-    """A gateway whose one channel is called as the web chat is."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store, FakeChannel(name="web"))
     await spine.begin()
@@ -46,7 +45,6 @@ async def ask(spine: Spine, text: str, answer: str, who: str = ADA) -> None:
 
 
 def shown(kept: list[KeptMessage]) -> list[str]:
-    """The words, ours with their key."""
     return [one.message.text if isinstance(one.message, InboundMessage) else one.message.rendered.text for one in kept]
 
 
@@ -99,7 +97,6 @@ async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
 
 
 async def link(spine: Spine, user: str, *senders: str) -> None:
-    """Whoever writes as one of these is this user."""
 
     def job(connection: sa.Connection) -> None:
         row = {"tenant_id": "default", "role": "member", "display_name": "", "timezone": "UTC", "week_start": 0}

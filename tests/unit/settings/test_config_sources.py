@@ -47,13 +47,11 @@ class House(BaseModel):
 
 
 def sources(text: str, **environment: tuple[tuple[str, ...], str]) -> Sources:
-    """One file and an environment."""
     file = ConfigFile(Path("house.toml"), tomllib.loads(text), text)
     return Sources(file, ConfigFile(Path("secrets.toml")), {path: (name, v) for name, (path, v) in environment.items()})
 
 
 def explained(given: Sources) -> str:
-    """The message that a bad tree gives."""
     with pytest.raises(ValidationError) as bad:
         House.model_validate(given.merge_all())
     return str(explain(House, bad.value, given))

@@ -13,7 +13,6 @@ from gateway.errors import SettingsError
 
 
 def files(tmp_path: Path, main: str = "", secrets: str | None = None) -> Path:
-    """A main file, and one of secrets beside it."""
     (tmp_path / "gateway.toml").write_text(main)
     if secrets is not None:
         (tmp_path / "secrets.toml").touch(0o600)
@@ -22,7 +21,6 @@ def files(tmp_path: Path, main: str = "", secrets: str | None = None) -> Path:
 
 
 def changed(before: str, after: str) -> list[tuple[str, str]]:
-    """The lines that differ."""
     pairs = zip(before.splitlines(), after.splitlines(), strict=True)
     return [(old, new) for old, new in pairs if old != new]
 

@@ -29,12 +29,10 @@ from tests.fakes.spine import quick_store
 
 
 def now() -> datetime:
-    """A moment."""
     return datetime(2026, 11, 23, 1, 2, 3, tzinfo=UTC)
 
 
 async def database(home: Path) -> Finding:
-    """What is found of the database in this home."""
     return await check_database(f"sqlite:///{home}/tenk.db", home)
 
 

@@ -17,7 +17,6 @@ CAP = "[budgets]\nuser_usd = 1\n"
 
 
 def settings_of(tmp_path: Path, text: str) -> Settings:
-    """As a start reads them."""
     (tmp_path / "gateway.toml").write_text(f'[gateway]\nhome = "{tmp_path}"\n{text}')
     environ = {"OPENAI_API_KEY": "sk-x"}
     return load(tmp_path / "gateway.toml", environ)
@@ -25,7 +24,6 @@ def settings_of(tmp_path: Path, text: str) -> Settings:
 
 @pytest.fixture
 def upgraded() -> Iterator[None]:
-    """A library that has lost all its prices."""
     set_custom_snapshot(DataSnapshot(providers=[], from_auto_update=False))
     yield
     set_custom_snapshot(None)

@@ -13,7 +13,6 @@ from tests.fakes.agents import a_tool
 
 
 def check(directory: Path, text: str) -> None:
-    """As `tenk config check` does."""
     file = directory / "gateway.toml"
     file.write_text(text)
     check_names(load(file, {}), read_sources(file, {}))
@@ -101,7 +100,7 @@ def test_a_tool_that_no_model_can_be_told_of_is_named() -> None:
 
 
 async def _nothing(_context: object, _arguments: object) -> None:
-    """Does nothing."""
+    pass
 
 
 def test_what_is_there_is_taken(tmp_path: Path) -> None:

@@ -22,14 +22,12 @@ FOREIGN = re.compile(rf"\b({PYTHON}|Input should|input|[Vv]alid \w+|validation|i
 
 
 def paths(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:
-    """Every key there is; a table of many has one named x."""
     for name, declared in model.model_fields.items():
         yield (*above, name)
         yield from inner(declared.annotation, (*above, name))
 
 
 def inner(annotation: Any, path: KeyPath) -> Iterator[KeyPath]:
-    """The keys of the tables that may stand at this one."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield from paths(annotation, path)
     elif get_origin(annotation) in (dict, Mapping):
@@ -41,7 +39,6 @@ def inner(annotation: Any, path: KeyPath) -> Iterator[KeyPath]:
 
 
 def told(tree: dict[str, Any]) -> str:
-    """What an operator reads of these settings; "" if they can be used."""
     try:
         Settings.model_validate(tree)
     except ValidationError as error:

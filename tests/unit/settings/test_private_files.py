@@ -11,7 +11,6 @@ from gateway.safety.private_files import BESIDE_DATABASE, NAMES, LaxFile, check_
 
 
 def made(path: Path, mode: int, content: bytes = b"x") -> Path:
-    """A file of this mode, whatever the umask."""
     path.write_bytes(content)
     path.chmod(mode)
     return path

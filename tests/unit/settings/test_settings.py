@@ -34,7 +34,6 @@ def given(tmp_path: Path) -> Given:
 
 
 def refusal(given: Given, main: str = "", secrets: str = "", **environ: str) -> str:
-    """The message that these sources give."""
     with pytest.raises(SettingsError) as refused:
         given(main, secrets, **environ)
     return str(refused.value)
@@ -263,7 +262,6 @@ def test_settings_never_show_a_secret(given: Given) -> None:
 
 @pytest.fixture
 def letterbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody else's channel is installed."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "contract" / "example_channel"))
 
 

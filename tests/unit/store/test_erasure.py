@@ -25,7 +25,6 @@ from tests.fakes.talks import ANA, BEN, DIRECT, add_turn, carried_out, fill
 
 @pytest.fixture
 def connection() -> Iterator[sa.Connection]:
-    """Ana talks to the bot alone, Ana and Ben in a group, Ben alone."""
     with database(metadata.create_all) as connection:
         fill(connection)
         yield connection

@@ -31,13 +31,11 @@ FIND = HotStatement(sa.select(NOTES.c.id, NOTES.c.at, NOTES.c.told, NOTES.c.text
 
 
 def note(text: object) -> Mapping[str, object]:
-    """A row."""
     return {"text": text, "at": NOON, "told": False, "attempts": 0}
 
 
 @pytest.fixture(params=["driven", "listened to"])
 def connection(request: pytest.FixtureRequest) -> Iterator[sa.Connection]:
-    """A database, on both ways of asking it."""
     engine = sa.create_engine("sqlite://")
     mark_errors(engine)
     if request.param == "listened to":

@@ -13,12 +13,10 @@ from tests.fakes.spine import quick_store
 
 
 def refused(connection: sa.Connection) -> int | None:
-    """A stranger's message comes in."""
     return inbox.admit(connection, NewRow(message("7"), outcome=Outcome.REFUSED), NOON)
 
 
 def broken(connection: sa.Connection) -> None:
-    """Another job does as much, and fails."""
     refused(connection)
     raise ValueError("a bug")
 

@@ -13,15 +13,12 @@ from gateway.store.writer import GROUP_JOBS, Job, Outcome, Writer
 
 
 class Engine:
-    """Commits nothing; fails while it is told to, and keeps what it was asked to commit."""
-
     def __init__(self) -> None:
         self.down = False
         self.groups: list[list[Job[Any]]] = []
         self.asked = asyncio.Event()
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """One group, at the next turn of the loop."""
         await asyncio.sleep(0)
         self.groups.append(list(jobs))
         self.asked.set()
@@ -31,16 +28,15 @@ class Engine:
 
 
 def probe(_: Connection) -> None:
-    """What the writer tries when nothing waits."""
+    pass
 
 
 def job(_: Connection) -> None:
-    """A job that is never really run here."""
+    pass
 
 
 @asynccontextmanager
 async def running(engine: Engine, **options: int) -> AsyncIterator[Writer]:
-    """A writer at work over this engine."""
     writer = Writer(engine.commit, probe, **options)
     async with asyncio.TaskGroup() as group:
         group.create_task(writer.run())

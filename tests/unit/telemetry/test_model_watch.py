@@ -17,8 +17,6 @@ REQUEST = ModelRequest(SystemPrompt("x"), ())
 
 
 class Told:
-    """A model that does as it is told."""
-
     name = "test:watched"
     facts = ModelFacts()
 
@@ -110,5 +108,4 @@ async def test_what_a_model_costs_is_counted() -> None:
 
 
 def cost() -> float:
-    """What the model has cost by now."""
     return REGISTRY.get_sample_value("tenk_model_cost_usd_total", {"model": "test:watched"}) or 0.0

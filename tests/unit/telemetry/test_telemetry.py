@@ -15,7 +15,6 @@ TOKEN = "123456789:" + "AbC-_" * 7
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
-    """Each log line as what it says."""
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 

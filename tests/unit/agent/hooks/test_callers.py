@@ -12,7 +12,6 @@ GIVEN = {"point": "pre_tool", "tool": "pay", "input": {"to": "acme; rm -rf /"}}
 
 
 def program(directory: Path, code: str) -> tuple[str, str]:
-    """A program of these lines."""
     file = directory / "hook.py"
     file.write_text(f"import json, os, sys\n{code}\n")
     return sys.executable, str(file)

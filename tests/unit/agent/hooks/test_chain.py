@@ -41,7 +41,6 @@ def says(point=PRE, name="one", **said):
 
 
 async def put(*hooks, effect=Effect.UNSAFE, written='{"amount": 5}'):
-    """One call of a tool that pays, with these hooks around it: its result, what was paid, what was journaled."""
     paid = []
 
     async def pay(_context, arguments):
@@ -175,7 +174,7 @@ async def test_a_bad_hook_behind_a_call_changes_nothing(bad):
 
 async def test_what_no_exception_is_fails_its_call_and_does_not_hang_the_hook():
     class Panic(BaseException):
-        """What extensions written in Rust raise as they panic."""
+        pass
 
     ways = iter([Panic(), asyncio.CancelledError(), BaseExceptionGroup("two", [SystemExit(3)]), GeneratorExit()])
 
@@ -232,10 +231,7 @@ async def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path):
 
 
 class TestStop:
-    """Before an answer ends a turn hooks may send it on; never on an error, and not for ever."""
-
     async def run(self, model, *hooks):
-        """A turn to its end."""
         port = FakeTurnPort()
         reason = await run_turn(a_turn(port), port.ports, replace(an_agent(model), hooks=HookChain(hooks)))
         return reason, port

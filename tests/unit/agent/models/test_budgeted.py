@@ -35,8 +35,6 @@ WHOLE = Spending(INPUT + 100, 3 * INPUT + 1000)
 
 @dataclass
 class FakeBudget:
-    """Lets so many calls in; keeps what was set aside and what they came to."""
-
     calls: int = 100
     scope: str = "user"
     reason: EndReason = EndReason.MAX_COST
@@ -57,7 +55,6 @@ class FakeBudget:
 
 
 async def asked(script, request=REQUEST, facts=FACTS, config=None):
-    """What was set aside for a call, and what it came to."""
     budget = FakeBudget()
     model = BudgetedModel(ScriptedModel([script], facts=facts), config or LinkConfig(), budget)
     with suppress(ModelFailure):
@@ -138,7 +135,6 @@ async def test_over_a_cap_the_person_reads_when_it_starts_again(locale, scope, h
 
 
 def talk(*texts):
-    """A conversation of so many words, the person's and the model's in turn."""
     kinds = (UserItem, AssistantItem)
     return tuple(kinds[index % 2](text) for index, text in enumerate(texts))
 

@@ -21,8 +21,6 @@ REQUEST = ModelRequest(SystemPrompt("be kind"), (UserItem("hello"),), who=ANA)
 
 
 class Refusing:
-    """A provider that knows which keys are good."""
-
     name = "first:m"
     facts = ModelFacts()
 
@@ -42,8 +40,6 @@ class Refusing:
 
 
 class Level:
-    """A place with a key for some."""
-
     def __init__(self, name: str, **keys: str) -> None:
         self.name = name
         self._keys = keys
@@ -60,8 +56,6 @@ ALL = (OWN, SETTINGS, KEYRING, FILE)
 
 
 class Hand:
-    """A clock that is moved."""
-
     def __init__(self) -> None:
         self.now = datetime(2026, 3, 4, tzinfo=UTC)
 
@@ -70,7 +64,6 @@ class Hand:
 
 
 def model_over(inner: Refusing, *levels, board=None, clock=None) -> ModelLink:
-    """It, asked with these levels."""
     clock = clock or Hand()
     return ModelLink(inner, board or HealthBoard(clock), levels)
 
@@ -103,7 +96,6 @@ async def test_where_nobody_has_a_key_it_says_what_to_do():
 
 
 def usual(credential: Credential) -> dict[str, str]:
-    """As a provider documents it."""
     return {"x-api-key": credential.secret}
 
 

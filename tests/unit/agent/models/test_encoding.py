@@ -60,7 +60,6 @@ CHANGES = st.one_of(
 
 
 def changed(items, kind, what):
-    """The conversation after one change."""
     match kind:
         case "say":
             return [*items, *what]
@@ -140,8 +139,6 @@ def test_a_short_piece_takes_little_memory():
 
 
 class Maker:
-    """Makes pieces, and keeps of what."""
-
     def __init__(self):
         self.made = []
 

@@ -29,8 +29,6 @@ REQUEST = ModelRequest(SystemPrompt(), ())
 
 
 class Pauses:
-    """A sleep that takes no time and remembers."""
-
     def __init__(self):
         self.taken = []
 
@@ -39,8 +37,6 @@ class Pauses:
 
 
 class Stalling:
-    """A model that streams, then falls silent; without streaming it answers."""
-
     name = "stalling:test"
     facts = ModelFacts()
 
@@ -127,7 +123,6 @@ LOCAL = "http://127.0.0.1:11434/v1"
 
 
 def seconds(*beats):
-    """A model that is silent for so long before each of these, on the loop's clock, and then says its answer."""
 
     class Slow(Stalling):
         async def respond(self, request, on_event):
@@ -141,7 +136,6 @@ def seconds(*beats):
 
 
 def played(scene):
-    """What a scene gives on a clock that leaps."""
     results = []
 
     async def play(_loop):

@@ -34,8 +34,6 @@ def asked(*items, **more):
 
 
 class Kept:
-    """Keeps bytes, and how often they were read."""
-
     def __init__(self):
         self.read = []
 

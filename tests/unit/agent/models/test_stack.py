@@ -116,7 +116,6 @@ async def test_a_router_has_the_smallest_window_of_all():
 
 
 def stack(inner, board, config=None, passes_on=DOWN):
-    """One link as `select` builds it."""
     config = config or ModelConfig(requests_per_min=100)
     return ModelLink(Attempts(inner, config, board, passes_on=passes_on, jitter=lambda: 1.0), board)
 

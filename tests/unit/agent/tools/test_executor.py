@@ -44,8 +44,6 @@ class Streams:
 
 
 class Watch:
-    """Tools that take their time, and when each call ran."""
-
     def __init__(self, now_s):
         self.now_s = now_s
         self.ran = {}
@@ -66,7 +64,6 @@ class Watch:
 
 
 def play(model, make_tools, *, port=None, **limits):
-    """A turn on virtual time: the watch, the port, and when the results of the first response were all journaled."""
     port = port or FakeTurnPort()
     found = {}
 
@@ -171,7 +168,6 @@ def test_f55_a_stop_as_the_response_ends_gives_each_of_its_calls_a_result():
 
 
 def stop_behind(record, port):
-    """The person stops the turn right behind the next commit."""
 
     async def recording(*events):
         await record(*events)

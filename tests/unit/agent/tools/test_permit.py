@@ -61,7 +61,6 @@ def rules(*written, **settings):
 
 
 async def run(bank, port, *wanted, **permissions):
-    """The results of these calls, which go on from what the port has journaled."""
     chain = permissions.pop("chain", PermissionChain())
     response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, given) for i, (name, given) in enumerate(wanted)))
     scope = port.scope([response, *port.events], 42.0)
@@ -237,8 +236,6 @@ async def test_a_risky_call_is_asked_for_although_it_is_allowed(risk, asks):
 
 
 class SmallModel:
-    """Judges as it is told to."""
-
     name, facts = "test:small", None
 
     def __init__(self, answer):

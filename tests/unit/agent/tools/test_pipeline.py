@@ -66,7 +66,6 @@ def a_tool(name, run, effect=Effect.NONE, **flags):
 
 
 async def run(port, tools, *wanted, allow=(), deny=(), max_calls=50, max_parallel=10, remaining_s=60.0):
-    """The results of these calls by their order, from one response."""
     response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, args) for i, (name, args) in enumerate(wanted)))
     scope = port.scope([response], remaining_s, max_calls=max_calls, max_parallel_calls=max_parallel)
     permissions = ChainPermissions(chain=PermissionChain(rules=name_rules(allow, deny)))

@@ -20,13 +20,10 @@ WHOLE = success_result({"lines": [f'line {n}: "quoted" and \\ back' for n in ran
 
 
 def seen(port):
-    """The results as the model sees them."""
     return [item.content for item in fold(port.events) if isinstance(item, ToolItem)]
 
 
 class ReadsOn:
-    """A model that calls one tool and then reads its result on to the end."""
-
     def __init__(self):
         self.text = ""
         self.told_of = []

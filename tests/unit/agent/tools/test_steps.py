@@ -30,8 +30,6 @@ class Listing(BaseModel):
 
 @dataclass
 class Guards:
-    """Hooks and permission that say what they are told to, and note when they were asked."""
-
     pre: PreTool = field(default_factory=PreTool)
     verdict: Allow | Deny | Ask = field(default_factory=Allow)
     post: PostTool = field(default_factory=PostTool)
@@ -83,7 +81,6 @@ class Shelf:
 
 
 async def put(guards, tools, name, written="{}", *, intended=None, port=None):
-    """One call through the pipeline; its result and what was journaled."""
     port = port or FakeTurnPort()
     pipeline = Pipeline(scope=port.scope(), tools=ToolBox(tools), permissions=guards, hooks=guards)
     pending = PendingCall(ToolCall("c0", name, written), 0, "t/0/0", intended)
