@@ -58,12 +58,12 @@ gc.disable()  # while tests are collected nothing becomes garbage
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """What was collected stays: the collector need not look at it again, as in the product after its start."""
+    """Freeze what was collected: the garbage collector need not look at it again."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What may take longest begins first, so that the workers end together; the rest as it was shuffled."""
+    """Run the slowest tests first, so that the workers end together; keep the rest shuffled."""
     items.sort(key=lambda item: -max((float(mark.args[0]) for mark in item.iter_markers("timeout")), default=0.0))

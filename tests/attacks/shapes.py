@@ -13,7 +13,7 @@ class Shape:
     second: str = ""  # a unit that fills the second half; "" goes on with the first
 
     def text(self, chars: int) -> str:
-        """This shape in about so many characters."""
+        """Return this shape in about so many characters."""
         room = max(0, chars - len(self.prefix) - len(self.suffix))
         if not self.second:
             return self.prefix + _filled(self.unit, room) + self.suffix

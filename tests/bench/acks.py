@@ -40,7 +40,7 @@ class Meter(Protocol):
     ages_s: list[float]
 
     def arrived(self) -> None:
-        """One event just did; called right after `say`."""
+        """Note that one event arrived; call it right after `say`."""
         ...
 
     def look(self) -> int:
@@ -134,13 +134,13 @@ def _settle(waiting: deque[float], count: int, ages_s: list[float]) -> None:
 
 
 async def together(per_s: int, seconds: float) -> dict[str, object]:
-    """One gateway with all three channels; the events come by them in turn."""
+    """Measure one gateway with all three channels, which send events in turn."""
     print(f"\nacknowledgement of {per_s} events/s for {seconds:g} s, by all three channels in turn; no model answers")
     return await _run([TelegramMeter(), SlackMeter(), DiscordMeter()], per_s, seconds)
 
 
 async def each(per_s: int, seconds: float) -> dict[str, object]:
-    """A gateway for each channel, one after another, all events by that one."""
+    """Measure one gateway a channel, one after another."""
     results: dict[str, object] = {}
     print(f"\nacknowledgement of {per_s} events/s for {seconds:g} s, each channel alone; no model answers")
     meters: Sequence[Meter] = (TelegramMeter(), SlackMeter(), DiscordMeter())

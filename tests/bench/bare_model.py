@@ -19,7 +19,6 @@ class BareModel:
         self._said: dict[str, list[dict[str, str]]] = {}  # by chat
 
     async def answer(self, chat: str, text: str) -> str:
-        """What the model says to this."""
         if self._url is None:
             return text
         if not self._streamed:

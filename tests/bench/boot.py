@@ -23,7 +23,6 @@ TRIES = 3
 
 
 async def run() -> dict[str, object]:
-    """Medians of a few starts."""
     alone_s, alone_mb = await _median(_without_channels)
     ours_s, ours_mb = await _median(lambda: _first_poll(gateway))
     bare_s, bare_mb = await _median(lambda: _first_poll(partial(bare_bot, "telegram")))

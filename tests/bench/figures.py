@@ -7,7 +7,7 @@ Row = dict[str, float]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The value that so many percent of the others stay under; 0.0 of none."""
+    """Return the value that so many percent of the others stay under; 0.0 if there are none."""
     if not values:
         return 0.0
     ordered = sorted(values)
@@ -39,7 +39,6 @@ class Figures:
 
     @classmethod
     def of(cls, load: Load, cpu_s: float, rss_mb: float) -> "Figures":
-        """Out of a load and what the process used meanwhile."""
         return cls(
             cpu_ms=cpu_s * 1000 / load.messages,
             per_s=load.per_s,
@@ -62,7 +61,7 @@ LABELS = (
 
 
 def side_by_side(ours: Figures, bare: Figures) -> list[str]:
-    """A table: the gateway, the bare bot, and the ratio."""
+    """Return a table: the gateway, the bare bot and the ratio."""
     lines = [f"  {'':14}{'gateway':>10}{'bare bot':>10}{'ratio':>8}"]
     for label, name in LABELS:
         mine, theirs = getattr(ours, name), getattr(bare, name)

@@ -39,7 +39,7 @@ Start = Callable[[Path, Mapping[str, str]], Subject]
 
 
 async def run(most: int) -> dict[str, object]:
-    """Every size up to `most` on both stores."""
+    """Measure every size up to `most` on both stores."""
     results: dict[str, object] = {}
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         local = Path(directory) / "filled.db"

@@ -20,7 +20,7 @@ PEOPLE = 200
 
 
 async def run() -> dict[str, object]:
-    """Ingest of a backlog, ingest at a pace, restart; every model request hangs."""
+    """Measure ingest of a backlog, ingest at a pace, and a restart; every model request hangs."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
             simulator, waiting = telegram, telegram.count_unacknowledged

@@ -57,7 +57,7 @@ CASES = (
 
 
 async def run(loads: Loads) -> dict[str, object]:
-    """Every case on every platform, printed as it is known."""
+    """Measure every case on every platform and print each as soon as it is known."""
     results: dict[str, object] = {}
     for name in loads.platforms:
         for case in CASES:
@@ -77,7 +77,7 @@ async def _beside(make: Callable[[], AnySimulator], case: Case, loads: Loads) ->
 
 
 async def measure(start: Start, platform: AnySimulator, case: Case, loads: Loads, *, model: bool = True) -> Figures:
-    """One fresh bot, warmed up, then the closed loop; without `model` the bot is told of none."""
+    """Run the closed loop against a fresh, warm bot; without `model` the bot asks no model."""
     chats = 1 if case.alone else loads.chats
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with platform, ModelServer() as server:

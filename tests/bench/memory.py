@@ -39,7 +39,7 @@ class Asked:
 
 
 async def waves(asked: Asked) -> dict[str, object]:
-    """Each wave is of new people, who write once; then all sessions of it become idle."""
+    """Measure waves of new people who write once each; the sessions of a wave become idle before the next."""
     print(f"\n{asked.waves} waves of {asked.chats:,} chats that write once; RSS when their sessions are idle")
     print(f"  {'chats':>8}{'answered MiB':>14}{'idle MiB':>10}{'kB a chat':>11}  goal {GOAL_WAVE_KB:.0f} in wave 3")
     async with _running() as (subject, people):
@@ -61,9 +61,9 @@ async def waves(asked: Asked) -> dict[str, object]:
 
 
 async def hours(asked: Asked) -> dict[str, object]:
-    """An even load of the same people; the slope is that of the second half.
+    """Measure an even load of the same people; the slope is that of the second half.
 
-    By then their conversations have to be as long as `[sessions] history_events` lets them be: 20 people are there
+    By then their conversations have to be as long as `[sessions] history_events` lets them be: 20 people get there
     after 11 minutes, 50 after 28.
     """
     print(f"\n{asked.per_s:g} messages a second of {asked.people:,} people in turns, for {asked.minutes:g} minutes")
@@ -82,7 +82,7 @@ async def hours(asked: Asked) -> dict[str, object]:
 
 
 def slope(seen: Sequence[tuple[float, float]]) -> float:
-    """The least squares' rise a minute; 0.0 of fewer than two points."""
+    """Return the least-squares growth a minute; 0.0 for fewer than two points."""
     if len(seen) < 2:
         return 0.0
     middle_x = sum(x for x, _ in seen) / len(seen)

@@ -71,10 +71,9 @@ class PlanPort(FakeTurnPort):
         self.principal = principal
 
     async def record(self, *events: JournalEvent) -> None:
-        """Nothing else looks at the journal."""
+        pass
 
     async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
-        """As the gateway does, in a commit of the store."""
         self.effects += 1
         job = partial(_changed, self.principal, effect, returned.call_key)
         return replace(returned, content=await self._store.commit(job))
@@ -99,7 +98,7 @@ def _changed(principal: Principal, effect: LocalEffect, key: str, tx: Connection
 
 
 async def run() -> dict[str, object]:
-    """Medians of a few plans each way."""
+    """Print medians of a few plans each way."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         store = await Store.open(f"sqlite:///{Path(directory) / 'tenk.db'}")
         try:

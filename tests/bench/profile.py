@@ -37,7 +37,7 @@ class WatchedGateway(Subject):
         os.kill(self.pid, SIGUSR1)
 
     async def spent_s(self) -> float:
-        """Watching ends, and what was seen is read."""
+        """End the watch and read its report."""
         spent_s = await super().spent_s()
         os.kill(self.pid, SIGUSR1)
         await until(self.out.exists, 30)
@@ -46,7 +46,7 @@ class WatchedGateway(Subject):
 
 
 async def run(loads: Loads) -> dict[str, object]:
-    """Short answers, and long histories with streamed ones, on every platform."""
+    """Profile short answers, and long histories with streamed answers, on every platform."""
     results: dict[str, object] = {}
     for name in loads.platforms:
         for case in (CASES[0], *(case for case in CASES if case.chunks)):
@@ -73,7 +73,7 @@ def _start(watched: list[WatchedGateway], home: Path, environment: Mapping[str, 
 
 
 def rooms_table(spent: Sequence[tuple[str, str, float]]) -> Iterator[str]:
-    """A line a room, the dearest first: all of it, its own code, and the packages that worked for it."""
+    """Return a line a room, the dearest first: all of it, its own code, the packages that worked for it."""
     rooms: dict[str, Counter[str]] = defaultdict(Counter)
     for room, package, spent_s in spent:
         rooms[room or NO_ROOM][package] += spent_s
@@ -91,7 +91,7 @@ def rooms_table(spent: Sequence[tuple[str, str, float]]) -> Iterator[str]:
 
 
 def store_lines(statements: Mapping[str, int], messages: int) -> Iterator[str]:
-    """What the writer asked for, a message: commits, statements, rows by table."""
+    """Return what the writer did for a message: commits, statements, rows by table."""
     each = {name: count / messages for name, count in sorted(statements.items(), key=lambda item: -item[1])}
     commits = each.pop("COMMIT", 0.0)
     each.pop("BEGIN", 0.0)

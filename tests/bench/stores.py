@@ -41,13 +41,13 @@ class OnServer(Subject):
         self.server_s = cpu_of_tree(self.server.pid)
 
     async def spent_s(self) -> float:
-        """The gateway's alone; the server's is kept in `server_s`."""
+        """Return the gateway's CPU seconds; keep the server's in `server_s`."""
         self.server_s = cpu_of_tree(self.server.pid) - self.server_s
         return await super().spent_s()
 
 
 def cpu_of_tree(pid: int) -> float:
-    """CPU seconds of a process and its children, those that have ended included."""
+    """Return CPU seconds of a process and its children, ended ones included."""
     total = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -61,7 +61,7 @@ def cpu_of_tree(pid: int) -> float:
 
 
 async def run(loads: Loads) -> dict[str, object]:
-    """The first of the loads, on Telegram."""
+    """Measure the first load on Telegram."""
     name, case = loads.platforms[0], CASES[0]
     messages = loads.chats * (loads.messages_each + case.warm_up)
     print(f"\n{name}, {loads.chats} chats, {case.name}")

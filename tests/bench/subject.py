@@ -51,7 +51,7 @@ class Subject:
         return self._process.pid
 
     def cpu_s(self) -> float:
-        """CPU seconds so far, user and system."""
+        """Return CPU seconds so far, user and system."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -59,7 +59,7 @@ class Subject:
         self._begun_s = self.cpu_s()
 
     async def spent_s(self) -> float:
-        """CPU seconds since then: the load is over."""
+        """Return CPU seconds since the start of the load."""
         return self.cpu_s() - self._begun_s
 
     def rss_mb(self) -> float:
@@ -68,12 +68,12 @@ class Subject:
 
 
 def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
-    """The gateway as `tenk run` starts it, open to everybody and without personal limits."""
+    """Return the gateway as `tenk run` starts it, open to everybody and without personal limits."""
     return gateway_by(Subject, ["-m", "gateway"], home, environment)
 
 
 def gateway_by(kind: type[S], arguments: list[str], home: Path, environment: Mapping[str, str]) -> S:
-    """The same by another way of starting it."""
+    """Return the gateway, started by these arguments."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = home / "gateway.toml"
     config.write_text(
@@ -85,6 +85,6 @@ def gateway_by(kind: type[S], arguments: list[str], home: Path, environment: Map
 
 
 def bare_bot(platform: str, home: Path, environment: Mapping[str, str]) -> Subject:
-    """A bare bot on a platform's own library: the yardstick."""
+    """Return the yardstick: a bare bot on a platform's own library."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Subject(["-m", f"tests.bench.bare_{platform}"], environment, home / "bare.log")

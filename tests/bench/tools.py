@@ -66,7 +66,7 @@ def _without(request: ModelRequest) -> ModelResponded:
 
 
 async def run() -> dict[str, object]:
-    """The CPU of a turn with three tools and of one without, in rounds that take turns."""
+    """Measure the CPU of a turn with three tools and of one without, in rounds that alternate."""
     took_ms: dict[str, list[float]] = {"three tools": [], "none": []}
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         store = await quick_store(Path(directory) / "tenk.db")

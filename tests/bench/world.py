@@ -42,7 +42,7 @@ LONG_ANSWER = "\n\n".join(
 
 
 def unbraked_telegram() -> TelegramSimulator:
-    """A Telegram without its brake on polls."""
+    """Return a simulated Telegram that does not slow down polls."""
     return TelegramSimulator.with_bot(throttled=False)
 
 
@@ -59,7 +59,7 @@ class AnswerReader:
         self._seq = 0
 
     def read(self) -> list[AnyMessage]:
-        """The bot's messages that came or changed since the last call."""
+        """Return the bot's messages that are new or changed since the last call."""
         after, self._seq = self._seq, self._platform.newest_seq
         return self._platform.bot_messages(after)
 
@@ -149,7 +149,7 @@ class People:
         self._waiting: dict[str, asyncio.Future[None]] = {}  # by chat
 
     async def closed_loop(self, chats: int, messages_each: int) -> Load:
-        """`chats` people write `messages_each` messages, one after another's answer."""
+        """Let `chats` people write `messages_each` messages, each after the answer to the one before."""
         load = Load()
 
         async def talk(chat: str) -> None:
@@ -167,7 +167,7 @@ class People:
         return load
 
     async def each_once(self, people: Iterable[int], at_once: int) -> None:
-        """Each of these people writes one message; so many of them wait for an answer at the same time."""
+        """Let each of these people write one message; at most so many wait for an answer at once."""
         left = iter(people)
 
         async def talk() -> None:
@@ -179,7 +179,7 @@ class People:
                 chatting.create_task(talk())
 
     async def evenly(self, people: int, per_s: float, seconds: float) -> None:
-        """These people write in turns, at an even rate; one who still waits for an answer is left out."""
+        """Let these people write in turns at an even rate; skip people who still wait for an answer."""
         begun_s = time.monotonic()
         async with self._watching(), asyncio.TaskGroup() as chatting:
             for number in range(int(per_s * seconds)):

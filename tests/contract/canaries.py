@@ -65,12 +65,12 @@ HANDED_ON = frozenset({"insert_new", "insert_into", "upsert"})
 
 
 def canary(tenant: str) -> str:
-    """What stands in every text of a tenant's, and nowhere else; no caller of another's can know it."""
+    """Return the text that stands in every row of this tenant and nowhere else; other tenants cannot know it."""
     return f"canary-of-{tenant}"
 
 
 def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Random) -> object:
-    """Something that the column holds, with the canary where it is text."""
+    """Return a value for the column, with the canary if it holds text."""
     if column.name == "tenant_id":
         return tenant
     if column.nullable and draw.random() < 0.4:
@@ -107,7 +107,7 @@ def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Rand
 
 
 def name_of(tenant: str, number: int) -> str:
-    """By what a row of a tenant's is known; whoever asks for it may know that."""
+    """Return the name of one of a tenant's rows, which other tenants may know."""
     return f"{tenant}-{number}"
 
 
@@ -117,7 +117,7 @@ def id_of(tenant: str, number: int) -> int:
 
 
 def said(tenant: str, number: int, text: str) -> InboundMessage:
-    """A message of a tenant's."""
+    """Return a message of this tenant."""
     name = name_of(tenant, number)
     return InboundMessage(
         event_id=name, address=Address("sim", "main", name), sender=Sender(name, text), received_at=NOON,
@@ -126,7 +126,7 @@ def said(tenant: str, number: int, text: str) -> InboundMessage:
 
 
 def fill(connection: sa.Connection, draw: random.Random) -> None:
-    """Some rows of each tenant in every table; all names and numbers of one are in the same form as another's."""
+    """Add rows of each tenant to every table, with names and numbers of the same form."""
     for table in OF_TENANTS:
         table.create(connection, checkfirst=True)
         for tenant in TENANTS:
@@ -137,7 +137,7 @@ def fill(connection: sa.Connection, draw: random.Random) -> None:
 
 
 def others_rows(connection: sa.Connection, tenant: str) -> list[object]:
-    """Every row of the others."""
+    """Return every row of the other tenants."""
     return [
         tuple(row)
         for table in OF_TENANTS
@@ -146,7 +146,7 @@ def others_rows(connection: sa.Connection, tenant: str) -> list[object]:
 
 
 def drawn(name: str, wanted: Any, acting: str, draw: random.Random) -> object:
-    """An argument of this name and type, mostly another tenant's; LookupError where nothing fits."""
+    """Return an argument of this name and type, mostly another tenant's; raise LookupError if nothing fits."""
     if name in OWN:
         return acting
     whose, number = draw.choice(TENANTS), draw.randrange(ROWS)
@@ -172,7 +172,7 @@ def drawn(name: str, wanted: Any, acting: str, draw: random.Random) -> object:
 
 
 def callables() -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
-    """Each function of the rooms that takes a connection first, with the types of its other arguments."""
+    """Return each store function that takes a connection first, with the types of its other arguments."""
     for room in ROOMS:
         for rows in (value for value in vars(room).values() if isinstance(value, Rows)):
             for column in rows.c:
@@ -293,7 +293,7 @@ class Play:
 
 
 def fits(wanted: dict[str, Any], draw: random.Random) -> bool:
-    """Whether arguments for all of it can be drawn."""
+    """Return True if arguments for the whole signature can be drawn."""
     try:
         for name, kind in wanted.items():
             drawn(name, kind, TENANTS[0], draw)

@@ -87,20 +87,20 @@ class InboxSink:
         self._changed = asyncio.Event()
 
     async def texts(self) -> list[str]:
-        """What people said, a row each, in the order of their admission."""
+        """Return what people said, a row each, in order of admission."""
         query = sa.select(inbox_table.c.payload).where(inbox_table.c.kind == "message").order_by(inbox_table.c.id)
         payloads = await self._store.read(lambda connection: list(connection.execute(query).scalars()))
         return [INBOUND_EVENT.validate_json(payload).text for payload in payloads]
 
     async def last_message_id(self) -> str:
-        """The platform's id of what was said last."""
+        """Return the platform's id of the last message."""
         query = sa.select(inbox_table.c.message_id).where(inbox_table.c.kind == "message")
         return await self._store.read(
             lambda connection: connection.execute(query.order_by(inbox_table.c.id.desc())).scalars().first()
         )
 
     async def until_texts(self, count: int) -> list[str]:
-        """The rows, once there are so many; ten seconds at most."""
+        """Wait at most ten seconds for so many rows; return them."""
         async with asyncio.timeout(30):
             while len(texts := await self.texts()) < count:
                 await self._wait()
@@ -147,23 +147,23 @@ class Rig(ABC):
 
     @abstractmethod
     async def make(self) -> Channel:
-        """A channel as a fresh process would make it."""
+        """Return a channel as a fresh process would make it."""
 
     @abstractmethod
     async def people_say(self, texts: Sequence[str]) -> None:
-        """One person says these, one right after the other."""
+        """Let one person say these texts one right after the other."""
 
     @abstractmethod
     async def redeliver(self) -> None:
-        """The platform hands over the last message once more, as if it had not heard that it was taken."""
+        """Deliver the last message again, as if the platform had not heard the acknowledgement."""
 
     @abstractmethod
     def unacknowledged(self) -> int:
-        """How many messages the platform keeps because it was not told that they were taken."""
+        """Return how many messages the platform still waits to have acknowledged."""
 
     @abstractmethod
     def sent_texts(self) -> list[str]:
-        """What the person sees of ours, in order."""
+        """Return what the person sees of the bot, in order."""
 
     @abstractmethod
     async def fail_next(self, trouble: Trouble) -> None:
@@ -197,12 +197,12 @@ class Rig(ABC):
         await self.sink.run(channel)
 
     async def restart(self) -> None:
-        """The process ends wherever it is, and the next one begins."""
+        """End the process wherever it is, and begin the next one."""
         await self.stop()
         await self.start()
 
     async def stop(self) -> None:
-        """The process ends wherever it is."""
+        """End the process wherever it is."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running])
@@ -210,7 +210,7 @@ class Rig(ABC):
 
     @asynccontextmanager
     async def alive(self) -> AsyncIterator["Rig"]:
-        """The platform and the channel run within this."""
+        """Run the platform and the channel within this context."""
         async with asyncio.TaskGroup() as tasks, self._stack:
             self._tasks = tasks
             await self.open()
@@ -221,10 +221,9 @@ class Rig(ABC):
                 person.cancel()
 
     async def met(self, messages: int = 1) -> None:
-        """The person has said something, so that there is a chat to send to; `messages` are rows by then."""
+        """Let the person say something, so that there is a chat to send to, and wait for so many rows."""
         await self.people_say(["hello"])
         await self.sink.until_texts(messages)
 
     def part(self, text: str, key: str = "0123456789abcdef") -> OutboundPart:
-        """Something to send to the person."""
         return OutboundPart(address=self.address, rendered=Rendered(text), idem_key=key)

@@ -22,14 +22,14 @@ sa.event.listen(sa.Engine, "before_execute", watch)
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """One PostgreSQL server a test process."""
+    """Start one PostgreSQL server for this test process."""
     with PostgresServer() as server:
         yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[StoreCase]:
-    """A fresh database on each engine in turn: empty, or where the test takes a `store` with our tables, copied."""
+    """Return a fresh database on each engine in turn; it has our tables if the test takes a `store`."""
     migrated = "store" in request.fixturenames
     if request.param == "sqlite":
         path = tmp_path / "home" / "tenk.db"
@@ -46,7 +46,6 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 @pytest.fixture
 async def store(case: StoreCase) -> AsyncIterator[Store]:
-    """An open store over it."""
     opened = await case.open()
     yield opened
     await opened.aclose()
@@ -54,7 +53,7 @@ async def store(case: StoreCase) -> AsyncIterator[Store]:
 
 @pytest.fixture(params=RIGS, ids=lambda rig: rig.name)
 async def rig(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
-    """Each channel in turn, running."""
+    """Run each channel in turn."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
     make: Callable[[Store, Path], Rig] = request.param
     store = await quick_store(tmp_path / "tenk.db")

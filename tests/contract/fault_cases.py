@@ -45,14 +45,14 @@ class Case:
 
 
 def calls(*wanted: tuple[str, str], ids: tuple[str | None, ...] = ()) -> Reply:
-    """A response that asks for tools, each as (name, arguments)."""
+    """Return a response that asks for tools, each given as (name, arguments)."""
     known = ids or (None,) * len(wanted)
     made = tuple(Call(name, arguments, id_) for (name, arguments), id_ in zip(wanted, known, strict=True))
     return Reply(calls=made)
 
 
 def stream(*chunks: bytes, **more: Any) -> Fault:
-    """The bytes of a stream as they stand."""
+    """Return the bytes of a stream unchanged."""
     return Fault(body=b"".join(chunks), content_type="text/event-stream", **more)
 
 
@@ -327,5 +327,5 @@ ELSEWHERE = {
 
 
 def is_beside(text: str) -> bool:
-    """Whether this is said beside a turn's own end: what `/stop` answers, and that older talk was written down."""
+    """Return True for texts beside a turn's answer: the reply to `/stop`, the note that older talk was condensed."""
     return text == "Stopped." or text.startswith("Our conversation has grown long")

@@ -69,7 +69,7 @@ async def echo(_context: ToolContext, arguments: Text) -> str:
 
 
 async def act(_context: ToolContext, arguments: How) -> object:
-    """Fails as it is told."""
+    """Fail as told."""
     match arguments.how:
         case "raise":
             raise RuntimeError("broken")
@@ -110,7 +110,6 @@ TOOLS = tuple(
 
 
 async def act_anew(_context: ToolContext, arguments: Number) -> int:
-    """Another version of it, which takes something else."""
     return arguments.n
 
 
@@ -142,7 +141,7 @@ class FaultWorld:
         self._chats = 0
 
     async def play(self, case: Case, wire: str) -> None:
-        """One variant, from a fresh model to the next message's answer."""
+        """Play one variant, from a fresh model to the answer to the next message."""
         if case.provider:
             await self._begin_again("back")
         self._chats += 1

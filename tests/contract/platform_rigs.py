@@ -25,7 +25,7 @@ from tests.fakes import discord, slack, telegram
 
 
 async def briefly(_seconds: float) -> None:
-    """A wait that is over soon."""
+    """Wait a moment."""
     await asyncio.sleep(0.01)
 
 
@@ -36,7 +36,7 @@ class PlatformRig(Rig):
 
     @abstractmethod
     def simulated(self) -> AnySimulator:
-        """The platform, before it listens."""
+        """Return the simulator before it listens."""
 
     async def open(self) -> None:
         self.side = await self._stack.enter_async_context(self.simulated())

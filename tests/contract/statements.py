@@ -25,7 +25,7 @@ _read: set[Any] = set()
 
 
 def unfiltered(statement: sa.ClauseElement, dialect: Dialect) -> list[str]:
-    """The tables of which it would see other tenants' rows."""
+    """Return the tables from which the statement would read other tenants' rows."""
     text = str(statement.compile(dialect=dialect))
     used = [alias or name for name, alias in IN_USE.findall(text) if name in ISOLATED]
     return [name for name in used if text.count(f"{name}.tenant_id = ") < used.count(name)]
@@ -37,7 +37,7 @@ def _is_excused() -> bool:
 
 
 def watch(connection: sa.Connection, statement: Any, *_: object) -> None:
-    """For `before_execute`: each statement is read when it is met first."""
+    """Check each statement when it is executed first; a listener of `before_execute`."""
     if isinstance(statement, sa.Select | sa.Update | sa.Delete | sa.CompoundSelect):
         key = statement._generate_cache_key()  # noqa: SLF001  by which SQLAlchemy keeps what it has compiled
         if key is None or key.key not in _read:

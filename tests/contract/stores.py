@@ -22,11 +22,11 @@ class StoreCase(Protocol):
     url: str
 
     async def open(self) -> Store:
-        """A store over it; the test closes it."""
+        """Return a store over the database; the test closes it."""
         ...
 
     def outage(self) -> AbstractContextManager[None]:
-        """While it lasts no write can hold."""
+        """Let no write succeed within this context."""
         ...
 
 
@@ -70,7 +70,7 @@ class PostgresCase:
 
 
 def note(subject: str) -> Job[int]:
-    """A job that adds a row to the audit log; its result is the row's number."""
+    """Return a job that adds a row to the audit log and returns its number."""
 
     def job(connection: sa.Connection) -> int:
         values = {"tenant_id": "t", "at": EPOCH, "actor": "cli", "action": "noted", "subject": subject, "detail": ""}
@@ -80,5 +80,5 @@ def note(subject: str) -> Job[int]:
 
 
 def subjects(connection: sa.Connection) -> list[str]:
-    """What was noted, in the order of the rows."""
+    """Return the audit log's subjects in the order of the rows."""
     return list(connection.execute(sa.select(audit.c.subject).order_by(audit.c.id)).scalars())

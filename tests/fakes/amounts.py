@@ -6,5 +6,5 @@ LEAST = 5
 
 
 def share(whole: int) -> int:
-    """So many of `whole`, by the profile in `tests/conftest.py`."""
+    """Return the share of `whole` that the Hypothesis profile of `tests/conftest.py` takes."""
     return max(LEAST, whole * settings.default.max_examples // 100)

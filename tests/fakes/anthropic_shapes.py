@@ -46,7 +46,7 @@ def _usage(reply: Reply) -> dict[str, Any] | None:
 
 
 def whole(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
-    """A message that is not streamed."""
+    """Return the reply as a message that is not streamed."""
     content = [
         {**block, "input": orjson.loads(block["input"])} if block["type"] == "tool_use" else block
         for block in _blocks(reply)
@@ -58,7 +58,7 @@ def whole(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def events(reply: Reply, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The same as a stream; each event's name is its type."""
+    """Return the reply as events of a stream; each event's name is its type."""
     usage = _usage(reply)
     begun = {**whole(Reply(usage=reply.usage, cached=reply.cached), body), "stop_reason": None}
     if usage is not None:

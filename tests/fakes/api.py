@@ -50,7 +50,7 @@ class ApiHouse:
         return str(made["key"])
 
     async def program(self, scopes: str = "chat", who: str = "") -> "ApiProgram":
-        """A program with a key of its own."""
+        """Return a program with a key of its own."""
         return ApiProgram(self, await self.key(scopes, who))
 
     async def until_asked(self, count: int = 1) -> None:
@@ -74,11 +74,7 @@ class ApiProgram:
             return answer.status, json.loads(await answer.read())
 
     async def get(self, path: str) -> Any:
-        """What is there.
-
-        Raises:
-            AssertionError: nothing is.
-        """
+        """Return the JSON of a path that must exist."""
         status, body = await self.ask("GET", path)
         assert 200 == status, body
         return body
@@ -89,13 +85,13 @@ class ApiProgram:
         return await self.ask("POST", "/v1/chat", json={"message": message, **more}, headers=headers)
 
     async def events(self, path: str, body: Mapping[str, object]) -> list[tuple[str, Any]]:
-        """Every event of a stream: its name, and its JSON or text."""
+        """Return every event of a stream: its name, and its JSON or text."""
         async with self.http.post(self._url + path, json=body) as answer:
             assert "text/event-stream" == answer.content_type, await answer.text()
             return [_event(block) for block in (await answer.text()).split("\n\n") if "data: " in block]
 
     async def settled(self, path: str) -> Any:
-        """A turn, as soon as there is nothing more to wait for."""
+        """Wait for the end of a turn; return it."""
         async with asyncio.timeout(WAIT_S):
             while (turn := await self.get(path))["state"] in {"queued", "running"}:
                 await asyncio.sleep(0.02)
@@ -112,7 +108,7 @@ def _event(block: str) -> tuple[str, Any]:
 async def api_house(
     directory: Path, *, http: str = "", per_min: int = 6000, config: str = "", offline: bool = False
 ) -> AsyncIterator[ApiHouse]:
-    """A gateway that runs. A second one in a directory is the next start of the first."""
+    """Run a gateway. A second call with the same directory is the next start of the first."""
     settings, environ = CONFIG.format(http=http, per_min=per_min) + config, {"OPENAI_API_KEY": "sk-api-test"}
     model = {"TENK_MODEL": "offline" if offline else "openai:api"}
     async with (

@@ -18,7 +18,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 
 def chromium() -> str | None:
-    """The path of a Chromium on this machine; None where there is none."""
+    """Return the path of a Chromium on this machine, or None."""
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
@@ -43,7 +43,7 @@ class Page:
                 self.complaints.append(json.dumps(said["params"]["exceptionDetails"]))
 
     async def call(self, method: str, **params: object) -> dict[str, Any]:
-        """One call of the protocol."""
+        """Call one method of the DevTools protocol."""
         number = next(self._ids)
         answer = self._answers[number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": number, "method": method, "params": params})
@@ -68,7 +68,7 @@ class Page:
         await self.call("Page.navigate", url=url)
 
     async def value(self, script: str) -> Any:
-        """What an expression gives in the page; promises are waited for."""
+        """Return the value of an expression in the page; wait for promises."""
         done = await self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in done:
             raise AssertionError(f"{script}: {done['exceptionDetails']}")
@@ -108,7 +108,7 @@ class Page:
         await self.value("document.getElementById('form').requestSubmit()")
 
     async def barriers(self) -> list[str]:
-        """What axe finds in the page that shuts somebody out (serious or critical): rule and elements."""
+        """Return the serious and critical findings of axe in the page: rule and elements."""
         if not await self.value("typeof axe !== 'undefined'"):
             await self.value((files("axe_core_python") / "axe.min.js").read_text("utf-8") + ";0")
         found = await self.value("axe.run().then((run) => JSON.stringify(run.violations))")
@@ -133,7 +133,7 @@ class Page:
 
 @asynccontextmanager
 async def browser(profile: Path) -> AsyncIterator[Page]:
-    """A tab in a Chromium of its own, which is gone afterwards."""
+    """Open a tab in a Chromium of its own and close both afterwards."""
     path = chromium()
     assert path is not None, "no Chromium is installed"
     process = await asyncio.create_subprocess_exec(

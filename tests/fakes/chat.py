@@ -127,11 +127,11 @@ class FakeChannel:
         self.closed = True
 
     def shown(self, chat: str = "c1") -> list[str]:
-        """What the person in a chat sees now, from top to bottom."""
+        """Return what the person in a chat sees now, from top to bottom."""
         return [text for where, text in self.messages.values() if where == chat]
 
     def limited(self, **changes: object) -> "FakeChannel":
-        """The same with other limits."""
+        """Return this channel with other limits."""
         self.limits = replace(self.limits, **changes)  # type: ignore[arg-type]  by name
         return self
 

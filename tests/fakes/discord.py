@@ -39,7 +39,7 @@ class Rig(simulated_channel.Rig):
         await self.sink.until(lambda: self.sink.committed is not None)
 
     async def restarted(self, sink: RecordingSink | None = None) -> None:
-        """Another process: a new channel over what was committed."""
+        """Return a new channel over what was committed, as another process has it."""
         await self.channel.aclose()
         self.channel = channel_of(self.config, sleep=self.pauses)
         cursors, known = self.sink.cursors, self.sink.known
@@ -47,7 +47,7 @@ class Rig(simulated_channel.Rig):
         self.sink.cursors = dict(cursors)
 
     async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
-        """`known` chats were heard from; then the session is lost, `gap` is said, and another process begins."""
+        """Hear from the `known` chats, lose the session, let people say `gap`, and return the next process's channel."""
         async with self.running():
             for chat in known:
                 self.simulator.say(chat, "known")
@@ -64,20 +64,20 @@ class Rig(simulated_channel.Rig):
 
 
 def channel_of(config: DiscordAccount, **more: Any) -> DiscordChannel:
-    """A channel that knows what a gateway with the coach tells it of its commands."""
+    """Return a channel that knows the coach's commands."""
     channel = DiscordChannel(config, **more)
     channel.shared_commands = frozenset({"coach", "stop", "new", "mode"})
     return channel
 
 
 def account(simulator: DiscordSimulator, token: str = TOKEN, **more: object) -> DiscordAccount:
-    """A configuration that points at the simulator."""
+    """Return a configuration that points at the simulator."""
     return DiscordAccount.model_validate({"token": token, "api_base": simulator.base_url} | more)
 
 
 @asynccontextmanager
 async def discord(token: str = TOKEN, bucket: tuple[int, float] | None = None, **more: object) -> AsyncIterator[Rig]:
-    """A rig whose channel does not receive yet; `more` goes into its configuration."""
+    """Return a rig whose channel does not receive yet; `more` goes into its configuration."""
     async with DiscordSimulator(bucket=bucket) as simulator:
         simulator.add_bot(TOKEN, bot_id=BOT_ID)
         simulator.add_channel(ROOM, GUILD)
@@ -92,12 +92,11 @@ async def discord(token: str = TOKEN, bucket: tuple[int, float] | None = None, *
 
 
 def texts(rig: Rig) -> list[str]:
-    """What was said, in the order it was handed in."""
+    """Return what was said, in the order it was handed in."""
     return [event.text for event in rig.sink.events if isinstance(event, InboundMessage)]
 
 
 async def invoked(rig: Rig, name: str = "log", **options: str) -> CommandInvoked:
-    """A command that was used, as it was handed in."""
     used = rig.simulator.command(1, name, options)
     await rig.sink.until(lambda: any(event.event_id == f"int:{used.id}" for event in rig.sink.events))
     event = rig.sink.events[-1]

@@ -41,16 +41,14 @@ class Seen:
     marks: list[tuple[str, str]] = field(default_factory=list)  # (kind, the text it is about)
 
     def kinds(self) -> set[str]:
-        """What kinds of markup there are."""
         return {kind for kind, _ in self.marks}
 
     def of(self, kind: str) -> list[str]:
-        """The texts of one kind."""
         return [text for name, text in self.marks if name == kind]
 
 
 def seen(content: str) -> Seen:
-    """The message as a person sees it."""
+    """Return the message as a person sees it."""
     shown = Seen()
     at = 0
     for fence in _fences(content):
@@ -121,7 +119,7 @@ def _take(kind: str, found: re.Match[str], shown: Seen) -> str:
 
 
 def faults(content: str, max_chars: int = MAX_CHARS) -> list[str]:
-    """Why Discord would refuse this text; empty when it would not."""
+    """Return why Discord would refuse this text; empty if it would not."""
     found = [] if content.strip() else ["empty"]
     if len(content.strip()) > max_chars:
         found.append(f"{len(content)} characters")

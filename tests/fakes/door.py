@@ -79,11 +79,10 @@ class Door:
         )  # fmt: skip
 
     def seconds(self) -> float:
-        """The same clock for bounds."""
         return (self.spine.now - NOON).total_seconds()
 
     def changed(self, change: AccessChange) -> None:
-        """As a running gateway hears of an operation."""
+        """Publish an operator's change, as a running gateway does."""
         if change.person is not None:
             self.snapshot.put(change.person)
         if change.row is not None:
@@ -96,7 +95,7 @@ class Door:
         pass
 
     async def receive(self, *events: InboundEvent) -> None:
-        """As a channel hands it in."""
+        """Take in an event as a channel hands it in."""
         sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, NobodyListens(), "default")
         await sink.receive(events)
 
@@ -106,12 +105,12 @@ class Door:
         return event
 
     async def told(self, who: str = "7") -> list[str]:
-        """What somebody has been told by now."""
+        """Return what this person has been told by now."""
         await self.spine.quiet()
         return self.spine.channel.shown(f"c{who}")
 
     async def approve(self, who: str = "7") -> None:
-        """The operator lets somebody in."""
+        """Let this person in, as an operator does."""
         waiting = (await self.operators.list_requests("cli")).requests
         (request,) = [one.request for one in waiting if one.sender == f"sim:{who}"]
         await self.operators.approve_request("cli", request)
@@ -124,7 +123,7 @@ class Door:
         return [row.event.text for row in self.rows if isinstance(row.event, InboundMessage)]
 
     async def everything(self) -> str:
-        """All that is kept anywhere."""
+        """Return every row of every table."""
 
         def dump(connection: sa.Connection) -> str:
             tables = connection.execute(sa.text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
@@ -135,7 +134,7 @@ class Door:
 
 @asynccontextmanager
 async def pairing_door(directory: Path) -> AsyncIterator[Door]:
-    """Nobody is in yet."""
+    """Return an intake in pairing mode that has let in no one yet."""
     store = await QuickStore(FickleEngine(directory / "tenk.db")).start()
     spine = Spine(store)
     spine.now = NOON

@@ -46,7 +46,7 @@ class Forked:
         self._line = line
 
     def poll(self) -> int | None:
-        """Its exit status; None while it lives. Who asks nothing else has to ask this."""
+        """Return the exit status; None while the process runs."""
         if self.returncode is None:
             with contextlib.suppress(BlockingIOError):
                 self._line.setblocking(False)
@@ -61,10 +61,10 @@ class Forked:
         return self._status()
 
     def wait_until(self, timeout_s: float) -> int:
-        """The same, without an event loop.
+        """Wait until the process has ended, without an event loop.
 
         Raises:
-            TimeoutError: it lives on.
+            TimeoutError: it still runs.
         """
         if self.returncode is None:
             self._line.settimeout(timeout_s)
@@ -112,7 +112,7 @@ class ForkServer:
 
     @classmethod
     def of(cls, code: Path = ROOT) -> "ForkServer":
-        """The one over `code`; it is kept, and of other code than ours the last one is."""
+        """Return the server over `code`. It is kept; of other code than ours only the last one is."""
         if code not in cls._known:
             for other in [known for known in cls._known if ROOT not in (known, code)]:
                 cls._known.pop(other).close()
@@ -145,7 +145,7 @@ class ForkServer:
         self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_s: float,
         *, said: str = "", umask: int = -1,
     ) -> "subprocess.CompletedProcess[str]":  # fmt: skip
-        """As `start`, to its end, with `said` to read; what it wrote is with its exit status.
+        """Start a process, give it `said` to read, and wait for its end; return its exit status and output.
 
         Raises:
             TimeoutError: it did not end in time, and was killed.

@@ -12,7 +12,7 @@ ANSWERS: dict[str, dict[str, Any]] = {}  # by point
 
 
 async def note(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was set for the point."""
+    """Return what the test set for this point."""
     TOLD.append(given)
     return ANSWERS.get(given["point"], {})
 
@@ -22,7 +22,6 @@ STALLS: list[bool] = []
 
 
 async def mask(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The result without its secret."""
     TOLD.append(given)
     if STALLS:
         await asyncio.Event().wait()

@@ -30,7 +30,7 @@ class Loaded:
 
 @asynccontextmanager
 async def served(loaded: Loaded, **http: object) -> AsyncIterator[str]:
-    """A running server's base URL, with a slash at its end; `http` goes into its configuration."""
+    """Serve the channels; yield the base URL with a slash at its end. `http` goes into the configuration."""
     config = HttpConfig.model_validate({"listen": "127.0.0.1:0"} | http)
     server = HttpServer(config, loaded, Mounts(loaded))
     async with asyncio.TaskGroup() as tasks:
@@ -47,7 +47,7 @@ async def no_api(_limiter: ConnectionLimiter, _request: web.Request) -> web.Stre
 
 @asynccontextmanager
 async def served_privately(loaded: Loaded, path: Path) -> AsyncIterator[None]:
-    """What the channels serve on a control socket."""
+    """Serve on a control socket what the channels serve there."""
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(ControlServer(path, no_api, Mounts(loaded, private=True)).run())
         while not path.exists() and not running.done():

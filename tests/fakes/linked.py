@@ -19,18 +19,16 @@ from tests.fakes.people import KEY, NOON
 
 
 def with_practice(connection: sa.Connection) -> None:
-    """Every table, the coach's too."""
+    """Return a connection to a database with every table, the coach's too."""
     schema.create(connection)
     bring_up(connection, "coach", PRACTICE_TABLES)
 
 
 def side_of(person: Person, sender: str) -> Side:
-    """Somebody in their direct chat."""
     return Side(person.user_id, sender, Address(sender.partition(":")[0], "main", sender))
 
 
 def log_practice(connection: sa.Connection, user_id: str, skill: str, length: int) -> None:
-    """A session, in the skill of this name."""
     mine = sa.select(skills.c.id).where(skills.c.user_id == user_id, skills.c.name_key == skill)
     skill_id = connection.execute(mine).scalar()
     if skill_id is None:
@@ -44,7 +42,7 @@ def log_practice(connection: sa.Connection, user_id: str, skill: str, length: in
 
 
 def link(connection: sa.Connection, stays: Person, joins: Person) -> str:
-    """Both confirm that they are one person; the link's id."""
+    """Confirm the link on both sides; return its id."""
     made = linking.offer(connection, "default", side_of(stays, min(stays.identities)), NOON)
     code, side = code_of(KEY, made.id), side_of(joins, min(joins.identities))
     linking.give(connection, KEY, "default", code, side, NOON)
@@ -54,7 +52,7 @@ def link(connection: sa.Connection, stays: Person, joins: Person) -> str:
 
 
 def practised(connection: sa.Connection, user_id: str) -> Counter[str]:
-    """A person's minutes by the name of the skill."""
+    """Return a person's minutes by the name of the skill."""
     total: Counter[str] = Counter()
     for skill in rows.all_skills(connection, Principal(user_id, "default"), include_archived=True):
         total[skill.name] += skill.total_minutes

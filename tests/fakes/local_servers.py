@@ -19,7 +19,7 @@ def _list(*entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ollama(*names: str, num_ctx: int | None = None, loaded: int | None = None, tools: bool = True) -> Said:
-    """With models of 131,072 tokens, of which an instance gives what it is set to; the first may be loaded."""
+    """Return models of 131,072 tokens, whose instances get the window they are set to; the first may be loaded."""
     parameters = 'stop                           "<|eot_id|>"'
     shown = {
         "parameters": parameters if num_ctx is None else f"num_ctx                        {num_ctx}\n{parameters}",
@@ -36,7 +36,7 @@ def ollama(*names: str, num_ctx: int | None = None, loaded: int | None = None, t
 
 
 def llama_cpp(n_ctx: int, *, vision: bool = False) -> Said:
-    """Its one model is called by its file; a slot's share of the window counts."""
+    """Return one model, named by its file; a slot's share of the window counts."""
     return {
         "GET /v1/models": _list({"id": "qwen3-8b.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 40_960}}),
         "GET /props": {
@@ -48,12 +48,12 @@ def llama_cpp(n_ctx: int, *, vision: bool = False) -> Said:
 
 
 def vllm(name: str, max_model_len: int) -> Said:
-    """Says the window in its list."""
+    """Return a list that names the window."""
     return {"GET /v1/models": _list({"id": name, "owned_by": "vllm", "max_model_len": max_model_len})}
 
 
 def lm_studio(name: str, loaded: int) -> Said:
-    """Has an API of its own beside."""
+    """Return an API of its own beside OpenAI's."""
     entry = {"id": name, "type": "vlm", "state": "loaded", "max_context_length": 32_768, "capabilities": ["tool_use"]}
     embeddings = {"id": "nomic-embed", "type": "embeddings", "max_context_length": 2048}
     return {
@@ -63,7 +63,7 @@ def lm_studio(name: str, loaded: int) -> Said:
 
 
 def openrouter(name: str, context_length: int) -> Said:
-    """Says nearly all in its list."""
+    """Return a list that names nearly everything."""
     return {
         "GET /v1/models": {
             "data": [
@@ -86,7 +86,6 @@ class LocalServer(ModelServer):
         self.looks_at: list[str] = []  # what was asked of it beside chat completions
 
     def add_routes(self, app: web.Application) -> None:
-        """Its chat completions, and what it says."""
         app.router.add_post("/v1/chat/completions", self.answer)
         app.router.add_post(MESSAGES, self.answer)
         app.router.add_route("*", "/{path:.*}", self._say)

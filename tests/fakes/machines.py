@@ -33,10 +33,10 @@ class AsyncMachine(RuleBasedStateMachine):
         return self._runner.run(rule)
 
     async def last(self) -> None:
-        """What is to be looked at when the run is over."""
+        """Check what the property asks for when the run is over."""
 
     def teardown(self) -> None:
-        """The last look, then everything goes."""
+        """Run the last check, then close everything."""
         try:
             self.run(self.last())
         finally:

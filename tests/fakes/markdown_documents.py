@@ -43,7 +43,7 @@ class Document:
 
 @st.composite
 def documents(draw: st.DrawFn) -> Document:
-    """Documents of up to some thousand characters."""
+    """Return documents of up to some thousand characters."""
     writer = _Writer()
     blocks = draw(st.lists(_block, min_size=1, max_size=8))
     writer.document.text = "\n\n".join("\n".join(writer.block(block)) for block in blocks) + "\n"
@@ -55,7 +55,6 @@ class _Writer:
         self.document = Document()
 
     def block(self, block) -> list[str]:
-        """The lines of one block."""
         kind, content = block
         return getattr(self, f"_{kind}")(content)
 

@@ -34,7 +34,7 @@ class Conversation:
         self.port = FakeTurnPort()
 
     async def say(self, text: str, *, later: dict[str, str] | None = None) -> str:
-        """The answer; `later` says more as soon as a tool of that name starts."""
+        """Return the answer to this text; say `later` as soon as the tool of its name starts."""
         port = self.port = FakeTurnPort(run_effect=self.practice.as_result)
         waiting = dict(later or {})
 
@@ -48,7 +48,7 @@ class Conversation:
         return port.answer
 
     def turn(self, port: FakeTurnPort, text: str) -> Turn:
-        """A turn that goes on from what the port has journaled, or begins with this text."""
+        """Return a turn that resumes what the port has journaled, or begins with this text."""
         return a_turn(port, text, self.history, self.practice.principal)
 
     @property

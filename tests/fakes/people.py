@@ -35,7 +35,7 @@ def message(
     tenant: str = "default",
     locale: str | None = None,
 ) -> InboundMessage:
-    """A message; in a direct chat its id is the sender's, as on Telegram."""
+    """Return a message; in a direct chat the chat's id is the sender's, as on Telegram."""
     return InboundMessage(
         event_id=f"msg:{sender}:1",
         address=Address(channel, account, sender if chat is None else chat),
@@ -51,7 +51,7 @@ def message(
 
 
 def crowd(connection: sa.Connection, count: int, at: datetime, channel: str = "telegram") -> None:
-    """So many strangers who wait at the account main, each for the first time."""
+    """Return so many strangers who write to the account main for the first time."""
     connection.execute(
         sa.insert(tickets),
         [
@@ -70,7 +70,7 @@ _made: dict[Callable[[sa.Connection], None], bytes] = {}
 
 @contextmanager
 def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[sa.Connection]:
-    """A connection to a fresh database with every table: made once a process, and copied."""
+    """Return a connection to a fresh database with every table: made once a process, then copied."""
     engine = sa.create_engine("sqlite://", poolclass=sa.NullPool)  # closed with the connection, whatever ends it
     with engine.connect() as connection:
         plain = connection.connection.dbapi_connection

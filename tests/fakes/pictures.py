@@ -5,7 +5,7 @@ import zlib
 
 
 def png(width: int = 2, height: int = 2, padding: int = 0) -> bytes:
-    """A black PNG that any viewer opens; `padding` bytes of text make it longer."""
+    """Return a black PNG that any viewer opens; `padding` bytes of text make it longer."""
 
     def chunk(name: bytes, content: bytes) -> bytes:
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))

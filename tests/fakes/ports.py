@@ -10,7 +10,7 @@ _given: set[int] = set()
 
 
 def free_port() -> int:
-    """One that nobody listens on, never the same twice; `random` would begin alike in every worker's every test."""
+    """Return a free port, never the same twice. (`random` would begin alike in every worker's every test.)"""
     while True:
         port = secrets.choice(PORTS)
         with socket.socket() as tried:
@@ -24,5 +24,5 @@ def free_port() -> int:
 
 
 def free_address() -> str:
-    """The same on loopback, as `[http] listen` has it."""
+    """Return a free loopback address in the form of `[http] listen`."""
     return f"127.0.0.1:{free_port()}"

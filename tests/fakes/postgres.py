@@ -62,7 +62,7 @@ class _Migrated:
 
     @classmethod
     async def of(cls, url: str) -> Self:
-        """Look at one that nobody writes to."""
+        """Read these from a database that has no writer."""
         connection = await asyncpg.connect(url)
         try:
             tables = await connection.fetch(TABLES)
@@ -168,11 +168,11 @@ class PostgresServer:
         return self._process.pid
 
     def url(self, database: str) -> str:
-        """The store URL of a database here."""
+        """Return the store URL of a database of this server."""
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
 
     async def create(self, *, like: str = "template1") -> str:
-        """Make a fresh database, or one like another that nobody is connected to; its URL."""
+        """Make a fresh database, or a copy of one without connections; return its URL."""
         name = f"t{secrets.token_hex(6)}"
         connection = await asyncpg.connect(self.url("postgres"))
         try:  # copying files takes half the time of logging every page
@@ -182,7 +182,7 @@ class PostgresServer:
         return self.url(name)
 
     async def create_migrated(self) -> str:
-        """A database with our tables and nothing in them: one that was given back, or a copy of the first; its URL."""
+        """Return the URL of a database with our tables and no rows: a returned one, or a copy of the first."""
         if self._migrated is None:
             first = await self.create()
             await (await Store.open(first)).aclose()
@@ -190,7 +190,7 @@ class PostgresServer:
         return self._given_back.pop() if self._given_back else await self.create(like=self._migrated.name)
 
     async def give_back(self, url: str) -> None:
-        """Empty one of those for whoever is next, unless more than rows changed: to copy one takes 0.3 s of work."""
+        """Empty such a database for the next test, unless more than rows changed. (A copy takes 0.3 s.)"""
         assert self._migrated is not None, "nobody made one"
         with suppress(OSError, asyncpg.PostgresError):  # a test may leave the server down, or its database in use
             if await self._migrated.empty(url):
@@ -209,7 +209,7 @@ class PostgresServer:
         return url.replace("//postgres:", f"//{role}:")
 
     def dump(self, url: str) -> str:
-        """The schema as `pg_dump` writes it, without what differs from run to run."""
+        """Return the schema as `pg_dump` writes it, without what differs from run to run."""
         done = subprocess.run(
             [self._bin / "pg_dump", "--schema-only", "--no-owner", url], capture_output=True, text=True, check=True
         )

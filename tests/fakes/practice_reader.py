@@ -28,7 +28,7 @@ BEA = Principal("u2", "t1", "Bea", locale="es")
 
 
 def a_skill(name: str = "Guitar", id_: str | None = None, minutes: int = 0, *, archived: bool = False) -> Skill:
-    """A skill with the usual goal."""
+    """Return a skill with the usual goal."""
     return Skill(id_ or name.lower(), name, "🎸", "#000000", 600_000, archived, minutes)
 
 
@@ -43,13 +43,12 @@ class FakePractice:
     goal: int | None = None  # minutes a week
 
     def log(self, skill: str, day: date, minutes: int, notes: str = "") -> None:
-        """One more session; the skill is made when it is new."""
+        """Add a session; make its skill if it is new."""
         if all(one.id != skill.lower() for one in self.known):
             self.known.append(a_skill(skill))
         self.logged.append(PracticeSession(f"s{len(self.logged)}", skill.lower(), minutes, day, notes))
 
     async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
-        """The skills, the most practised first, then by name."""
         total: Counter[str] = Counter()
         for session in self._own(principal):
             total[session.skill_id] += session.minutes
@@ -60,7 +59,6 @@ class FakePractice:
     async def sessions(
         self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
     ) -> tuple[PracticeSession, ...]:
-        """The newest sessions first."""
         found = [
             (one.day, at, one)
             for at, one in enumerate(self._own(principal))
@@ -69,22 +67,18 @@ class FakePractice:
         return tuple(one for _, _, one in sorted(found, key=lambda row: row[:2], reverse=True)[:limit])
 
     async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
-        """All practice, summed by skill and date."""
         total: Counter[tuple[date, str]] = Counter()
         for session in self._own(principal):
             total[session.day, session.skill_id] += session.minutes
         return tuple(DayTotal(skill, day, minutes) for (day, skill), minutes in sorted(total.items()))
 
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
-        """The plan of that week."""
         return self.plans.get(week) if self._is(principal) else None
 
     async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
-        """None is kept here."""
         return ()
 
     async def weekly_goal(self, principal: Principal) -> int | None:
-        """The goal of a week."""
         return self.goal if self._is(principal) else None
 
     def _own(self, principal: Principal) -> list[PracticeSession]:
@@ -124,27 +118,23 @@ class ConnectedPractice:
     async def sessions(
         self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
     ) -> tuple[PracticeSession, ...]:
-        """The newest sessions first."""
         return practice_rows.sessions(self.connection, principal, skill_id, since, limit)
 
     async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
-        """All practice, summed by skill and date."""
         return practice_rows.day_totals(self.connection, principal)
 
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
-        """The plan of that week."""
         return practice_rows.plan_of(self.connection, principal, week)
 
     async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
         return reminder_rows.all_reminders(self.connection, principal)
 
     async def weekly_goal(self, principal: Principal) -> int | None:
-        """The goal of a week."""
         return practice_rows.weekly_goal(self.connection, principal)
 
 
 def add_people(connection: sa.Connection, *people: Principal) -> None:
-    """Users that practice data can belong to."""
+    """Add users that practice data can belong to."""
     for one in people:
         connection.execute(
             users.insert(),
@@ -168,7 +158,7 @@ def _make_tables(connection: sa.Connection) -> None:
 
 @contextmanager
 def connected_practice(principal: Principal = ANA, now: datetime = NOW) -> Iterator[ConnectedPractice]:
-    """Practice of one person over a fresh database."""
+    """Return practice of one person over a fresh database."""
     with database(_make_tables) as connection:
         add_people(connection, principal)
         yield ConnectedPractice(connection, principal, now)

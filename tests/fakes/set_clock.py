@@ -18,11 +18,10 @@ class SetClock:
         self.steady = SteadyClock(self.wall, self.passed_s)
 
     def wall(self) -> datetime:
-        """As it was set."""
         return NOON + timedelta(seconds=self._passed_s - self._begun_s) + self.off
 
     def passed_s(self) -> float:
-        """Since boot; nobody can set it."""
+        """Return seconds since boot; setting the clock does not change them."""
         return self._passed_s
 
     def pass_s(self, seconds: float) -> None:
@@ -34,5 +33,4 @@ class SetClock:
         self.off += jump
 
     async def sleep(self, seconds: float) -> None:
-        """A wait: the time passes at once."""
         self.pass_s(seconds)

@@ -47,14 +47,14 @@ SESSIONS = (
 
 
 def fill(connection: sa.Connection, count: int, begin: int = 0) -> None:
-    """So many settled rows in each of the four tables, from `begin` on; half of the inbox's were of no turn."""
+    """Add so many settled rows to each of the four tables from `begin` on; half of the inbox rows had no turn."""
     statements = (SESSION, INBOX, OUTBOX, TURNS, EVENTS) if not begin else (INBOX, OUTBOX, TURNS, EVENTS)
     for statement in statements:
         connection.execute(sa.text(statement.format(numbers=NUMBERS)), _numbers(statement, begin, count))
 
 
 def know(connection: sa.Connection, count: int) -> None:
-    """So many people, each with a conversation."""
+    """Add so many people, each with a conversation."""
     for statement in (USERS, IDENTITIES, SESSIONS):
         connection.execute(sa.text(statement.format(numbers=NUMBERS)), _numbers(statement, 0, count))
 

@@ -37,7 +37,7 @@ class Rig:
 
     @asynccontextmanager
     async def running(self, *, wait: bool = True) -> AsyncIterator[None]:
-        """The channel receives within this; it is connected when the body begins."""
+        """Receive within this context; the channel is connected when the body begins."""
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(self.sink.run(self.channel))
             if wait:
@@ -59,7 +59,7 @@ def part_of(
     media: Sequence[OutboundMedia] = (),
     **more: Any,
 ) -> OutboundPart:
-    """Something to send to a chat of a channel's account main."""
+    """Return a part to send to a chat of the channel's account main."""
     return OutboundPart(
         address=Address(channel, "main", str(chat), None if thread is None else str(thread)),
         rendered=Rendered(text, markup),

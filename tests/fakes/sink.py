@@ -10,7 +10,7 @@ from gateway.inbound.connections import BAD_LAST
 
 
 def chat_of(event: InboundEvent) -> KnownChat | None:
-    """Where it was said, if it is meant for the bot: everybody here is let in."""
+    """Return the chat of an event that is meant for the bot; every sender counts as let in."""
     if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
         return None
     direct = event.kind is ChatKind.DIRECT
@@ -103,7 +103,7 @@ class RecordingSink:
         self._changed = asyncio.Event()
 
     def details(self, state: ChannelState) -> list[str]:
-        """What was said each time the channel was in `state`."""
+        """Return what the channel said each time it was in `state`."""
         return [detail for told, detail in self.states if told is state]
 
     async def until(self, condition: Callable[[], bool]) -> None:

@@ -33,7 +33,7 @@ class Rig(simulated_channel.Rig):
 
 
 def account(simulator: SlackSimulator, **more: object) -> SlackAccount:
-    """A configuration that points at the simulator."""
+    """Return a configuration that points at the simulator."""
     return SlackAccount.model_validate(
         {
             "bot_token": BOT_TOKEN,
@@ -52,7 +52,7 @@ async def slack(
     now_s: Callable[[], float] = time.time,
     **more: object,
 ) -> AsyncIterator[Rig]:
-    """A rig whose channel does not receive yet; `more` goes into its configuration."""
+    """Return a rig whose channel does not receive yet; `more` goes into its configuration."""
     options = {"redeliver_after_s": 0.2, "retry_after_s": (0.0, 0.05, 0.1)} | (simulated or {})
     async with SlackSimulator(**options) as simulator:
         simulator.add_app()
@@ -66,7 +66,7 @@ async def slack(
 
 @asynccontextmanager
 async def slack_by_http(sink: RecordingSink | None = None, **more: object) -> AsyncIterator[Rig]:
-    """A rig that receives by HTTP: the channel's routes are served, and the simulator posts there."""
+    """Return a rig that receives by HTTP: the simulator posts to the channel's routes."""
     async with slack(sink, mode="http", **more) as rig:
         application = web.Application(client_max_size=1_000_000)
         for route in rig.channel.http_routes():

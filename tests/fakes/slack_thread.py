@@ -21,7 +21,6 @@ class Thread:
     chat: str = "C1"
 
     def part(self, text: str, **more: object) -> OutboundPart:
-        """Something to say in it."""
         return part(text, chat=self.chat, thread=self.root, **more)
 
     async def begin(self, *, key: str = "placeholder", recipient: str | None = CLEO) -> Receipt:
@@ -29,7 +28,7 @@ class Thread:
         return await self.rig.channel.send(waiting)
 
     async def look(self) -> Receipt | None:
-        """What became of a placeholder whose sending was cut."""
+        """Find out what became of a placeholder whose send was cut."""
         return await self.rig.channel.find_sent(self.part("…", markup=None, key="placeholder", unfinished=True))
 
     async def show(self, text: str, begun: Receipt) -> None:
@@ -43,11 +42,11 @@ class Thread:
         return self.rig.simulator.answers(self.chat)
 
     def calls(self) -> list[str]:
-        """What was called and done, in order."""
+        """Return the calls that were made, in order."""
         return [one.method.removeprefix("chat.") for one in self.rig.simulator.history() if one.applied]
 
     def holds(self, text: str = WHOLE) -> None:
-        """One message says it, has its key, is over, and pings nobody."""
+        """Assert that one finished message says it, has its key and pings no one."""
         (message,) = self.shown
         assert (text, False, False) == (message.text, message.streaming, message.broken)
         assert {"key": "final"} == message.metadata["event_payload"]
@@ -55,10 +54,9 @@ class Thread:
 
 
 def thread(rig: Rig, chat: str = "C1") -> Thread:
-    """A thread that somebody began."""
     return Thread(rig, rig.simulator.say(chat, "question", person="U3"), chat)
 
 
 def fault(method: str, kind: str = "cut", **more: object) -> Fault:
-    """What happens to a call of chat.*."""
+    """Return a fault for a call of chat.*."""
     return Fault.model_validate({"method": f"chat.{method}", "kind": kind} | more)

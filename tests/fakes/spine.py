@@ -78,7 +78,7 @@ T = TypeVar("T")
 
 
 async def quick_store(path: Path) -> QuickStore:
-    """A store that forgets at power loss and is fast for it; a copy of a fresh one where there is none."""
+    """Return a store that is fast because it forgets at power loss: a copy of a fresh one if there is none."""
     if not path.exists():
         await copy_fresh(path)
     return await QuickStore(WatchedEngine(path)).start()
@@ -115,16 +115,16 @@ class GatedModel:
         return given
 
     def stream(self, text: str) -> None:
-        """More of the answer streams in."""
+        """Stream more of the answer."""
         assert self.on_event is not None
         self.on_event(TextDelta(text))
 
     def finish(self, text: str) -> None:
-        """The end of what has streamed in."""
+        """End the stream."""
         self.give(ModelResponded(0, text))
 
     def give(self, response: ModelResponded | Exception | str) -> None:
-        """The model's response to what it was asked last."""
+        """Respond to the last request."""
         assert self.asked is not None, "the model was not asked"
         if isinstance(response, str):
             self.stream(response)
@@ -209,12 +209,11 @@ class Spine:
             await self._main
 
     async def rest(self, seconds: float) -> None:
-        """What broke rests until the test lets it go on."""
         self.rested_s.append(seconds)
         await self.rested.wait()
 
     def check(self) -> None:
-        """The gateway lives, and nothing of it broke that was not to."""
+        """Fail if the gateway has ended or reported an unexpected error."""
         assert self._main is not None
         assert self.breaks or not self.faults.noted, "something broke; see the log"
         if self._main.done():
@@ -289,7 +288,7 @@ class Spine:
     # ------------------------------------------------------------ what people do
 
     def message(self, text: str, user: str = "p1", chat: str = "c1", **more: object) -> InboundMessage:
-        """A message with an id of its own; in chats that begin with g, a group's."""
+        """Return a message with an id of its own; chats whose name begins with g are groups."""
         self._said += 1
         values: dict[str, object] = {
             "event_id": f"msg:{self._said}",
@@ -304,15 +303,14 @@ class Spine:
         return InboundMessage(**(values | more))  # type: ignore[arg-type]  by name
 
     async def say(self, text: str, user: str = "p1", chat: str = "c1", **more: object) -> int:
-        """A person says something; the id of its row, committed and published."""
+        """Commit and publish a person's message; return the id of its row."""
         return await self.admit(self.message(text, user, chat, **more), user)
 
     async def press(self, data: str, user: str = "p1", chat: str = "c1", account: str = "main") -> int:
-        """A person presses something under a message of ours."""
+        """Press a button under a message of the bot."""
         return await self.admit(self.pressed(data, user, chat, account), user)
 
     def pressed(self, data: str, user: str = "p1", chat: str = "c1", account: str = "main") -> ButtonPressed:
-        """A press with an id of its own."""
         self._said += 1
         return ButtonPressed(
             event_id=f"press:{self._said}", message_id="m1", address=Address("sim", account, chat), data=data,
@@ -321,7 +319,7 @@ class Spine:
         )  # fmt: skip
 
     async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
-        """Commit an event of a known person as intake does; `silently` as in a commit nobody heard of."""
+        """Commit an event of a known person as intake does; `silently` does not publish it."""
         in_group = ChatKind.GROUP if event.address.chat.startswith("g") else ChatKind.DIRECT
         key = session_key(event, getattr(event, "kind", in_group), AGENT)
 
@@ -338,7 +336,7 @@ class Spine:
         return row.id
 
     async def take_back(self, message_id: str, user: str = "p1", chat: str = "c1") -> int:
-        """A person deletes a message of theirs."""
+        """Delete a message of the person."""
         self._said += 1
         return await self.admit(
             MessageDeleted(
@@ -374,7 +372,6 @@ class Spine:
         await self.until(lambda: self.model.asked is not None)
 
     async def outcomes(self) -> dict[int, str | None]:
-        """The outcome of each inbox row."""
         query = sa.select(inbox_table.c.id, inbox_table.c.outcome).order_by(inbox_table.c.id)
         return await self.store.read(lambda connection: {row.id: row.outcome for row in connection.execute(query)})
 

@@ -22,7 +22,6 @@ class StarredRenderer:
     """Writes signs around what is marked, and a backslash before every sign that is text."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """One text, its markup inside."""
         laid = lay_out(blocks)
         begins: dict[int, str] = {}
         ends: dict[int, str] = {}
@@ -38,7 +37,7 @@ class StarredRenderer:
         return Rendered(text.removesuffix("\0").strip())
 
     def plain(self, text: str) -> Rendered:
-        """The text with a backslash before every sign."""
+        """Return the text with a backslash before every sign."""
         return Rendered("".join(map(self._escaped, clean(text).strip())))
 
     def _escaped(self, char: str) -> str:

@@ -23,7 +23,7 @@ class _Turn:
 
 
 def flaws_in_items(items: Sequence[Item]) -> list[str]:
-    """Of a transcript folded from a journal."""
+    """Return the flaws in a transcript that was folded from a journal."""
     turns: list[_Turn] = []
     for item in items:
         match item:
@@ -38,7 +38,7 @@ def flaws_in_items(items: Sequence[Item]) -> list[str]:
 
 
 def flaws_in_request(body: Mapping[str, Any], *, openai: bool) -> list[str]:
-    """Of a request as it came over a wire."""
+    """Return the flaws in a request as it came over a wire."""
     turns = [_of_openai(one) if openai else _of_anthropic(one) for one in body["messages"]]
     if openai:
         turns = turns[1:] if turns and turns[0].role == "system" else turns

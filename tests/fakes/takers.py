@@ -78,7 +78,7 @@ def _telegram_rich(message) -> Taken:
 
 
 def rich_words(rich) -> str:
-    """The words of a rich message in which a server might look for names."""
+    """Return the words of a rich message in which a server might look for names."""
     if isinstance(rich, str):
         return rich
     if isinstance(rich, list):
@@ -116,7 +116,7 @@ _READER = MarkdownIt("commonmark", {"html": True, "maxNesting": 400}).enable(["t
 
 
 def read_markdown(text: str) -> str:
-    """Standard Markdown as somebody else reads it; raw HTML is shown nowhere."""
+    """Return the text that another parser reads from standard Markdown; it drops raw HTML."""
     pieces = []
     for token in _READER.parse(text):
         if token.type in ("fence", "code_block"):
@@ -144,19 +144,19 @@ _LETTERS = re.compile(r"[^\W_]")
 
 
 def letters(text: str) -> str:
-    """What of a text nothing may lose: letters and digits of every script, in order."""
+    """Return the letters and digits of every script, in order: no rendering may lose them."""
     return "".join(_LETTERS.findall(text))
 
 
 def missing(of: str, within: str) -> str:
-    """What of one text's letters another does not have, in order, from the first on; it may say more."""
+    """Return the letters of one text that another lacks, in order, from the first on; the other may say more."""
     rest = iter(letters(within))
     wanted = letters(of)
     return next((wanted[at : at + 40] for at, letter in enumerate(wanted) if letter not in rest), "")
 
 
 def has_table(blocks: Iterable[Block]) -> bool:
-    """Whether there is one, however deep."""
+    """Return True if there is a table at any depth."""
     return any(
         isinstance(block, Table)
         or has_table(getattr(block, "blocks", ()))

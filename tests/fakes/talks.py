@@ -32,7 +32,7 @@ def fill(connection: sa.Connection) -> None:
 
 
 def add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str) -> None:
-    """One message with its answer."""
+    """Add one message with its answer."""
     place = {"tenant_id": "default", "channel": "telegram", "account": "main", "chat": chat}
     known = connection.execute(sa.select(sessions.c.id).where(sessions.c.key == key)).scalar()
     if known is None:
@@ -67,7 +67,6 @@ def add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str)
 
 
 def mark(tenant: str, sender: str) -> str:
-    """A mark that can be read."""
     return f"{tenant}/{sender}"
 
 

@@ -36,7 +36,7 @@ class Looks(Pauses):
 
 
 def account(simulator: TelegramSimulator, token: str = TOKEN, **more: object) -> TelegramAccount:
-    """A configuration that points at the simulator and polls briskly."""
+    """Return a configuration that points at the simulator and polls briskly."""
     return TelegramAccount.model_validate(
         {"token": token, "api_base": simulator.base_url, "poll_timeout_s": 1, "poll_grace_s": 0.5} | more
     )
@@ -44,7 +44,7 @@ def account(simulator: TelegramSimulator, token: str = TOKEN, **more: object) ->
 
 @asynccontextmanager
 async def telegram(token: str = TOKEN, **more: object) -> AsyncIterator[Rig]:
-    """A rig whose channel does not receive yet; `more` goes into its configuration."""
+    """Return a rig whose channel does not receive yet; `more` goes into its configuration."""
     async with TelegramSimulator(throttled=False) as simulator:
         simulator.add_bot(TOKEN)
         pauses = Pauses()
@@ -65,7 +65,7 @@ class WebhookRig(Rig):
 
 @asynccontextmanager
 async def telegram_webhook(**more: object) -> AsyncIterator[WebhookRig]:
-    """A rig in webhook mode that does not receive yet; attempts come a thousand times faster than Telegram's."""
+    """Return a rig in webhook mode that does not receive yet; it retries a thousand times faster than Telegram."""
     loaded = Loaded()
     async with TelegramSimulator(webhook_time_scale=0.001) as simulator, served(loaded) as base:
         simulator.add_bot(TOKEN)
@@ -80,10 +80,8 @@ async def telegram_webhook(**more: object) -> AsyncIterator[WebhookRig]:
 
 
 def photo(content: bytes = PNG, name: str = "chart.png", mime: str = "image/png") -> OutboundMedia:
-    """A picture to send."""
     return OutboundMedia(AttachmentKind.PHOTO, name, mime, content)
 
 
 def paper(content: bytes = b"a,b\n1,2\n", name: str = "log.csv", mime: str = "text/csv") -> OutboundMedia:
-    """A document to send."""
     return OutboundMedia(AttachmentKind.DOCUMENT, name, mime, content)

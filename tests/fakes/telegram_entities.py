@@ -14,19 +14,19 @@ _USER = re.compile(r"(?<!\w)@[A-Za-z0-9_]{2,32}(?!\w)")  # td: MessageEntity.cpp
 
 
 def utf16(text: str) -> bytes:
-    """The text as Telegram counts it, two bytes a unit; raises on lone surrogates."""
+    """Return the text as Telegram counts it, two bytes a unit; raise on lone surrogates."""
     return text.encode("utf-16-le")
 
 
 def shown(rendered: Rendered) -> list[tuple[str, str]]:
-    """(type, the characters it covers) of each entity, in order."""
+    """Return (type, the characters it covers) of each entity, in order."""
     units = utf16(rendered.text)
     entities = json.loads(rendered.markup or "[]")
     return [(e["type"], units[2 * e["offset"] : 2 * (e["offset"] + e["length"])].decode("utf-16-le")) for e in entities]
 
 
 def mentioned(rendered: Rendered) -> list[str]:
-    """Whom the text would notify: the server itself looks for @names, but not in code and links."""
+    """Return whom the text would notify: the server looks for @names outside code and links."""
     text = rendered.text
     units = utf16(text)
     quiet = set()
@@ -39,7 +39,7 @@ def mentioned(rendered: Rendered) -> list[str]:
 
 
 def faults(rendered: Rendered, max_utf16: int = 4096) -> list[str]:
-    """What Telegram would refuse, cut or silently not show; [] for a good part."""
+    """Return what Telegram would refuse, cut or silently not show; [] for a good part."""
     units = utf16(rendered.text)
     found = []
     if not rendered.text.strip():

@@ -67,7 +67,7 @@ class FakeTurnPort:
         return TurnPorts(journal=self, consents=self, watchers=self)
 
     def scope(self, events: Sequence[JournalEvent] = (), left_s: float = 60.0, **limits: int) -> TurnScope:
-        """A turn of these events whose clock stands."""
+        """Return the scope of a turn with these events and a clock that stands still."""
         begun = TurnScope.begin(Turn("t", ANA, (), events, NOW), self.ports, AgentConfig(**limits), lambda: NOW)
         return replace(begun, deadline=Deadline(left_s, 0.0, lambda: 0.0))
 
@@ -171,13 +171,13 @@ class FakeTurnPort:
         return self._stopped
 
     def stop(self, reason: EndReason = EndReason.STOPPED) -> None:
-        """The person stops the turn."""
+        """Stop the turn as its person does."""
         self._stop = reason
         if self._stopped is not None and not self._stopped.done():
             self._stopped.set_result(reason)
 
     def say(self, text: str) -> None:
-        """The person says something while the turn runs."""
+        """Add a message of the person while the turn runs."""
         self.waiting.append(UserItem(text))
 
     @property
@@ -201,7 +201,7 @@ class FakeTurnPort:
 
 
 def a_turn(port: FakeTurnPort, text: str = "hello", history: Sequence[Item] = (), principal: Principal = ANA) -> Turn:
-    """A turn that goes on from what the port has journaled; begun with this text when that is nothing."""
+    """Return a turn that resumes what the port has journaled, or begins with this text if that is nothing."""
     if not port.events:
         port.events.append(TurnStarted((UserItem(text),)))
     return Turn("0190-turn-000000000001", principal, history, tuple(port.events), NOW)

@@ -34,7 +34,7 @@ class FakeView(ABC):
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def run(self) -> None:
-        """Be there until cancelled, as far as it is wanted."""
+        """Connect again and again until cancelled, while it is wanted."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._offer_again())
             await self._come_and_go()
@@ -84,7 +84,6 @@ class FakeView(ABC):
         await self.away.wait()
 
     async def begin(self) -> None:
-        """What is said first."""
         self.away.clear()
         await self.send({"type": "hello"})
         for frame in list(self.unsent.values()):
@@ -120,7 +119,7 @@ class FakeView(ABC):
             self.shown[frame["id"]] = frame
 
     def told(self, kind: str) -> list[dict[str, Any]]:
-        """Every frame of a kind."""
+        """Return every frame of a kind."""
         return [frame for frame in self.frames if frame["type"] == kind]
 
     async def until(self, condition: Any) -> None:

@@ -18,7 +18,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(_LeapingSelector(self))
 
     def time(self) -> float:
-        """Seconds since the loop was made, as its timers see them."""
+        """Return seconds since the loop was made, as its timers see them."""
         return self.elapsed_s
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
@@ -33,7 +33,7 @@ class _LeapingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-ty
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What is ready; where nothing can become ready, the time the caller would wait has passed at once."""
+        """Return what is ready; if nothing can become ready, let the awaited time pass at once."""
         if self._loop.on_select() or (timeout is not None and timeout <= 0):
             return super().select(0)
         if timeout is None or self._loop.busy():
@@ -45,7 +45,7 @@ class _LeapingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-ty
 
 
 async def passes(seconds: float) -> None:
-    """So much time on the loop's own clock."""
+    """Let so much time pass on the loop's own clock."""
     await asyncio.sleep(seconds)
 
 

@@ -45,7 +45,6 @@ class FakeRecords:
         return ()
 
     async def messages(self, _channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
-        """Those of the chat."""
         self.asked.append((chat, conversation_id))
         return await self.recent(chat)
 
@@ -76,7 +75,6 @@ class FakeRecords:
         return ()
 
     async def sign_out(self, _chat: str, devices: Sequence[str]) -> Sequence[str]:
-        """For as long as the process lives."""
         return ["", *devices]
 
     async def signed_out(self) -> Sequence[tuple[str, str]]:
@@ -105,7 +103,7 @@ class House:
 
     @asynccontextmanager
     async def page(self, **more: str) -> AsyncIterator[FakePage]:
-        """A browser with the page open."""
+        """Return a browser with the page open."""
         page = FakePage(self.url, **more)
         async with page.http, asyncio.TaskGroup() as tasks:
             running = tasks.create_task(page.run())
@@ -125,7 +123,7 @@ async def house(
     records: Records | None = None,
     **more: object,
 ) -> AsyncIterator[House]:
-    """A web chat behind the gateway's own server; `more` goes into its configuration."""
+    """Run a web chat behind the gateway's own server; `more` goes into its configuration."""
     watch, records = Clock(), records or FakeRecords()
     config = WebAccount.model_validate({"title": "Coach"} | more)
     channel = WebChannel(config, texts=HARNESS, guests=guests, records=records, key=KEY, now_s=watch, clock=clock)
@@ -139,11 +137,10 @@ async def house(
 
 
 def known_before(number: int) -> aiohttp.ClientSession:
-    """A browser that was given its cookie before this gateway began, so that nobody here has heard of it."""
+    """Return a browser that got its cookie from an earlier gateway, so that this one has not heard of it."""
     value = Identities(KEY, lambda _chat: False).value_of(Identity(f"{number:022}", fresh=False))
     return aiohttp.ClientSession(headers={"Cookie": f"{COOKIE}={value}"})
 
 
 def part(chat: str, text: str, key: str = "key-1", **more: object) -> OutboundPart:
-    """Something to send to a page."""
     return OutboundPart(address=Address("web", "main", chat), rendered=Rendered(text), idem_key=key, **more)

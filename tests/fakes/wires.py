@@ -67,7 +67,7 @@ WIRES = dict(zip(
 
 
 def is_loud(one: ShownTelegram | ShownDiscord | ShownSlack) -> bool:
-    """Whether it would notify somebody, or have the platform fetch what a link leads to."""
+    """Return True if the text would notify people, or let the platform fetch a link."""
     if isinstance(one, ShownTelegram) and one.blocks:
         return bool(mentioned(Rendered(rich_words(list(one.blocks)))))
     if isinstance(one, ShownTelegram):

@@ -14,7 +14,7 @@ IGNORED = {".git", ".venv", "__pycache__", "var", "dist", "build"}
 
 @functools.cache
 def files() -> tuple[Path, ...]:
-    """Every file that is or would be tracked; where git is not there, every file outside ignored directories."""
+    """Return every file that is or would be tracked; without git, every file outside ignored directories."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -31,17 +31,17 @@ def files() -> tuple[Path, ...]:
 
 
 def is_migration(path: Path) -> bool:
-    """Steps of the schema's history: generated, loaded by path, never changed once released."""
+    """Return True for revisions of the schema: generated, loaded by path, never changed once released."""
     return "migrations" in path.parts
 
 
 def named(path: Path) -> str:
-    """The path as the project calls it."""
+    """Return the path relative to the project."""
     return path.relative_to(ROOT).as_posix()
 
 
 def python_files(*tops: str) -> Iterator[Path]:
-    """Python files under these top directories."""
+    """Return the Python files under these top directories."""
     for path in files():
         if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in tops:
             yield path
@@ -49,7 +49,7 @@ def python_files(*tops: str) -> Iterator[Path]:
 
 @functools.cache
 def parsed(path: Path) -> ast.Module:
-    """The module's syntax tree."""
+    """Return the module's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
@@ -57,7 +57,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(path: Path) -> Iterator[tuple[str, Function]]:
-    """Every function of a module with its qualified name."""
+    """Return every function of a module with its qualified name."""
     yield from _functions(parsed(path), "")
 
 

@@ -77,7 +77,7 @@ class GatewayProcess:
         return f"http://127.0.0.1:{self.port}/"
 
     def tenk(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Another command on the same home."""
+        """Run another command on the same home."""
         return subprocess.run(
             [sys.executable, "-m", "gateway", *arguments],
             cwd=self.home, env=self._environment, capture_output=True, text=True, check=True, timeout=50,
@@ -116,7 +116,7 @@ async def wait_for(gateway: GatewayProcess) -> None:
 
 @asynccontextmanager
 async def a_gateway(home: Path) -> AsyncIterator[GatewayProcess]:
-    """A gateway with nothing configured but how fast its offline coach speaks."""
+    """Run a gateway whose only setting is how fast its offline coach speaks."""
     made = GatewayProcess(home)
     made.start()
     await wait_for(made)
@@ -139,7 +139,7 @@ async def let_in(page: Page, gateway: GatewayProcess) -> None:
 async def alone(
     records: FakeRecords | None = None, **more: object
 ) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
-    """The channel without a gateway behind it: this test says what it shows; `more` goes into its configuration."""
+    """Run the channel without a gateway: the test decides what it shows. `more` goes into its configuration."""
     config = WebAccount.model_validate({"title": "TenK Coach"} | more)
     channel, sink = WebChannel(config, texts=HARNESS, records=records or FakeRecords()), RecordingSink()
     async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:

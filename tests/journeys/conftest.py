@@ -14,7 +14,7 @@ from tests.journeys.pantry_house import AGENT
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution, installed into a directory of its own, from nothing but what is here."""
+    """Install the distribution into a directory of its own, from local files alone."""
     target = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
     offline = ["--no-index", "--no-build-isolation", "--no-deps", "--target", str(target), str(AGENT)]
@@ -24,14 +24,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
-    """A gateway with nothing configured but how fast its offline coach speaks."""
+    """Run a gateway whose only setting is how fast its offline coach speaks."""
     async with a_gateway(tmp_path) as made:
         yield made
 
 
 @pytest.fixture
 async def page(tmp_path: Path) -> AsyncIterator[Page]:
-    """A browser that nobody has used."""
     async with browser(tmp_path / "profile") as tab:
         await tab.look(1200, 800)
         yield tab
@@ -39,7 +38,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Page]:
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
-    """Where this test keeps what it saw."""
+    """Return the directory for this test's screenshots."""
     directory = tmp_path / "pictures"
     directory.mkdir()
     sys.stdout.write(f"\npictures: {directory}\n")

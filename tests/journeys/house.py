@@ -50,7 +50,7 @@ class House:
         return self.telegram
 
     def texts(self, chat: int) -> list[str]:
-        """What the bot has said in a chat, as it reads now."""
+        """Return what the bot has said in a chat, as it reads now."""
         return [shown.text for shown in self.sim.answers(chat)]
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
@@ -81,7 +81,7 @@ class House:
         return await call(self.home / "control.sock", request, given, tenant=tenant, timeout_s=WAIT_S)
 
     async def rows(self, query: str) -> list[dict[str, Any]]:
-        """Rows of the store, for what nobody sees."""
+        """Return rows of the store, for what people cannot see."""
         statement = sa.text(query)
         return await self.store.read(lambda connection: [dict(row) for row in connection.execute(statement).mappings()])
 
@@ -113,7 +113,7 @@ async def house(
     tools: Sequence[Tool] = (),
     bots: Sequence[str] = (),
 ) -> AsyncIterator[House]:
-    """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own.
+    """Run a gateway; `model` None is the offline coach, `config` and `environ` are added to its own.
 
     A reload reads the file, and `environ`, as they are then.
 
@@ -137,13 +137,13 @@ async def house(
 
 
 def slow(text: str, seconds: float = 1.0) -> Reply:
-    """An answer that takes its time to be written."""
+    """Return an answer that takes its time to be written."""
     size = max(1, len(text) // 20)
     return Reply(text, chunk_chars=size, chunk_delay_s=seconds / 20)
 
 
 def said(body: dict[str, Any]) -> list[str]:
-    """What the model was told that people said, oldest first."""
+    """Return what the model was told that people said, oldest first."""
     return [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
 
 

@@ -30,11 +30,11 @@ class Machines:
     running: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def ask(self, number: int, request: str, given: Mapping[str, Any] | None = None) -> Any:
-        """What an operator does at one of them."""
+        """Call the operators' service of one machine."""
         return await call(self.homes[number] / "control.sock", request, given, timeout_s=30.0)
 
     async def cluster(self, number: int) -> dict[str, Any]:
-        """What its `tenk status` says of all."""
+        """Return what `tenk status` of one machine says of all."""
         answer = await self.ask(number, "GET /v1/status")
         return dict(answer["cluster"])
 
@@ -50,12 +50,12 @@ class Machines:
         return said
 
     async def die(self, number: int) -> None:
-        """It ends without handing anything back."""
+        """End one machine without giving back its leases."""
         self.running[number].cancel()
         await asyncio.wait([self.running[number]])
 
     async def wait_for_owners(self) -> None:
-        """Until each account and shard has an owner that lives."""
+        """Wait until each account and shard has a living owner."""
         async with asyncio.timeout(30):
             while (await self.here.rows(_FREE))[0]["free"]:
                 await asyncio.sleep(0.05)
@@ -68,7 +68,7 @@ _FREE = f"""SELECT (SELECT count(*) FROM shards WHERE {_OVER}) + (SELECT count(*
 
 @asynccontextmanager
 async def machines(directory: Path, server: PostgresServer, count: int, *, config: str = "") -> AsyncIterator[Machines]:
-    """So many gateways, all of which run."""
+    """Run so many gateways."""
     file, url = directory / "gateway.toml", await server.create_migrated()
     file.write_text(CONFIG + config)
     homes = [directory / f"home{number}" for number in range(count)]

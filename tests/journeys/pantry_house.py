@@ -65,7 +65,7 @@ class Running:
 async def tenk_run(
     directory: Path, site: Path, platforms: Sequence[AnySimulator], answer: Callable[[dict[str, Any]], Reply]
 ) -> AsyncIterator[Running]:
-    """The gateway as an operator runs it, with the distribution on its path."""
+    """Run the gateway as an operator does, with the distribution on its path."""
     async with pantry_world(directory, site, platforms, answer) as world, world.life() as running:
         yield running
 
@@ -81,7 +81,7 @@ class PantryWorld:
 
     @asynccontextmanager
     async def life(self, *, killed: bool = False) -> AsyncIterator[Running]:
-        """The gateway, which ends as told to; or `killed`, as by a power cut."""
+        """Run the gateway within this context; end it as told, or by kill -9 if `killed`."""
         log = self.directory / "log"
         before = [side.arrivals() for side in self.platforms]
         command = ["-m", "gateway", "run", "--config", str(self.directory / "gateway.toml")]
@@ -104,7 +104,7 @@ class PantryWorld:
 async def pantry_world(
     directory: Path, site: Path, platforms: Sequence[AnySimulator], answer: Callable[[dict[str, Any]], Reply]
 ) -> AsyncIterator[PantryWorld]:
-    """All that a gateway with the pantry needs."""
+    """Return the platforms and the model that a gateway with the pantry needs."""
     (directory / "gateway.toml").write_text(CONFIG)
     async with AsyncExitStack() as open_, ModelServer(answer) as model:
         accounts: dict[str, str] = {}

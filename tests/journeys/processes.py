@@ -40,7 +40,7 @@ class TenkRun:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Nothing but what is needed; modules beside the home can be imported."""
+    """Return only the variables that are needed; modules beside the home can be imported."""
     ours = {"PYTHONPATH": f"{ROOT}{os.pathsep}{home}", "TENK_HOME": str(home / "var"), "TENK_HTTP": "127.0.0.1:0"}
     return ours | {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
 

@@ -31,7 +31,7 @@ class Street(ABC):
         self.here: House
 
     def environ(self) -> dict[str, str]:
-        """What the gateway needs to know of the platform."""
+        """Return what the gateway needs to know of the platform."""
         return {}
 
     async def open(self, stack: AsyncExitStack) -> None:  # noqa: B027  Telegram's comes with the house
@@ -42,24 +42,24 @@ class Street(ABC):
 
     @abstractmethod
     def sender(self, person: int) -> str:
-        """Who the gateway knows them as."""
+        """Return how the gateway calls this person."""
 
     @abstractmethod
     async def say(self, person: int, text: str) -> None:
-        """They write to the bot."""
+        """Write to the bot as this person."""
 
     @abstractmethod
     def seen(self, person: int) -> list[Seen]:
-        """What the bot has told them."""
+        """Return what the bot has told this person."""
 
     @abstractmethod
     async def press(self, person: int, message: str, data: str) -> None:
-        """They press something under a message in their own chat."""
+        """Press a button in this person's own chat."""
 
     # What is the same for all.
 
     async def reads(self, person: int, words: str, times: int = 1) -> Seen:
-        """Wait until somebody was told these words so many times; the last of them."""
+        """Wait until this person was told these words so many times; return the last message."""
 
         def found() -> list[Seen]:
             return [one for one in self.seen(person) if words in one[1]]
@@ -68,7 +68,7 @@ class Street(ABC):
         return found()[-1]
 
     async def let_in(self, person: int, role: str | None = None) -> None:
-        """They write, the operator at the machine lets them in, perhaps as more than a member."""
+        """Write, then be let in by the operator at the machine, perhaps with a higher role than member."""
         await self.say(person, "/start")
         await self.reads(person, "private")
         waiting = (await self.here.operator("GET /v1/pairing"))["requests"]
@@ -79,7 +79,7 @@ class Street(ABC):
             await self.here.operator(f"POST /v1/users/{self.sender(person)}/role", {"role": role})
 
     async def roles(self) -> dict[str, str]:
-        """What everybody is now."""
+        """Return everybody's role."""
         return {
             sender: one["role"]
             for one in (await self.here.operator("GET /v1/users"))["users"]
@@ -209,7 +209,7 @@ async def street(
     model: str | None = "openai:journey",
     config: str = "",
 ) -> AsyncIterator[Street]:
-    """A gateway in pairing mode with people before it, numbered from 1; `model` None is the offline coach."""
+    """Run a gateway in pairing mode with people numbered from 1; `model` None is the offline coach."""
     one = kind()
     async with AsyncExitStack() as stack:
         await one.open(stack)

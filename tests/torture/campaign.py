@@ -89,7 +89,7 @@ async def run_campaign(
 
 
 async def acquaint(world: World, chats: int) -> None:
-    """Everybody writes once in peace: whom a bot never heard of, no history can tell it of."""
+    """Let everybody write once before the first kill: the history of an unknown chat is not read."""
     for chat in (*range(1, chats + 1), OWN_COMMANDS):
         world.say(chat)
     await world.settle()
@@ -108,7 +108,7 @@ async def _live_and_die(world: World, chance: random.Random) -> None:
 
 
 async def talk(world: World, chance: random.Random, chats: int, every_s: float) -> None:
-    """People write at random; after something slow the same person often adds a word, which steers."""
+    """Let people write at random; after a slow question the same person often adds a word, which steers."""
     while True:
         chat = chance.randrange(1, chats + 1)
         kinds = chance.choice(KINDS)

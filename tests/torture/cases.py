@@ -22,100 +22,100 @@ async def plain(world: World, chat: int) -> None:
 
 
 async def tools(world: World, chat: int) -> None:
-    """A question that takes all three kinds of effect."""
+    """Ask a question that has all three kinds of effect."""
     world.say(chat, "piu")
 
 
 async def practice(world: World, chat: int) -> None:
-    """A question that takes a local effect alone."""
+    """Ask a question that has only a local effect."""
     world.say(chat, "p")
 
 
 async def noting(world: World, chat: int) -> None:
-    """A question that takes an idempotent effect alone."""
+    """Ask a question that has only an idempotent effect."""
     world.say(chat, "i")
 
 
 async def paying(world: World, chat: int) -> None:
-    """A question that takes an unsafe effect alone."""
+    """Ask a question that has only an unsafe effect."""
     world.say(chat, "u")
 
 
 async def showing(world: World, chat: int) -> None:
-    """A short question under a picture."""
+    """Ask a short question under a picture."""
     world.say(chat, picture=True)
 
 
 async def long(world: World, chat: int) -> None:
-    """A question that is answered in several parts."""
+    """Ask a question that is answered in several parts."""
     world.say(chat, "l")
 
 
 async def slow(world: World, chat: int) -> None:
-    """A question whose answer takes long enough for a placeholder and an edit."""
+    """Ask a question whose answer takes long enough for a placeholder and an edit."""
     world.say(chat, "s")
 
 
 async def long_and_slow(world: World, chat: int) -> None:
-    """A question whose answer fills a message, and another one, while it is still being written."""
+    """Ask a question whose answer fills more than one message while it is being written."""
     world.say(chat, "ls")
 
 
 async def refused(world: World, chat: int) -> None:
-    """A short question whose answer Telegram refuses once."""
+    """Ask a short question whose answer Telegram refuses once."""
     world.platform.sim.faults.script(Fault(kind="status", status=429, method="sendMessage", chat=chat))
     world.say(chat)
 
 
 async def burst(world: World, chat: int) -> None:
-    """Six questions at once: more than the mailbox holds."""
+    """Ask six questions at once: more than the mailbox holds."""
     for _ in range(6):
         world.say(chat)
 
 
 async def growing(world: World, chat: int) -> None:
-    """One question after the other, until the older ones become notes."""
+    """Ask one question after the other until the older ones become notes."""
     for _ in range(9):  # 18 items: two more than the gateway here leaves as they are
         said = world.say(chat)
         await world.until(lambda said=said: world.shows(said) or not world.gateway.running, 10, "an answer")
 
 
 async def steering(world: World, chat: int) -> None:
-    """A slow answer, and another word while it is being given."""
+    """Ask for a slow answer and add a word while it is written."""
     world.say(chat, "s")
     await world.until(lambda: world.platform.calls(chat) > 0 or not world.gateway.running, 10, "a busy sign")
     world.say(chat)
 
 
 async def command(world: World, chat: int) -> None:
-    """Practice logged by command."""
+    """Log practice by command."""
     world.log()
 
 
 async def using(world: World, chat: int) -> None:
-    """Practice logged by a command of the platform's own."""
+    """Log practice by a native command of the platform."""
     world.use()
 
 
 async def terminate(world: World, chat: int) -> None:
-    """F61: SIGTERM while an answer is being given."""
+    """Send SIGTERM while an answer is being written (F61)."""
     world.say(chat, "s")
     await world.until(lambda: world.platform.calls(chat) > 0, 10, "a busy sign")
     world.gateway.signal(signal.SIGTERM)
 
 
 async def in_a_room(world: World, chat: int) -> None:
-    """A short question in a channel among others."""
+    """Ask a short question in a channel."""
     world.say(4 * chat + 3)
 
 
 async def slow_in_a_room(world: World, chat: int) -> None:
-    """A question in a channel whose answer takes long enough to be seen growing in its thread."""
+    """Ask a question in a channel whose answer grows visibly in its thread."""
     world.say(4 * chat + 3, "s")
 
 
 async def forgotten(world: World, chat: int) -> None:
-    """The platform keeps nothing for the gateway but the history."""
+    """Let the platform forget everything but the history."""
     world.platform.forget()
 
 
@@ -198,10 +198,10 @@ THREADS = (
 
 
 async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.0) -> None:
-    """One case in a world whose gateway runs and has nothing to do; it does so again in the end.
+    """Run one case in a world whose gateway is idle before and after.
 
     Raises:
-        NotSettled: what was begun did not come to its end within `settle_s`.
+        NotSettled: what was begun did not finish within `settle_s`.
         AssertionError: the point was not passed.
     """
     await world.gateway.arm(f"{case.point}:{case.hit}:{case.action}")
@@ -249,7 +249,7 @@ async def _thaw(world: World, case: Case) -> None:
 
 
 async def approve_newest(world: World) -> None:
-    """The operator lets in who asked last; a gateway that dies over it gives no answer.
+    """Approve the newest request; a gateway that dies over it gives no answer.
 
     Raises:
         GatewayError: it was refused, or the gateway has gone.

@@ -55,14 +55,14 @@ class Waits:
         self.answered_s: list[tuple[float, int]] = []  # how long each answer took, and to which message
 
     def begin(self, owed: Sequence[Said], *, dead: bool = True) -> None:
-        """Their owner is dead; one that only stands still is counted for those alone whose earlier owner had died."""
+        """Note that an owner died. Chats of a paused owner count only if an earlier owner of theirs had died."""
         now_s, known = time.monotonic(), {said for said, *_ in self._open}
         self._open = [each for each in self._open if each[0] not in owed]
         again = owed if dead else [said for said in owed if said in known]
         self._open += [(said, self._world.platform.calls(said.chat), now_s) for said in again]
 
     def note_back(self) -> None:
-        """The database is there again: until then nothing could go on."""
+        """Note that the database is back: until then no machine could continue."""
         self._back_s = time.monotonic()
 
     def _note_end(self, said: Said, died_s: float, now_s: float) -> None:
@@ -145,7 +145,7 @@ class Chaos:
             watching.cancel()
 
     async def run_turns(self, turns: int, chats: int, restart_s: tuple[float, float]) -> None:
-        """So many questions, in each chat one after another is answered, while the server dies now and then."""
+        """Answer so many questions, one after another in each chat, while the server dies now and then."""
 
         async def restart() -> None:
             while True:
@@ -167,7 +167,7 @@ class Chaos:
             restarting.cancel()
 
     async def machine(self) -> int:
-        """One of them; one that could not start, because the server was away just then, is started again before."""
+        """Return a random machine; first restart one that could not start while the server was away."""
         number = self.chance.randrange(len(self.world.machines))
         if not self.world.machines[number].running:
             await self.world.start_all()
@@ -177,7 +177,7 @@ class Chaos:
         await asyncio.sleep(1.0)
 
     async def kill(self) -> None:
-        """One dies, and comes back after a while."""
+        """Kill one machine and restart it after a while."""
         victim = self.world.machines[await self.machine()]
         self.world.note_death()
         owed = self.world.owed_by(victim)
@@ -186,7 +186,7 @@ class Chaos:
         await asyncio.sleep(self.chance.uniform(0.0, 4.0))
 
     async def pause(self) -> None:
-        """One stands still, perhaps for longer than its leases last, and goes on."""
+        """Pause one machine, perhaps for longer than its leases last."""
         victim = self.world.machines[await self.machine()]
         self.world.note_death()
         self.waits.begin(self.world.owed_by(victim), dead=False)
@@ -210,7 +210,7 @@ class Chaos:
         self.taken_over_s.append(time.monotonic() - begun_s)
 
     async def stop(self) -> None:
-        """One is told to end, and drains."""
+        """Ask one machine to end; it drains."""
         victim = self.world.machines[await self.machine()]
         self.waits.begin(self.world.owed_by(victim), dead=False)
         victim.signal(signal.SIGTERM)
@@ -218,14 +218,14 @@ class Chaos:
             raise AssertionError(f"it did not end: {victim.tail()}")
 
     async def cut(self) -> None:
-        """The way of one to the database breaks."""
+        """Cut one machine's connections to the database."""
         self.world.note_death()
         number = await self.machine()
         self.waits.begin(self.world.owed_by(self.world.machines[number]), dead=False)
         self.world.cuts[number].cut()
 
     async def silence(self) -> None:
-        """The way of one to the database is silent for a while."""
+        """Let one machine's connections to the database go silent for a while."""
         number = await self.machine()
         cut = self.world.cuts[number]
         self.world.note_death()
@@ -236,14 +236,14 @@ class Chaos:
         cut.cut()
 
     async def terminate(self) -> None:
-        """The server ends connections of the gateways."""
+        """Let the server end connections of the gateways."""
         self.world.note_death()
         self.world.looker.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tenk' AND random() < 0.5"
         )
 
     async def restart(self) -> None:
-        """The server crashes, and comes back."""
+        """Crash the server and start it again."""
         self.world.note_death()
         await asyncio.to_thread(self.world.server_of_rows.kill)
         await asyncio.sleep(self.chance.uniform(*AWAY_S))
@@ -265,7 +265,7 @@ async def campaign(
     kinds: Mapping[str, Fault] = ALL,
     pause_s: tuple[float, float] = PAUSE_S,
 ) -> AsyncIterator[Chaos]:
-    """Machines that run while something is done to them, and then come to rest; `verdict` is what was found."""
+    """Run machines while the body disturbs them, then let them settle; fill `verdict`."""
     async with world:
         await world.start_all()
         await world.wait_for_owners()
@@ -300,7 +300,7 @@ async def run_chaos(
     every_s: float = 0.3,
     pause_s: tuple[float, float] = PAUSE_S,
 ) -> tuple[Verdict, Chaos]:
-    """One campaign over several machines; what was found."""
+    """Run one campaign over several machines; return the verdict."""
     world = ClusterWorld(directory, MACHINES, server, platform)
     async with campaign(world, chats, seed, kinds, pause_s) as chaos:
         await chaos.run(faults, chats, every_s)
@@ -310,7 +310,7 @@ async def run_chaos(
 async def run_restarts(
     directory: Path, server: PostgresServer, *, turns: int, chats: int, seed: int, restart_s: tuple[float, float]
 ) -> tuple[Verdict, Chaos]:
-    """R8: so many turns on three machines, while the server dies every so many seconds; what was found."""
+    """Run so many turns on three machines while the server dies every so many seconds (R8); return the verdict."""
     async with campaign(ClusterWorld(directory, MACHINES, server), chats, seed) as chaos:
         await chaos.run_turns(turns, chats, restart_s)
     return chaos.verdict, chaos

@@ -109,7 +109,7 @@ class Looker:
         self._connection: asyncpg.Connection[Any] | None = None
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """What a query finds, as soon as the server answers."""
+        """Return the rows of a query as soon as the server answers."""
         return self._run(self._rows(query))
 
     def execute(self, statement: str) -> None:
@@ -219,12 +219,12 @@ class ClusterWorld(World):
                 await machine.start()
 
     async def wait_for_owners(self, timeout_s: float = 30.0) -> None:
-        """Until every shard has a living owner."""
+        """Wait until every shard has a living owner."""
         free = f"SELECT count(*) FROM shards WHERE owner IS NULL OR owner NOT IN ({LIVING})"
         await self.until(lambda: self._count(free) == 0, timeout_s, "an owner of every shard")
 
     def holders(self, leases: str) -> dict[str, int]:
-        """How many of these leases (a pattern of SQL's) each machine holds, by its home."""
+        """Return how many leases that match an SQL pattern each machine holds, by its home."""
         held = self._rows(
             f"SELECT owner, count(*) FROM leases WHERE name LIKE '{leases}' AND owner IN ({LIVING}) GROUP BY owner"
         )
@@ -233,7 +233,7 @@ class ClusterWorld(World):
         return {nodes.get(str(owner).partition(":")[0], "?"): int(count) for owner, count in held}
 
     def owed_by(self, machine: GatewayProcess) -> list[Said]:
-        """What people wait for in the shards that this machine owns."""
+        """Return what people wait for in the shards that this machine owns."""
         node = (machine.home / "node").read_text().strip()
         rows = self._rows(
             "SELECT chat, message_id FROM inbox JOIN shards USING (shard)"
@@ -260,7 +260,6 @@ class ClusterWorld(World):
         return verdict
 
     async def settle(self, timeout_s: float = 30.0, longest_s: float | None = None) -> None:
-        """As of the other; slower looks."""
         ends_s, fewest = time.monotonic() + timeout_s, self._unsettled()
         while not self.is_settled():
             if (unsettled := self._unsettled()) < fewest:
@@ -270,11 +269,10 @@ class ClusterWorld(World):
             await asyncio.sleep(0.2)
 
     def tails(self) -> str:
-        """The end of what each of them logged."""
+        """Return the end of each machine's log."""
         return "\n".join(f"--- {machine.home.name}\n{machine.tail(1500)}" for machine in self.machines)
 
     def note_death(self) -> None:
-        """As of the other."""
         self.kills += 1
         self.cut_sends += self._count("SELECT count(*) FROM outbox WHERE state = 'sending'")
 

@@ -57,7 +57,6 @@ class FailingDisk(Disk):
         self._left, self._lasting, self.refused = n, lasting, 0
 
     def repair(self) -> None:
-        """The disk is whole again."""
         self._left = 0
 
     def refuses(self, operation: str, name: str) -> int:
@@ -87,12 +86,12 @@ class Report:
 
 
 async def opened(path: Path) -> Store:
-    """A store that does not wait long for a lock."""
+    """Return a store that does not wait long for a lock."""
     return await Store(SqliteEngine(path, busy_timeout_ms=20)).start()
 
 
 def admit(key: str) -> Job[None]:
-    """A job that bears repetition: one row a key, however often it runs."""
+    """Return a job that may be repeated: one row a key, however often it runs."""
 
     def job(connection: sa.Connection) -> None:
         row = {"tenant_id": "t", "channel": "telegram", "account": key, "cursor": "x" * 400}
@@ -102,7 +101,7 @@ def admit(key: str) -> Job[None]:
 
 
 def checkpoint_often(connection: sa.Connection) -> None:
-    """Holds until the connection is opened anew."""
+    """Make every commit a checkpoint until the connection is reopened."""
     connection.exec_driver_sql(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
 
 
@@ -153,7 +152,7 @@ async def fail_creation(disk: FailingDisk, path: Path, n: int, *, lasting: bool)
 
 
 def look(path: Path) -> tuple[set[str], str]:
-    """The rows and the integrity, as a plain SQLite sees them."""
+    """Return the rows and the integrity check, as a plain SQLite sees them."""
     connection = sqlite3.connect(path)
     kept = {account for (account,) in connection.execute("SELECT account FROM channel_accounts")}
     integrity = connection.execute("PRAGMA integrity_check").fetchone()[0]
@@ -162,7 +161,7 @@ def look(path: Path) -> tuple[set[str], str]:
 
 
 async def main(directory: Path, fault: str, phase: str, lasting: bool, numbers: list[int]) -> None:
-    """Each N on a database of its own."""
+    """Run each N on a database of its own."""
     disk = FailingDisk(FAULTS[fault])
     install(disk)
     attempt = fail_creation if phase == "creation" else fail

@@ -62,7 +62,7 @@ class GatewayProcess:
         self._process: Forked | None = None
 
     def beside(self, home: Path, env: Mapping[str, str]) -> "GatewayProcess":
-        """Another one like it in a home of its own; `env` lies over what this one has."""
+        """Return another process like this in a home of its own; `env` overrides this one's variables."""
         return GatewayProcess(home, self._account, {**self._given, **env}, code=self._code, access=self._access)
 
     @property
@@ -110,7 +110,7 @@ class GatewayProcess:
             await self._process.wait()
 
     async def ended(self, timeout_s: float) -> int | None:
-        """Its exit status, or None when it lives on."""
+        """Return the exit status, or None if the process still runs."""
         if self._process is None:
             return None
         try:
@@ -120,9 +120,9 @@ class GatewayProcess:
             return None
 
     def last_life(self) -> str:
-        """What it logged since its last start."""
+        """Return the log since the last start."""
         return self.log.read_text(errors="replace")[self._log_before :]
 
     def tail(self, chars: int = 3000) -> str:
-        """The end of what it logged."""
+        """Return the end of the log."""
         return self.log.read_text(errors="replace")[-chars:] if self.log.exists() else ""

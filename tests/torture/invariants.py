@@ -43,7 +43,7 @@ class Verdict:
         return [*self.lost, *self.doubled, *self.wrong]
 
     def line(self) -> str:
-        """One line for a table."""
+        """Return one line for a table."""
         marked = f"{self.marked}+{self.marked_commands}"
         return (
             f"kills {self.kills:4}  messages {self.messages:5}  lost {len(self.lost)}  doubled {len(self.doubled)}  "
@@ -53,7 +53,7 @@ class Verdict:
 
 
 def examine(world: World) -> Verdict:
-    """Everything, after the gateway was ended."""
+    """Check every invariant after the gateway has ended."""
     verdict = Verdict(world.kills, len(world.said))
     verdict.repeats = world.ledger.repeats.total()
     verdict.slowest_start_s = max(world.recoveries_s, default=0.0)
@@ -102,14 +102,14 @@ class _Store:
         return self._connection.execute(query).fetchall()
 
     def told(self, row: sqlite3.Row) -> bool:
-        """Whether this message was given up, and its person was told so: such a turn ends with words of its own."""
+        """Return True if this message was given up and its person was told so."""
         turn = self.turns.get(row["turn_id"])
         given_up = row["outcome"] == "failed" or (turn is not None and turn["end_reason"] != "completed")
         cause = row["turn_id"] or f"inbox:{row['id']}"
         return given_up and any(part["cause"] == cause and part["state"] == "sent" for part in self.outbox)
 
     def flaws(self) -> Iterator[str]:
-        """I2 and I11: nothing open, nothing broken."""
+        """Return violations of I2 and I11: open rows, a broken database."""
         for (said,) in self._connection.execute("PRAGMA integrity_check").fetchall():
             if said != "ok":
                 yield f"I11: {said}"
@@ -123,7 +123,7 @@ class _Store:
                 yield f"I2: part {row['cause']}/{row['part']} is {row['state']}: {row['error']}"
 
     def journals(self) -> dict[str, list[tuple[str, JournalEvent]]]:
-        """The events of each session, in order, with their turns."""
+        """Return the events of each session, in order, with their turns."""
         found: dict[str, list[tuple[str, JournalEvent]]] = defaultdict(list)
         for row in self.rows("SELECT session_id, turn_id, payload FROM events ORDER BY session_id, seq"):
             found[row["session_id"]].append((row["turn_id"], JOURNAL_EVENT.validate_json(row["payload"])))

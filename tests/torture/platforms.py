@@ -56,7 +56,7 @@ class Platform:
         return {key: value for key, value in self.environment().items() if key.endswith(("_TOKEN", "_SECRET"))}
 
     def environment(self) -> dict[str, str]:
-        """Of a gateway that is to come here."""
+        """Return the variables of a gateway that connects to this platform."""
         return dict(self.side.environment())
 
     async def start(self) -> Mapping[str, str]:
@@ -71,7 +71,7 @@ class Platform:
         await self.side.__aexit__(None, None, None)
 
     def say(self, chat: int, text: str, picture: bytes | None = None) -> str:
-        """Somebody writes to the bot, perhaps under a picture; the message's id."""
+        """Write to the bot, perhaps under a picture; return the message's id."""
         if picture is not None:
             return str(self.side.send_picture(self._chat(chat), picture, text))
         if not self._is_room(chat):
@@ -82,31 +82,31 @@ class Platform:
         return said
 
     def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
-        """Somebody uses a command of the platform's own; what comes back says whether it was taken."""
+        """Use a native command; return True if the gateway took it."""
         self._in_the_room = self.rooms and not self._in_the_room
         where = self.side.room(COMMAND_ROOM) if self._in_the_room else self._chat(chat)
         used = self.side.command(where, name, text, person=chat)
         return lambda: used.acked
 
     def answers(self, chat: int) -> list[AnyMessage]:
-        """What the bot said there, in order, and what this person alone was shown in the room of commands."""
+        """Return what the bot said in the chat, in order, then what it showed this person alone among the commands."""
         alone = self.side.answers(self.side.room(COMMAND_ROOM), chat) if self.rooms else []
         return [*self.side.answers(self._chat(chat)), *(shown for shown in alone if shown.private)]
 
     def calls(self, chat: int) -> int:
-        """How many calls of the gateway have come in for this chat."""
+        """Return how many calls of the gateway have come in for this chat."""
         return len(self.side.history(self._chat(chat)))
 
     def arrivals(self) -> int:
-        """How often a gateway has begun to listen; on Telegram each poll counts."""
+        """Return how often a gateway has begun to listen; on Telegram each poll counts."""
         return self.side.arrivals()
 
     def on_its_way(self) -> int:
-        """How much waits for the gateway's acknowledgement, as far as the platform has kept it."""
+        """Return how many events wait for the gateway's acknowledgement, as far as the platform keeps them."""
         return self.side.count_unacknowledged()
 
     def environment_of(self, machine: int) -> dict[str, str]:
-        """What one machine of several has besides."""
+        """Return the additional variables of one machine of several."""
         return {}
 
     def disturb(self) -> None:
@@ -117,12 +117,12 @@ class Platform:
         self.side.forget()
 
     def doubles(self) -> list[str]:
-        """Keys under which the bot said more than once what still stands, as far as the platform is given keys."""
+        """Return keys under which the bot has more than one message, if the platform is given keys."""
         said = Counter((chat, shown.key) for chat in self.side.chats() for shown in self.side.answers(chat))
         return [f"{key} in chat {chat}" for (chat, key), times in said.items() if key and times > 1]
 
     def key(self, chat: int) -> str:
-        """What the store calls this chat."""
+        """Return the store's key of this chat."""
         return str(self._chat(chat))
 
     def _chat(self, chat: int) -> Any:
@@ -162,7 +162,6 @@ class TelegramWebhookPlatform(TelegramPlatform):
         return {**super().secrets, "webhook_secret": WEBHOOK_SECRET}
 
     def environment_of(self, machine: int) -> dict[str, str]:
-        """Where a machine listens."""
         return {"TENK_HTTP": self._listens[machine]} if machine < len(self._listens) else {}
 
     async def start(self) -> Mapping[str, str]:
@@ -172,7 +171,6 @@ class TelegramWebhookPlatform(TelegramPlatform):
         return await super().start()
 
     async def aclose(self) -> None:
-        """As of the other."""
         await super().aclose()
         await self._runner.cleanup()
         if self._http is not None:
@@ -223,7 +221,7 @@ class DiscordShardsPlatform(DiscordPlatform):
         return super()._chat(chat)
 
     def disturb(self) -> None:
-        """One shard's, each in its turn."""
+        """Disturb one shard, each in turn."""
         self._cut = (self._cut + 1) % SHARDS
         self.sim.close_sockets(None, shard=self._cut)
 
@@ -249,7 +247,7 @@ class SlackSocketsPlatform(SlackPlatform):
         self.name = "slack-sockets"
 
     def disturb(self) -> None:
-        """One is cut, the others are to be replaced."""
+        """Cut one socket; ask the gateway to replace the others."""
         self.sim.sockets.abort_all(slice(1))
         self.sim.sockets.refresh("warning", slice(1, None))
 
@@ -268,13 +266,12 @@ class SlackHttpPlatform(Platform):
         self.sim.world.the_app().webhook_url = f"http://{self._listen}/webhooks/slack/main/events"
 
     def environment(self) -> dict[str, str]:
-        """Without the token of the sockets."""
         given = super().environment() | {"SLACK_SIGNING_SECRET": SIGNING_SECRET, "TENK_HTTP": self._listen}
         del given["SLACK_APP_TOKEN"]
         return given
 
     def arrivals(self) -> int:
-        """How often a gateway has asked who it is: it listens a moment later."""
+        """Return how often a gateway has asked who it is: it listens a moment later."""
         return self.sim.world.introductions
 
     def on_its_way(self) -> int:

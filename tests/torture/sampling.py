@@ -7,7 +7,7 @@ import pytest
 
 
 def sampled(cases: Iterable[Any], every: int) -> list[Any]:
-    """Each case as a parameter, all but every so many marked `gate`."""
+    """Return each case as a parameter, all but every so many marked `gate`."""
     return [
         pytest.param(case, marks=() if number % every == 0 else pytest.mark.gate) for number, case in enumerate(cases)
     ]

@@ -9,10 +9,10 @@ from tests.torture.world import NotSettled, World
 
 
 async def take_over(world: World) -> None:
-    """F62: the gateway answers slowly, loses its shards meanwhile, then is ended; the next one answers.
+    """Take the shards from a gateway that answers slowly, then end it; the next one answers (F62).
 
     Raises:
-        Unfenced: the first wrote its answer although the session was not its own any more.
+        Unfenced: the first wrote its answer although the session was no longer its own.
     """
     said = world.say(1, "s")
     await world.until(lambda: world.platform.calls(1) > 0, 10, "a busy sign")
@@ -32,7 +32,7 @@ class Unfenced(AssertionError):
 
 
 async def deliver_twice(world: World) -> None:
-    """P2: Telegram gives every update twice, within a batch and again after the gateway has come back."""
+    """Let Telegram deliver every update twice, within a batch and again after the gateway has come back."""
     assert isinstance(world.platform, TelegramPlatform)
     world.platform.sim.faults.script(Fault(kind="duplicate", method="getUpdates", times=None))
     first = world.say(1)  # ends the poll that was under way before the script
@@ -43,7 +43,7 @@ async def deliver_twice(world: World) -> None:
 
 
 async def die_of_one(world: World, *, starts: int) -> int:
-    """One message kills the gateway whenever it is tried, while others write; it is started again until that ends.
+    """Send one message that kills the gateway at each attempt, while others write; restart it until that ends.
 
     Raises:
         AssertionError: it still died after so many starts.
@@ -65,7 +65,7 @@ async def die_of_one(world: World, *, starts: int) -> int:
 
 
 async def die_in_a_gap(world: World) -> None:
-    """The gateway dies while it fetches what was said in a gap, and somebody writes before it is back."""
+    """Kill the gateway while it backfills a gap; a person writes before it is back."""
     world.say(1)
     await world.settle()
     await world.kill()

@@ -53,7 +53,7 @@ class Model:
 
 
 def answer(number: str, kinds: str) -> str:
-    """The whole answer to a message."""
+    """Return the whole answer to a message."""
     first = f"re:m{number} is done. {FILLING}"
     if "l" not in kinds:
         return first

@@ -188,10 +188,10 @@ BUGS = (
 
 
 def plant(bug: Bug, directory: Path) -> Path:
-    """A copy of the three packages with the bug in it; where it lies.
+    """Copy the three packages, put the bug into the copy, and return its place.
 
     Raises:
-        AssertionError: the line it changes is not there any more: write the bug anew.
+        AssertionError: the line it changes has gone: write the bug anew.
     """
     code = directory / "code"
     for package in PACKAGES:

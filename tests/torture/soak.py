@@ -54,7 +54,7 @@ class Soak:
     answered: int = 0
 
     def slope(self, field: str) -> float:
-        """Growth an hour over the second half, by least squares."""
+        """Return the growth an hour over the second half, by least squares."""
         half = self.samples[len(self.samples) // 2 :]
         return 3600 * _slope([sample.at_s for sample in half], [float(getattr(sample, field)) for sample in half])
 
@@ -76,7 +76,7 @@ def _slope(at: Sequence[float], values: Sequence[float]) -> float:
 
 
 async def run_soak(directory: Path, platform: AnySimulator, *, minutes: float, per_s: float, seed: int = 1) -> Soak:
-    """People write so many messages a second for so long."""
+    """Let people write so many messages a second for so long."""
     soak, chance, answers = Soak([]), random.Random(seed), AnswerReader(platform)
     config = directory / "soak.toml"
     config.write_text(CONFIG)

@@ -58,7 +58,7 @@ class Disk:
     """Lets everything through; a test overrides what it wants to hear. Names are file names without directories."""
 
     def refuses(self, operation: str, name: str) -> int:
-        """The SQLite result code to answer "read", "write", "truncate", "sync" or "lock" with; 0 lets it through.
+        """Return the SQLite result code for "read", "write", "truncate", "sync" or "lock"; 0 lets it through.
 
         A lock is the writer's. Only there may the answer be SQLITE_BUSY: a checkpoint takes a busy write for a reader
         in its way, and goes on (`walCheckpoint` in wal.c).
@@ -66,25 +66,25 @@ class Disk:
         return sqlite3.SQLITE_OK
 
     def wrote(self, name: str, offset: int, data: bytes) -> None:
-        """Handed to the operating system, not to the disk."""
+        """Note data that the operating system has and the disk has not."""
 
     def truncated(self, name: str, size: int) -> None:
         """Cut to `size` bytes, not yet on the disk."""
 
     def synced(self, name: str) -> None:
-        """All of the file that was written until now is on the disk."""
+        """Note that everything written to the file so far is on the disk."""
 
     def deleted(self, name: str) -> None:
-        """The file is gone."""
+        pass
 
 
 def why_not() -> str | None:
-    """Why this interpreter's SQLite cannot be listened to; None where it can."""
+    """Return why this interpreter's SQLite cannot be observed, or None."""
     return None if _library_path() else "the interpreter's SQLite is no shared library of a Linux process"
 
 
 def install(disk: Disk) -> None:
-    """From now on every SQLite file of this process is on this disk."""
+    """Put every SQLite file of this process on this disk from now on."""
     path = _library_path()
     assert path is not None, "ask why_not first"
     library = ctypes.CDLL(path)

@@ -29,7 +29,7 @@ TURNS = int(os.environ.get("TORTURE_TURNS", "5000"))
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """A PostgreSQL of these tests' own: it is killed now and then."""
+    """Start a PostgreSQL for these tests alone, which kill it now and then."""
     with PostgresServer() as running:
         yield running
 
@@ -92,20 +92,16 @@ class TelegramAndDiscord(TelegramPlatform):
         return await super().start()
 
     async def aclose(self) -> None:
-        """As of the other."""
         await super().aclose()
         await self.there.__aexit__(None, None, None)
 
     def say(self, chat: int, text: str, picture: bytes | None = None) -> str:
-        """Where the chat is."""
         return super().say(chat, text) if chat < ON_DISCORD else self.there.say(self.key(chat), text)
 
     def answers(self, chat: int) -> list[AnyMessage]:
-        """As of the other."""
         return super().answers(chat) if chat < ON_DISCORD else self.there.answers(self.key(chat))
 
     def key(self, chat: int) -> str:
-        """As of the other."""
         return super().key(chat) if chat < ON_DISCORD else self.there.direct(chat)
 
 
@@ -131,7 +127,7 @@ class TwoChats:
         self.heir = owner(keys[self.there])
 
     async def hears(self, chat: int) -> list[str]:
-        """What the model is told that was said, once somebody has said something more there."""
+        """Return what the model is told that was said, after one more message there."""
         said = self.world.say(chat)
         await self.world.until(lambda: self.world.shows(said), 30.0, f"the answer to m{said.number}")
         bodies = [received.body for received in self.world.server.requests]
@@ -139,7 +135,7 @@ class TwoChats:
         return [word.removesuffix(" please") for word in heard[-1]]
 
     async def tells(self, chat: int, words: str, answer: str) -> str:
-        """What somebody is told for this, which has not been told there yet."""
+        """Return what the person is told now and was not told there before."""
         self.world.write(chat, words)
 
         def told() -> list[str]:
@@ -149,13 +145,13 @@ class TwoChats:
         return told()[-1]
 
     def id_of(self, chat: int) -> str:
-        """The living conversation there."""
+        """Return the id of the open conversation there."""
         key = f"agent:coach:{'telegram' if chat == self.here else 'discord'}:main:direct:{chat}"
         named = f"SELECT id FROM sessions WHERE key = '{key}' ORDER BY generation DESC LIMIT 1"
         return str(self.world.looker.rows(named)[0][0])
 
     async def die(self, machine: GatewayProcess) -> None:
-        """It is killed, and another has what it owned."""
+        """Kill the owner and wait until another machine owns its shards."""
         self.world.note_death()
         await machine.kill()
         await self.world.wait_for_owners()
@@ -204,7 +200,7 @@ async def test_a_conversation_is_gone_on_with_where_another_machine_owns_the_cha
 
 
 async def answered(world: ClusterWorld, chat: int) -> Said:
-    """Somebody says something, and all of it comes to its end."""
+    """Say something and wait until everything has finished."""
     said = world.say(chat)
     await world.until(lambda: world.shows(said), 30.0, f"the answer to m{said.number}")
     await world.settle()
@@ -229,7 +225,7 @@ async def test_machines_whose_clocks_differ_go_by_one(tmp_path: Path, server: Po
 
 
 def say_in_all(world: ClusterWorld, kinds: str = "") -> None:
-    """Somebody says something in a chat of each shard."""
+    """Say something in a chat of each shard."""
     for chat in (1, 3, 7, 11):
         world.say(chat, kinds)
 

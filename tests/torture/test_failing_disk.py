@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 def reports(directory: Path, fault: str, phase: str, lasting: str, numbers: list[int]) -> list[dict[str, object]]:
-    """What became of each failed operation, after the checks that hold for all of them."""
+    """Return what each failed operation did, after the checks that hold for all of them."""
     command = ["-m", "tests.torture.failing_disk", str(directory), fault, phase, lasting, *map(str, numbers)]
     ended = ForkServer.of().run(command, os.environ, ROOT, timeout_s=280)
     assert 0 == ended.returncode, ended.stderr

@@ -84,14 +84,13 @@ class Message:
 
 
 def fuzzed(number: int, seed: int = 1) -> Message:
-    """The message of this number."""
     chance = random.Random(f"{seed}:{number}")
     (kind,) = chance.choices(list(_KINDS), [weight for weight, _ in _KINDS.values()])
     return Message(number, kind, _KINDS[kind][1](chance), streamed=kind == "cut short")
 
 
 def documented(chance: random.Random) -> str:
-    """An answer as a model writes it, only more so."""
+    """Return an answer as a model writes it, exaggerated."""
     return "\n\n".join(_block(chance, 0) for _ in range(chance.randint(1, 7)))
 
 
@@ -384,7 +383,7 @@ def test_long_answer_is_shown_wherever_its_stream_stands(taker: Taker, number: i
 
 
 def fuzzed_documents(number: int) -> str:
-    """An answer of some length, the same for a number."""
+    """Return an answer of some length, the same for the same number."""
     return documented(random.Random(number))
 
 

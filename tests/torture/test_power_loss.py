@@ -28,7 +28,7 @@ def lose_power(directory: Path, synchronous: str, seed: int) -> set[str]:
 
 
 def surviving(database: Path) -> set[str]:
-    """The rows a plain SQLite finds; none where the file or its table never reached the disk, or did so torn."""
+    """Return the rows a plain SQLite finds; none if the file or its table did not reach the disk whole."""
     connection = sqlite3.connect(database)
     try:
         if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
@@ -41,7 +41,7 @@ def surviving(database: Path) -> set[str]:
 
 
 async def full_loses_nothing(directory: Path, seed: int) -> int:
-    """One loss of power under FULL: every acknowledged row is there, the store goes on. How many rows there were."""
+    """Lose power once under FULL: every acknowledged row is there, the store works; return how many there were."""
     acknowledged = lose_power(directory, "FULL", seed)
     assert set() == acknowledged - surviving(directory / "shadow" / DATABASE), f"seed {seed}"
     store = await Store.open(f"sqlite:///{directory}/shadow/{DATABASE}")
@@ -52,7 +52,7 @@ async def full_loses_nothing(directory: Path, seed: int) -> int:
 
 
 def lost(directory: Path, synchronous: str, seed: int) -> int:
-    """How many acknowledged rows a weaker setting loses."""
+    """Return how many acknowledged rows a weaker setting loses."""
     acknowledged = lose_power(directory, synchronous, seed)
     return len(acknowledged - surviving(directory / "shadow" / DATABASE))
 

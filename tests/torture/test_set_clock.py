@@ -46,7 +46,7 @@ class Machine:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A gateway at work; it is told to stop afterwards and has to drain in time."""
+        """Run a gateway; stop it afterwards and fail if it does not drain in time."""
         config = self._directory / "gateway.toml"
         config.write_text(f'{CONFIG}[sessions]\nmode = "followup"\ndrain_s = {DRAIN_S}\n')
         environ = {

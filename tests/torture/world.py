@@ -39,7 +39,7 @@ MOST_USED = 1_000
 
 
 def take(number: int) -> str:
-    """What is noted with a use of the platform's own command, and with no other."""
+    """Return the text that this use of a native command notes, and no other."""
     return f"take-{number:04}"
 
 
@@ -125,38 +125,38 @@ class World:
     # ------------------------------------------------------------ people
 
     def say(self, chat: int, kinds: str = "", *, picture: bool = False) -> Said:
-        """Somebody says something of these kinds (see `script`), perhaps under a picture."""
+        """Say something of these kinds (see `script`), perhaps under a picture."""
         number = len(self.said) + 1
         message_id = self.write(chat, f"m{number}{kinds} please", png() if picture else None)
         self.said.append(Said(number, chat, kinds, message_id))
         return self.said[-1]
 
     def log(self, chat: int = COMMANDS) -> int:
-        """Somebody logs practice by command; the minutes, which nobody else logs."""
+        """Log practice by command; return the minutes, which no other command logs."""
         minutes = 100 + len(self.logged)
         self.logged.append(minutes)
         self.write(chat, f"/log {minutes}m cello")
         return minutes
 
     def use(self) -> None:
-        """Somebody logs practice by a command of the platform's own."""
+        """Log practice by a native command of the platform."""
         number = len(self.used) + 1
         if number <= MOST_USED:
             taken = self.platform.command(OWN_COMMANDS, "log", f"1m cello, {take(number)}")
             self.used.append(Used(number, taken))
 
     def write(self, chat: int, text: str, picture: bytes | None = None) -> str:
-        """Somebody writes this; the message's id."""
+        """Write this text; return the message's id."""
         message_id = self.platform.say(chat, text, picture)
         self._written.add((self.platform.key(chat), message_id))
         return message_id
 
     def answers(self, chat: int) -> list[AnyMessage]:
-        """What people see of the bot in a chat."""
+        """Return what people see of the bot in a chat."""
         return self.platform.answers(chat)
 
     def shows(self, said: Said) -> bool:
-        """Whether the person sees the answer."""
+        """Return True if the person sees the answer."""
         return any(f"re:m{said.number} " in shown.text for shown in self.answers(said.chat))
 
     # ------------------------------------------------------------ the gateway's life
@@ -180,7 +180,7 @@ class World:
         self.note_death()
 
     def note_death(self) -> None:
-        """The gateway has just died: count what was on its way out."""
+        """Count what was on its way out when the gateway died."""
         self.kills += 1
         if self.database.exists():
             self.cut_sends += self._count("SELECT count(*) FROM outbox WHERE state = 'sending'")
@@ -198,7 +198,7 @@ class World:
             await asyncio.sleep(0.01)
 
     def is_settled(self) -> bool:
-        """Whether everything that was said has come to its end inside the gateway."""
+        """Return True if everything that was said has finished inside the gateway."""
         if self.platform.on_its_way() or (self.platform.forgets and self._unheard()):
             return False
         return not self._unsettled()

@@ -10,7 +10,6 @@ from tests.fakes.spine import Spine, quick_store
 
 @pytest.fixture
 async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """Parts over a fresh store, begun."""
     store = await quick_store(tmp_path / "tenk.db")
     spine = Spine(store)
     await spine.begin()

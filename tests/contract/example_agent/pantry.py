@@ -129,7 +129,7 @@ class Kitchen:
 
     @tool(ItemToPut, effect=Effect.NONE, concurrency_safe=True)
     async def smell(self, context: ToolContext, arguments: ItemToPut) -> object:
-        """Whether something is still good."""
+        """Find out if something is still good."""
         return f"{arguments.item} smells good"
 
 
@@ -151,7 +151,7 @@ class Parrot:
         self.facts = ModelFacts()
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """The last words of the person's."""
+        """Repeat the person's last words."""
         said = [item.text for item in request.items if isinstance(item, UserItem)]
         on_event(TextDelta(said[-1]))
         return ModelResponded(0, said[-1])

@@ -35,11 +35,10 @@ class PlainRenderer:
     """Letters are plain text."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks laid out as text."""
+        """Lay out the blocks as text."""
         return Rendered(plain_text(blocks))
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is."""
         return Rendered(clean(text).strip())
 
 
@@ -112,4 +111,4 @@ class LetterboxChannel:
         return Receipt(answer.stem)
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        pass

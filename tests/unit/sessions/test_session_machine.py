@@ -118,7 +118,6 @@ class Sessions(AsyncMachine):
 
     @rule(user=USERS, words=st.sampled_from(COMMANDS), settled=st.booleans())
     def command(self, user: str, words: str, settled: bool) -> None:
-        """Somebody gives a command."""
 
         async def step() -> None:
             await self.spine.say(words, user, CHAT)
@@ -128,7 +127,6 @@ class Sessions(AsyncMachine):
 
     @rule(kind=st.sampled_from(["answer", "answer", "answer", "tool", "failure"]), settled=st.booleans())
     def respond(self, kind: str, settled: bool) -> None:
-        """The model responds, if it was asked."""
 
         async def step() -> None:
             await self.spine.quiet()
