@@ -66,8 +66,8 @@ class Grown:
 def growing(call: Call, shapes: Sequence[Shape], most_chars: int | None = None, scale: int = 1) -> list[Grown]:
     """Return the first few shapes for which this call grows faster than its text.
 
-    `most_chars` bounds how much of a text the call reads: longer texts are not measured. `scale` makes every text so many
-    times longer.
+    `most_chars` bounds how much of a text the call reads: longer texts are not measured. `scale` makes every text so
+    many times longer.
     """
     with _collector_at_rest():
         chars = _fitting(call, shapes) * scale

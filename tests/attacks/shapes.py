@@ -125,5 +125,5 @@ SHAPES: tuple[Shape, ...] = (
     *(Shape("a", unit, "a") for unit in CLOSED_IN),
     *(Shape("", unit) for unit in NUMBERED),
     *(Shape(prefix, " ", "a\nb") for prefix in ("", "new skill", "45m guitar", "/log", "- a", "> ", "1. ", "how to ")),
-)  # fmt: skip
+)
 """All of them."""

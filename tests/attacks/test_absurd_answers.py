@@ -26,8 +26,20 @@ from channels.telegram.wire import TelegramWire
 from tests.fakes import discord, slack, telegram
 
 ABSURD = (
-    "1e12", "99999999999", "9" * 400, "1e400", "NaN", "Infinity", "-5", "0", '"10"', '"abc"', "null", "[1]", '{"a": 1}',
-)  # fmt: skip
+    "1e12",
+    "99999999999",
+    "9" * 400,
+    "1e400",
+    "NaN",
+    "Infinity",
+    "-5",
+    "0",
+    '"10"',
+    '"abc"',
+    "null",
+    "[1]",
+    '{"a": 1}',
+)
 """As JSON, or nearly: what stands where a number is expected."""
 
 HEADERS = ("inf", "nan", "99999999999", "9" * 400, "-1", "abc", "", "Fri, 20 Nov 2099 12:00:00 GMT", "1e400")
@@ -179,9 +191,10 @@ async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> No
         two.simulator.faults.script(DiscordFault.model_validate(page))
         three.simulator.faults.script(SlackFault.model_validate(page))
         sends = [
-            (one.channel.send, telegram.part("x")), (two.channel.send, discord.part("x", key="k")),
+            (one.channel.send, telegram.part("x")),
+            (two.channel.send, discord.part("x", key="k")),
             (three.channel.send, slack.part("x")),
-        ]  # fmt: skip
+        ]
         for send, part in sends:
             failure = await outcome(send, part)
             assert (True, True) == (isinstance(failure, Retryable), "api_base" in str(failure))

@@ -16,14 +16,22 @@ HUGE = 10**18
 DEEP = "[" * 900 + "]" * 900
 
 TELEGRAM = [
-    {"update_id": MOST_ID}, {"update_id": 2**64 - 1}, {"update_id": -1}, {"update_id": 10**30}, {"update_id": "9" * 30},
-    *[{"message": {"message_id": 1, "chat": {"id": 1, "type": "private"}, "text": "x"} | date} for date in
-      ({"date": HUGE}, {"date": -HUGE}, {"date": "yesterday"}, {"date": None}, {})],
-    *[{"message": {"message_id": id_, "date": 1, "chat": {"id": id_, "type": "private"}, "text": "x"}}
-      for id_ in (2**63, -(2**63) - 1, 10**30, "1", 1.5, True)],
+    {"update_id": MOST_ID},
+    {"update_id": 2**64 - 1},
+    {"update_id": -1},
+    {"update_id": 10**30},
+    {"update_id": "9" * 30},
+    *[
+        {"message": {"message_id": 1, "chat": {"id": 1, "type": "private"}, "text": "x"} | date}
+        for date in ({"date": HUGE}, {"date": -HUGE}, {"date": "yesterday"}, {"date": None}, {})
+    ],
+    *[
+        {"message": {"message_id": id_, "date": 1, "chat": {"id": id_, "type": "private"}, "text": "x"}}
+        for id_ in (2**63, -(2**63) - 1, 10**30, "1", 1.5, True)
+    ],
     {"message": {"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}, "text": json.loads(DEEP)}},
     {"my_chat_member": {"chat": {"id": 1, "type": "private"}, "from": {"id": 1}, "date": HUGE}},
-]  # fmt: skip
+]
 
 
 def said(sink: RecordingSink) -> list[str]:
@@ -45,9 +53,12 @@ async def test_telegram_updates_that_cannot_be_hold_up_nobody() -> None:
 
 async def test_a_telegram_file_of_a_size_that_cannot_be_is_a_file() -> None:
     body = {
-        "message_id": 1, "date": 1_790_000_000, "chat": {"id": 1, "type": "private"}, "from": {"id": 1},
+        "message_id": 1,
+        "date": 1_790_000_000,
+        "chat": {"id": 1, "type": "private"},
+        "from": {"id": 1},
         "document": {"file_id": "f", "file_size": 10**30},
-    }  # fmt: skip
+    }
     async with telegram.telegram() as rig, rig.running():
         await rig.simulator.until(lambda: rig.simulator.world.bot().updates.polls > 0)
         rig.simulator.world.bot().updates.push_raw({"message": body})
@@ -73,14 +84,21 @@ def message(**changes: object) -> dict[str, object]:
 
 DISCORD = [
     *[("MESSAGE_CREATE", message(id=id_)) for id_ in ("9" * 20, "9" * 30, "²", "-1", 5, None)],
-    *[("MESSAGE_CREATE", message(id=str(number), timestamp=at)) for number, at in enumerate(
-        ("0001-01-01T00:00:00", "9999-12-31T23:59:59", "yesterday", HUGE), 1_573_854_922_774_937_700)],
+    *[
+        ("MESSAGE_CREATE", message(id=str(number), timestamp=at))
+        for number, at in enumerate(
+            ("0001-01-01T00:00:00", "9999-12-31T23:59:59", "yesterday", HUGE), 1_573_854_922_774_937_700
+        )
+    ],
     *[("MESSAGE_UPDATE", message(edited_timestamp=at)) for at in ("0001-01-01T00:00:00", "9999-12-31T23:59:59-23:59")],
     *[("GUILD_CREATE", {"id": "7", "joined_at": at}) for at in ("0001-01-01T00:00:00", "9999-12-31T23:59:59", HUGE)],
     ("MESSAGE_CREATE", message(content=json.loads(DEEP))),
-    ("MESSAGE_DELETE", {"id": {}, "channel_id": []}), ("INTERACTION_CREATE", {"id": "9" * 20, "type": 2, "token": "t"}),
-    ("CHANNEL_CREATE", {"id": "5", "type": 10**30}), ("READY", {}), ("THREAD_LIST_SYNC", None),
-]  # fmt: skip
+    ("MESSAGE_DELETE", {"id": {}, "channel_id": []}),
+    ("INTERACTION_CREATE", {"id": "9" * 20, "type": 2, "token": "t"}),
+    ("CHANNEL_CREATE", {"id": "5", "type": 10**30}),
+    ("READY", {}),
+    ("THREAD_LIST_SYNC", None),
+]
 
 
 async def test_discord_events_that_cannot_be_hold_up_nobody() -> None:
@@ -125,20 +143,30 @@ async def test_heartbeats_neither_flood_nor_cease(interval: object) -> None:
             assert 1 == rig.simulator.gateway.heartbeats
 
 
-SLACK = [
-    {
-        "type": "event_callback", "event_id": f"Ev{number}", "event_time": at,
-        "event": {"type": "channel_left", "channel": "C1"},
-    }
-    for number, at in enumerate((10**15, -(10**15), 10**30, "x", None, 1e300, True, [1]))
-] + [
-    {"type": "event_callback", "event_id": "Ev9", "event": {"type": "message", "channel": "D1", "user": "U1", "ts": ts}}
-    for ts in ("9" * 30, "1e400", "NaN", 5, None, "")
-] + [
-    {"type": "event_callback", "event_id": "Ev99", "event": json.loads(DEEP)},
-    {"type": "event_callback", "event_id": {"a": 1}, "event": {"type": []}, "authorizations": [5], "team_id": [1]},
-    {"type": "block_actions", "actions": [{"action_ts": HUGE}], "user": 5, "team": []},
-]  # fmt: skip
+SLACK = (
+    [
+        {
+            "type": "event_callback",
+            "event_id": f"Ev{number}",
+            "event_time": at,
+            "event": {"type": "channel_left", "channel": "C1"},
+        }
+        for number, at in enumerate((10**15, -(10**15), 10**30, "x", None, 1e300, True, [1]))
+    ]
+    + [
+        {
+            "type": "event_callback",
+            "event_id": "Ev9",
+            "event": {"type": "message", "channel": "D1", "user": "U1", "ts": ts},
+        }
+        for ts in ("9" * 30, "1e400", "NaN", 5, None, "")
+    ]
+    + [
+        {"type": "event_callback", "event_id": "Ev99", "event": json.loads(DEEP)},
+        {"type": "event_callback", "event_id": {"a": 1}, "event": {"type": []}, "authorizations": [5], "team_id": [1]},
+        {"type": "block_actions", "actions": [{"action_ts": HUGE}], "user": 5, "team": []},
+    ]
+)
 """Payloads of the Events API that cannot be."""
 
 
@@ -159,10 +187,14 @@ async def test_slack_events_that_cannot_be_hold_up_nobody(by) -> None:
 
 async def test_slack_frames_that_are_none_leave_the_socket_open() -> None:
     frames = (
-        '{"type": "hello", "debug_info": {"approximate_connection_time": 1e400}}', '{"envelope_id": 5}', DEEP, "NaN",
-        '{"envelope_id": "a", "payload": [1]}', '{"envelope_id": "b", "type": "events_api", "payload": {"type": 5}}',
+        '{"type": "hello", "debug_info": {"approximate_connection_time": 1e400}}',
+        '{"envelope_id": 5}',
+        DEEP,
+        "NaN",
+        '{"envelope_id": "a", "payload": [1]}',
+        '{"envelope_id": "b", "type": "events_api", "payload": {"type": 5}}',
         '{"envelope_id": "c", "payload": {"command": [], "team_id": {}}, "retry_attempt": -1e400}',
-    )  # fmt: skip
+    )
     async with slack.slack() as rig, rig.running():
         for frame in frames:
             rig.simulator.sockets.push_raw(frame)

@@ -114,9 +114,24 @@ HOSTILE = [
     "'; DROP TABLE users; --",
     '" OR ""="',
     "Robert'); DELETE FROM users WHERE ('1'='1",
-    "%", "_", "\\", "$1", ":name", "?", "{0}", "\x1b[2Jx", "a\n2026 INFO approved", "\x00", "\ud800", "\u202eowner",
-    "x" * 5000, ":name", "a:", "::", "a:b:c",
-]  # fmt: skip
+    "%",
+    "_",
+    "\\",
+    "$1",
+    ":name",
+    "?",
+    "{0}",
+    "\x1b[2Jx",
+    "a\n2026 INFO approved",
+    "\x00",
+    "\ud800",
+    "\u202eowner",
+    "x" * 5000,
+    ":name",
+    "a:",
+    "::",
+    "a:b:c",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

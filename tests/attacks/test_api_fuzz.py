@@ -35,9 +35,14 @@ RAW = st.sampled_from(
     [b"", b"{", b"null", b"[]", b'"x"', b"\xff\xfe", b"{}{}", b'{"message": "\\ud800"}', b"[" * 5000, b"1e999"]
 )
 NAMES = [
-    "Idempotency-Key", "Accept-Language", "X-Tenk-Session", "X-Stainless-Retry-Count", "Content-Type", "Origin",
+    "Idempotency-Key",
+    "Accept-Language",
+    "X-Tenk-Session",
+    "X-Stainless-Retry-Count",
+    "Content-Type",
+    "Origin",
     "Accept",
-]  # fmt: skip
+]
 VALUES = ["", "a", "es-MX", "en;q=0.9, *", "application/json", "text/plain", "null", "1", "x" * 300, "a b"]
 HEADERS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(VALUES), max_size=2)
 
@@ -126,9 +131,12 @@ async def fuzz(directory: Path, cases: int) -> None:
         loop = asyncio.get_running_loop()
 
         @settings(
-            max_examples=cases, deadline=None, database=None, phases=[Phase.generate],
+            max_examples=cases,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
-        )  # fmt: skip
+        )
         @given(requests(whole))
         def try_all(request: Request) -> None:
             asked = asyncio.run_coroutine_threadsafe(ask(here, program.http, request), loop)

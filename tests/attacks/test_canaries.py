@@ -117,8 +117,12 @@ class Town:
 
     async def act(self) -> None:
         acts: list[Callable[[str, str], Awaitable[object]]] = [
-            *[self.talk] * 4, *[self.command] * 2, self.native, self.edit, self.take_back
-        ]  # fmt: skip
+            *[self.talk] * 4,
+            *[self.command] * 2,
+            self.native,
+            self.edit,
+            self.take_back,
+        ]
         user = self.dice.choice(PEOPLE)
         chat = self.dice.choice((*GROUPS, f"dm-{user}"))
         if self.dice.random() < 0.03:
@@ -146,11 +150,15 @@ class Town:
         self.spine.later(seconds=1)
         until = self.spine.now + timedelta(minutes=15)
         event = CommandInvoked(
-            event_id=f"native:{self.spine.now.timestamp()}", address=Address("sim", "main", chat),
-            sender=Sender(user, user.title()), received_at=self.spine.now, name=name, arguments=arguments,
+            event_id=f"native:{self.spine.now.timestamp()}",
+            address=Address("sim", "main", chat),
+            sender=Sender(user, user.title()),
+            received_at=self.spine.now,
+            name=name,
+            arguments=arguments,
             kind=ChatKind.GROUP if chat in GROUPS else ChatKind.DIRECT,
             route=Route("interaction", "token", until, private=True),
-        )  # fmt: skip
+        )
         await self.spine.admit(event, user)
 
     async def edit(self, _user: str, _chat: str) -> None:
@@ -174,9 +182,13 @@ async def _play(seed: int, operations: int) -> Watching:
         store = await quick_store(path)
         model = Watching(dice)
         spine = Spine(
-            store, model=model, practice=True, sessions=SessionsConfig(mailbox_size=3),  # type: ignore[arg-type]  as it
-            prompt=prompt, tools=(*tools_of(CoachTools(StoredPractice(store), writer)), *failing()),
-        )  # fmt: skip
+            store,
+            model=model,
+            practice=True,
+            sessions=SessionsConfig(mailbox_size=3),  # type: ignore[arg-type]  as it
+            prompt=prompt,
+            tools=(*tools_of(CoachTools(StoredPractice(store), writer)), *failing()),
+        )
         known = {user: Principal(user, "default", f"{user} {canary(user)}", locale="en") for user in PEOPLE}
         spine.people.known = known
         await store.commit(lambda connection: add_people(connection, *known.values()))

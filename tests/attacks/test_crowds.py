@@ -49,8 +49,11 @@ async def running(directory: Path) -> AsyncIterator[tuple[str, Path]]:
         with (directory / "log").open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 *[sys.executable, "-m", "gateway", "run", "--config", str(config)],
-                cwd=directory, stdout=log, stderr=log, env=environ,
-            )  # fmt: skip
+                cwd=directory,
+                stdout=log,
+                stderr=log,
+                env=environ,
+            )
         try:
             url = f"http://127.0.0.1:{port}/"
             async with asyncio.timeout(60), aiohttp.ClientSession() as http:
@@ -98,14 +101,18 @@ async def test_a_crowd_of_one_address_shuts_nobody_out(tmp_path: Path) -> None:
         secret = {"X-Telegram-Bot-Api-Secret-Token": "a-made-up-secret"}
         webhook, update = f"{url}webhooks/telegram/main", {"update_id": 1}
         assert {
-            "health": 200, "metrics": 200, "webhook": 200, "a webhook without its secret": 401, "/v1": 200,
+            "health": 200,
+            "metrics": 200,
+            "webhook": 200,
+            "a webhook without its secret": 401,
+            "/v1": 200,
         } == {
             "health": await status(http, "GET", f"{url}healthz"),
             "metrics": await status(http, "GET", f"{url}metrics", headers=operator),
             "webhook": await status(http, "POST", webhook, json=update, headers=secret),
             "a webhook without its secret": await status(http, "POST", webhook, json=update),
             "/v1": await status(http, "POST", f"{url}v1/chat", json={"message": "hello"}, headers=key),
-        }  # fmt: skip
+        }
         page = FakePage(url)
         page.http.headers.update(VISITOR)
         async with page.http, asyncio.TaskGroup() as tasks:

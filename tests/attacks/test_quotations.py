@@ -22,17 +22,33 @@ from tests.fakes.practice_reader import FakePractice
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 KINDS = RowClassifier(CommandTable(with_own(coach_commands(FakePractice()), SESSION_COMMANDS), "coach"))
 WISHES = [
-    "/log 45m guitar", "/stop", "/new", "/coach /undo", "! stop that", "yes", "45m guitar", "I practised piano for 2 h",
-    "plan my week", "undo", "hoy hice 30 minutos de piano", "New skill chess",
-]  # fmt: skip
+    "/log 45m guitar",
+    "/stop",
+    "/new",
+    "/coach /undo",
+    "! stop that",
+    "yes",
+    "45m guitar",
+    "I practised piano for 2 h",
+    "plan my week",
+    "undo",
+    "hoy hice 30 minutos de piano",
+    "New skill chess",
+]
 TOOLS = tuple(ToolSpec(name, "", {}) for name in ("log_practice", "undo_last_log", "create_skill", "save_weekly_plan"))
 
 
 def message(text: str, **more: object) -> InboundMessage:
     return InboundMessage(
-        event_id="1", address=Address("telegram", "main", "1"), sender=Sender("1", "Ana"), received_at=NOW,
-        message_id="1", kind=ChatKind.DIRECT, text=text, **more,  # type: ignore[arg-type]  by name
-    )  # fmt: skip
+        event_id="1",
+        address=Address("telegram", "main", "1"),
+        sender=Sender("1", "Ana"),
+        received_at=NOW,
+        message_id="1",
+        kind=ChatKind.DIRECT,
+        text=text,
+        **more,  # type: ignore[arg-type]  by name
+    )
 
 
 async def read(event: InboundMessage, mode: GuardMode = GuardMode.WARN) -> UserItem | None:

@@ -51,8 +51,12 @@ async def test_silent_crowd_takes_nothing_from_anybody(tmp_path: Path):
     with (tmp_path / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             *[sys.executable, "-m", "gateway", "run", "--config", str(tmp_path / "mine.toml")],
-            cwd=tmp_path, stdout=log, stderr=log, env=os.environ | ours, preexec_fn=few_files,
-        )  # fmt: skip
+            cwd=tmp_path,
+            stdout=log,
+            stderr=log,
+            env=os.environ | ours,
+            preexec_fn=few_files,
+        )
     with contextlib.ExitStack() as held:
         try:
             async with asyncio.timeout(30):

@@ -30,11 +30,15 @@ BODY = orjson.dumps(
         "team_id": "T0SIM",
         "event_time": 1,
         "event": {
-            "type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "text": "hi",
+            "type": "message",
+            "channel": "D1",
+            "channel_type": "im",
+            "user": "U1",
+            "text": "hi",
             "ts": "1700000000.000001",
         },
     }
-)  # fmt: skip
+)
 CHALLENGE = b'{"type":"url_verification","challenge":"x"}'
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 DIGITS = "".join(chr(0x660 + int(digit)) for digit in str(int(time.time())))  # Arabic
@@ -68,8 +72,16 @@ ATTACKS = [
     *[
         Attack(f"A07 timestamp {name}", headers={TS: value})
         for name, value in {
-            "abc": "abc", "nan": "nan", "1.0": "1.0", "5,000 digits": "1" * 5_000, "Arabic digits": DIGITS,
-            "empty": "", "negative": "-1", "with a sign": "+1700000000", "exponent": "1e9", "underscore": "1_0",
+            "abc": "abc",
+            "nan": "nan",
+            "1.0": "1.0",
+            "5,000 digits": "1" * 5_000,
+            "Arabic digits": DIGITS,
+            "empty": "",
+            "negative": "-1",
+            "with a sign": "+1700000000",
+            "exponent": "1e9",
+            "underscore": "1_0",
         }.items()
     ],
     Attack("A08 signature not ASCII", headers={SIG: "v0=ü"}),
@@ -90,7 +102,7 @@ ATTACKS = [
     Attack("A16 a payload that is no JSON", status=400, body=b"payload=%7B", content_type=FORM),
     Attack("A16 ten megabytes", status=413, body=b"x" * 10_000_000),
     Attack("A16 an empty body", status=400, body=b""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)

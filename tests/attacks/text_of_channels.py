@@ -131,9 +131,19 @@ def from_telegram(text: str) -> None:
     chat = {"id": 1, "type": "private"}
     message = {"message_id": 1, "date": 1, "chat": chat, "from": who, "text": f"/a{text}", "entities": marked}
     message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text)}, *marked]
-    photo = {"message_id": 1, "date": 1, "chat": chat, "from": who, "caption": text, "document": {
-        "file_id": text, "file_unique_id": "a", "file_name": text, "mime_type": text,
-    }}  # fmt: skip
+    photo = {
+        "message_id": 1,
+        "date": 1,
+        "chat": chat,
+        "from": who,
+        "caption": text,
+        "document": {
+            "file_id": text,
+            "file_unique_id": "a",
+            "file_name": text,
+            "mime_type": text,
+        },
+    }
     replied = {**message, "quote": {"text": text}, "reply_to_message": message, "forward_sender_name": text}
     press = {"id": "1", "from": who, "message": message, "chat_instance": "a", "data": text}
     texts = ({"message": message}, {"message": replied}, {"message": text})
@@ -144,10 +154,16 @@ def from_telegram(text: str) -> None:
 def from_discord(text: str) -> None:
     who = {"id": "1", "username": text, "global_name": text}
     message = {
-        "id": "1", "channel_id": "5", "type": 0, "author": who, "content": f"<@7> {text} <@7>",
-        "timestamp": NOW.isoformat(), "mentions": [who], "edited_timestamp": NOW.isoformat(),
+        "id": "1",
+        "channel_id": "5",
+        "type": 0,
+        "author": who,
+        "content": f"<@7> {text} <@7>",
+        "timestamp": NOW.isoformat(),
+        "mentions": [who],
+        "edited_timestamp": NOW.isoformat(),
         "attachments": [{"id": "1", "filename": text, "size": 1, "content_type": text}],
-    }  # fmt: skip
+    }
     context = discord.TranslationContext(US_DISCORD, DISCORD_CONFIG)
     snapshot = {"message": {"content": text, "attachments": []}}
     message |= {"message_reference": {"message_id": "2", "channel_id": "5"}, "referenced_message": dict(message)}
@@ -163,21 +179,40 @@ def from_discord(text: str) -> None:
 
 def from_slack(text: str) -> None:
     message = {
-        "type": "message", "channel": "C1", "ts": "1700000000.000200", "user": "U1", "text": f"<@U7> {text}",
-        "username": text, "attachments": [{"text": text, "author_name": text, "is_share": True, "is_msg_unfurl": True}],
-    }  # fmt: skip
-    edit = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": "1700000000.000300", "message": {
-        **message, "edited": {"user": "U1", "ts": "1700000000.000400"},
-    }}  # fmt: skip
+        "type": "message",
+        "channel": "C1",
+        "ts": "1700000000.000200",
+        "user": "U1",
+        "text": f"<@U7> {text}",
+        "username": text,
+        "attachments": [{"text": text, "author_name": text, "is_share": True, "is_msg_unfurl": True}],
+    }
+    edit = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": "C1",
+        "ts": "1700000000.000300",
+        "message": {
+            **message,
+            "edited": {"user": "U1", "ts": "1700000000.000400"},
+        },
+    }
     context = slack.TranslationContext(name_of=lambda *_: text[: names.NAME_CHARS])
     for event in (message, edit, {"type": "message", "text": text}):
         body = {"type": "event_callback", "team_id": "T1", "event_id": "E1", "event_time": 1, "event": event}
         slack.translate_event(body, US_SLACK, context)
         names.people_in(body)
     command = {
-        "team_id": "T1", "channel_id": "C1", "channel_name": "a", "user_id": "U1", "user_name": text,
-        "command": "/coach", "text": text, "trigger_id": text, "response_url": "https://hooks.slack.com/a",
-    }  # fmt: skip
+        "team_id": "T1",
+        "channel_id": "C1",
+        "channel_name": "a",
+        "user_id": "U1",
+        "user_name": text,
+        "command": "/coach",
+        "text": text,
+        "trigger_id": text,
+        "response_url": "https://hooks.slack.com/a",
+    }
     slack_interaction.translate_command(command, US_SLACK, NOW)
     slack_interaction.translate_command({"text": text}, US_SLACK, NOW)
     names.people_in(command)

@@ -47,19 +47,33 @@ SKILL = Skill("s1", "Guitar", "", "#000000", 600_000, archived=False, total_minu
 
 def a_message(text: str) -> InboundMessage:
     return InboundMessage(
-        event_id="e1", message_id="1", address=Address("sim", "main", "c1"), sender=Sender("p1", text), received_at=NOW,
-        kind=ChatKind.DIRECT, text=text, mentions_bot=True,
-    )  # fmt: skip
+        event_id="e1",
+        message_id="1",
+        address=Address("sim", "main", "c1"),
+        sender=Sender("p1", text),
+        received_at=NOW,
+        kind=ChatKind.DIRECT,
+        text=text,
+        mentions_bot=True,
+    )
 
 
 def words(text: str) -> None:
     event = a_message(text)
     is_marked(event, "coach")
     words_of(event, "coach")
-    words_of(CommandInvoked(
-        event_id="e1", address=event.address, sender=event.sender, received_at=NOW, kind=ChatKind.DIRECT, name=text,
-        arguments=text,
-    ), "coach")  # fmt: skip
+    words_of(
+        CommandInvoked(
+            event_id="e1",
+            address=event.address,
+            sender=event.sender,
+            received_at=NOW,
+            kind=ChatKind.DIRECT,
+            name=text,
+            arguments=text,
+        ),
+        "coach",
+    )
 
 
 def completions(given: str) -> None:

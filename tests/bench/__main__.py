@@ -30,7 +30,7 @@ from tests.bench import (
     stores,
     streams,
     tools,
-)  # fmt: skip
+)
 from tests.bench.loads import Loads
 from tests.bench.world import PLATFORMS
 

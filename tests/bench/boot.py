@@ -37,10 +37,16 @@ async def run() -> dict[str, object]:
         f"idle {three.idle_mb:.0f} MiB"
     )
     return {
-        "ready_s": alone_s, "idle_mb": alone_mb, "telegram_first_poll_s": ours_s, "telegram_idle_mb": ours_mb,
-        "bare_first_poll_s": bare_s, "bare_idle_mb": bare_mb, "three_first_s": three.first_s,
-        "three_all_s": three.all_s, "three_idle_mb": three.idle_mb,
-    }  # fmt: skip
+        "ready_s": alone_s,
+        "idle_mb": alone_mb,
+        "telegram_first_poll_s": ours_s,
+        "telegram_idle_mb": ours_mb,
+        "bare_first_poll_s": bare_s,
+        "bare_idle_mb": bare_mb,
+        "three_first_s": three.first_s,
+        "three_all_s": three.all_s,
+        "three_idle_mb": three.idle_mb,
+    }
 
 
 async def _median(measure: Measure) -> tuple[float, float]:

@@ -55,9 +55,11 @@ async def run() -> dict[str, object]:
         async with ModelServer() as model:
             url = await server.create_migrated()
             environment = {
-                "DATABASE_URL": url, "TENK_MODEL": "openai:bench", "OPENAI_BASE_URL": model.base_url,
+                "DATABASE_URL": url,
+                "TENK_MODEL": "openai:bench",
+                "OPENAI_BASE_URL": model.base_url,
                 "OPENAI_API_KEY": "sk-bench",
-            }  # fmt: skip
+            }
             machines = [Machine(Path(directory), number, environment) for number in range(3)]
             database = await asyncpg.connect(url)
             try:

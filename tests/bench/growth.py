@@ -108,8 +108,10 @@ async def _busy(start: Start) -> dict[str, float]:
         async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
             simulator, unread = telegram, telegram.count_unacknowledged
             environment = {
-                **telegram.environment(), "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
-            }  # fmt: skip
+                **telegram.environment(),
+                "OPENAI_BASE_URL": model.base_url,
+                "TENK_MODEL": "openai:bench",
+            }
             async with start(Path(directory), environment) as subject:
                 await until(telegram.is_connected, 60)
                 for person in range(IN_FLIGHT):

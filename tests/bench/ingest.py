@@ -25,8 +25,10 @@ async def run() -> dict[str, object]:
         async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
             simulator, waiting = telegram, telegram.count_unacknowledged
             environment = {
-                **telegram.environment(), "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
-            }  # fmt: skip
+                **telegram.environment(),
+                "OPENAI_BASE_URL": model.base_url,
+                "TENK_MODEL": "openai:bench",
+            }
             async with gateway(Path(directory), environment) as subject:
                 await until(telegram.is_connected, 60)
                 for person in range(PEOPLE):
@@ -47,9 +49,11 @@ async def run() -> dict[str, object]:
     print(f"  at {PACED_PER_S}/s: p99 from arrival to acknowledgement {p99_ms:.0f} ms")
     print(f"  restart after kill -9 with {BACKLOG} waiting: first poll after {restart_s:.2f} s")
     return {
-        "backlog_per_s": BACKLOG / took_s, "backlog_rss_mb": rss_mb, "paced_p99_ms": p99_ms,
+        "backlog_per_s": BACKLOG / took_s,
+        "backlog_rss_mb": rss_mb,
+        "paced_p99_ms": p99_ms,
         "restart_first_poll_s": restart_s,
-    }  # fmt: skip
+    }
 
 
 async def _paced(telegram: TelegramSimulator) -> float:

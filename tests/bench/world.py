@@ -47,8 +47,10 @@ def unbraked_telegram() -> TelegramSimulator:
 
 
 PLATFORMS: Mapping[str, Callable[[], AnySimulator]] = {
-    "telegram": unbraked_telegram, "discord": DiscordSimulator.with_bot, "slack": SlackSimulator.with_bot,
-}  # fmt: skip
+    "telegram": unbraked_telegram,
+    "discord": DiscordSimulator.with_bot,
+    "slack": SlackSimulator.with_bot,
+}
 
 
 class AnswerReader:

@@ -48,10 +48,28 @@ from tests.contract.statements import ISOLATED, TABLES
 from tests.fakes.people import NOON, database
 
 ROOMS = (
-    api_keys, api_turns, approvals, chats, conversations, credentials, earlier, erasure, groups, inbox,
-    journal, outbox, people, practice_rows, reminder_rows, reply_routes,
-    reports, retention, tickets, timeline, usage,
-)  # fmt: skip
+    api_keys,
+    api_turns,
+    approvals,
+    chats,
+    conversations,
+    credentials,
+    earlier,
+    erasure,
+    groups,
+    inbox,
+    journal,
+    outbox,
+    people,
+    practice_rows,
+    reminder_rows,
+    reply_routes,
+    reports,
+    retention,
+    tickets,
+    timeline,
+    usage,
+)
 TENANTS = ("acme", "bell", "cole")
 ROWS = 4
 BLOCK = 100
@@ -120,9 +138,15 @@ def said(tenant: str, number: int, text: str) -> InboundMessage:
     """Return a message of this tenant."""
     name = name_of(tenant, number)
     return InboundMessage(
-        event_id=name, address=Address("sim", "main", name), sender=Sender(name, text), received_at=NOON,
-        message_id=name, kind=ChatKind.DIRECT, text=text, tenant=tenant,
-    )  # fmt: skip
+        event_id=name,
+        address=Address("sim", "main", name),
+        sender=Sender(name, text),
+        received_at=NOON,
+        message_id=name,
+        kind=ChatKind.DIRECT,
+        text=text,
+        tenant=tenant,
+    )
 
 
 def fill(connection: sa.Connection, draw: random.Random) -> None:

@@ -58,9 +58,11 @@ def stream(*chunks: bytes, **more: Any) -> Fault:
 
 def _http() -> Iterator[Case]:
     for name, headers, least in (
-        ("5 s", {"Retry-After": "5"}, 5.0), ("1 s", {"Retry-After": "1"}, 1.0),
-        ("in ms", {"retry-after-ms": "2500"}, 2.5), ("30 s", {"Retry-After": "30"}, 30.0),
-    ):  # fmt: skip
+        ("5 s", {"Retry-After": "5"}, 5.0),
+        ("1 s", {"Retry-After": "1"}, 1.0),
+        ("in ms", {"retry-after-ms": "2500"}, 2.5),
+        ("30 s", {"Retry-After": "30"}, 30.0),
+    ):
         yield Case("F01", name, (Fault(429, ERROR, headers),), asked=2, at_least_s=least)
     yield Case("F01", "twice", (Fault(429, ERROR, {"Retry-After": "2"}),) * 2, asked=3, at_least_s=4)
     for wait in ("3600", "61", "86400"):
@@ -161,11 +163,13 @@ def _streams() -> Iterator[Case]:
         yield Case("F26", "no end, three times", (stream(head),) * 3, "reach", asked=3, wire=wire)
         yield Case("F26", "half an event", (stream(head, head[:30]),), asked=2, wire=wire)
     for name, odd in (
-        ("CRLF", Reply(OK, crlf=True)), ("noise", Reply(OK, noise=True)),
+        ("CRLF", Reply(OK, crlf=True)),
+        ("noise", Reply(OK, noise=True)),
         ("a character a time", Reply(OK, chunk_chars=1)),
-        ("both", Reply(OK, crlf=True, noise=True, chunk_chars=1)), ("plain JSON", Reply(OK, plain_json=True)),
+        ("both", Reply(OK, crlf=True, noise=True, chunk_chars=1)),
+        ("plain JSON", Reply(OK, plain_json=True)),
         ("thoughts", Reply(OK, thinking="Hm.")),
-    ):  # fmt: skip
+    ):
         yield Case("F27", name, (odd,), asked=1)
     yield Case(
         "F27", "one huge event", (Reply(f"{OK} " + "x" * 300_000, chunk_chars=1_000_000),), "x", asked=1, parts=2
@@ -206,11 +210,18 @@ def _ends() -> Iterator[Case]:
 
 def _calls() -> Iterator[Case]:
     for name, arguments in (
-        ("no JSON", "{oops"), ("a comma too many", '{"n": 1,}'), ("NaN", '{"n": NaN}'),
+        ("no JSON", "{oops"),
+        ("a comma too many", '{"n": 1,}'),
+        ("NaN", '{"n": NaN}'),
         ("a key twice", '{"n": 1, "n": 2}'),
-        ("5,000 digits", '{"n": ' + "9" * 5000 + "}"), ("nested deep", "[" * 100_000), ("a string", '"n"'),
-        ("nothing", ""), ("a list", "[1]"), ("null", "null"), ("half", '{"n": '),
-    ):  # fmt: skip
+        ("5,000 digits", '{"n": ' + "9" * 5000 + "}"),
+        ("nested deep", "[" * 100_000),
+        ("a string", '"n"'),
+        ("nothing", ""),
+        ("a list", "[1]"),
+        ("null", "null"),
+        ("half", '{"n": '),
+    ):
         wire = "openai"  # the other one streams pieces of JSON, or an object
         yield Case("F34", name, (calls(("double", arguments)),), asked=2, wire=wire)
     yield Case("F34", "for ever", brain=_while_tools(calls(("double", "{oops"))), asked=4, words="What I know")
@@ -226,17 +237,24 @@ def _calls() -> Iterator[Case]:
         many = calls(*(("double", f'{{"n": {n}}}') for n in range(count)))
         yield Case("F37", f"{count}", (many,), asked=2)
     for name, arguments in (
-        ("a key too many", '{"n": 1, "m": 2}'), ("the wrong type", '{"n": "much"}'), ("an object", '{"n": {}}'),
-        ("a fraction", '{"n": 1.5}'), ("null", '{"n": null}'),
-    ):  # fmt: skip
+        ("a key too many", '{"n": 1, "m": 2}'),
+        ("the wrong type", '{"n": "much"}'),
+        ("an object", '{"n": {}}'),
+        ("a fraction", '{"n": 1.5}'),
+        ("null", '{"n": null}'),
+    ):
         yield Case("F38", name, (calls(("double", arguments)),), asked=2)
     yield Case("F39", "200 KB", (Reply("word " * 40_000, chunk_chars=20_000),), "word", asked=1, parts=50)
     yield Case("F39", "1.5 MB", (Reply("word " * 300_000, chunk_chars=200_000),), "word", asked=1, parts=50)
     for name, said in (
-        ("NUL", "a\0b"), ("right to left", "\u202eabc"), ("zero width", "a\u200bb\u2060"),
+        ("NUL", "a\0b"),
+        ("right to left", "\u202eabc"),
+        ("zero width", "a\u200bb\u2060"),
         ("unbalanced", "**a `b [c]( ```"),
-        ("controls", "a\x1b[2Jb\x07"), ("emoji", "👩‍🎤" * 50), ("combining", "e" + "\u0301" * 500),
-    ):  # fmt: skip
+        ("controls", "a\x1b[2Jb\x07"),
+        ("emoji", "👩‍🎤" * 50),
+        ("combining", "e" + "\u0301" * 500),
+    ):
         yield Case("F40", name, (Reply(f"{said} end", chunk_chars=3),), "", asked=1)
         yield Case(
             "F40",
@@ -293,8 +311,9 @@ def _tools() -> Iterator[Case]:
         ("before the first byte", Fault(hang=True)),
         ("while it streams", Reply("w " * 50, chunk_chars=1, chunk_delay_s=3.0)),
         ("while it stalls", Reply("words " * 9, stall_after_chunks=4, ping_s=20.0)),
-        ("while a tool hangs", calls(("act", '{"how": "hang"}'))), ("while it waits to ask again", OVERLOADED),
-    ):  # fmt: skip
+        ("while a tool hangs", calls(("act", '{"how": "hang"}'))),
+        ("while it waits to ask again", OVERLOADED),
+    ):
         yield Case("F55", name, (answer,), "", stop_at_s=3.0, within_s=30)
 
 

@@ -99,9 +99,13 @@ _NESTED: list[Any] = []
 for _ in range(500):
     _NESTED = [_NESTED]
 _ODD: dict[str, object] = {
-    "big": "x" * 2_000_000, "bytes": b"\x00\xff" * 100, "none": None, "odd": object(), "deep": _NESTED,
+    "big": "x" * 2_000_000,
+    "bytes": b"\x00\xff" * 100,
+    "none": None,
+    "odd": object(),
+    "deep": _NESTED,
     "nan": {"a": float("nan"), "b": 10**400},
-}  # fmt: skip
+}
 
 TOOLS = tuple(
     Tool(name=name, description=name, arguments=arguments, run=run, effect=Effect.NONE, timeout_s=TOOL_S)
@@ -115,9 +119,14 @@ async def act_anew(_context: ToolContext, arguments: Number) -> int:
 
 def _outside(name: str, effect: Effect, arguments: type[BaseModel] = How, run: Any = act) -> Tool:
     return Tool(
-        name=name, description=name, arguments=arguments, run=run, effect=effect, timeout_s=TOOL_S,
+        name=name,
+        description=name,
+        arguments=arguments,
+        run=run,
+        effect=effect,
+        timeout_s=TOOL_S,
         permission=lambda _context, _arguments: "allow",
-    )  # fmt: skip
+    )
 
 
 def _offered(state: str) -> tuple[Tool, ...]:
@@ -266,7 +275,7 @@ def play_faults(path: Path, cases: Iterable[Case], wire: str) -> None:
         live = DeliveryConfig(typing_after_s=NEVER_S, placeholder_after_s=NEVER_S, sign_after_s=NEVER_S)
         spine = Spine(
             store, channel, tools=_offered("back"), live=live, clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
-        )  # fmt: skip
+        )
         await spine.begin()
         loop.busy = lambda: store.engine.under_way + spine.delivery.long_texts.under_way > 0
         async with ModelServer() as server:

@@ -80,10 +80,13 @@ class TelegramRig(PlatformRig):
             message_id = int(self.side.say(self.chat, text))
             self._last = {
                 "message": {
-                    "message_id": message_id, "date": 1_790_000_000, "text": text,
-                    "chat": {"id": 1, "type": "private"}, "from": {"id": 1, "is_bot": False, "first_name": "Ada"},
+                    "message_id": message_id,
+                    "date": 1_790_000_000,
+                    "text": text,
+                    "chat": {"id": 1, "type": "private"},
+                    "from": {"id": 1, "is_bot": False, "first_name": "Ada"},
                 }
-            }  # fmt: skip
+            }
 
     async def redeliver(self) -> None:
         self.simulator.inject(self._last)

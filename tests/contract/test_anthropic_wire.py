@@ -121,8 +121,12 @@ async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
     thoughts = [block.to_dict() for block in message.content if block.type.endswith("thinking")]
     assert thoughts == [kept["block"] for kept in response.thinking]
     stops = {
-        "end_turn": "end", "stop_sequence": "end", "tool_use": "tools", "max_tokens": "length", "refusal": "refused",
-    }  # fmt: skip
+        "end_turn": "end",
+        "stop_sequence": "end",
+        "tool_use": "tools",
+        "max_tokens": "length",
+        "refusal": "refused",
+    }
     assert stops[message.stop_reason] == response.stop.value
     read, written = message.usage.cache_read_input_tokens, message.usage.cache_creation_input_tokens
     whole = message.usage.input_tokens + (read or 0) + (written or 0)
@@ -209,8 +213,10 @@ async def test_every_fault_has_its_kind(server, model, case, fault, kind, retry_
         await ask(model)
     again = kind in RETRYABLE and case != "F11"  # the same model again is as unknown
     assert (kind, again, retry_after_s) == (
-        caught.value.kind, caught.value.retryable, caught.value.retry_after_s,
-    )  # fmt: skip
+        caught.value.kind,
+        caught.value.retryable,
+        caught.value.retry_after_s,
+    )
     assert KEY not in str(caught.value) + repr(caught.value)
     server.answers(Reply("next"))
     assert "next" == (await ask(model))[0].text, "the next call works"
@@ -307,9 +313,14 @@ async def test_another_wires_thoughts_are_not_sent(server, model):
 
 async def test_what_the_api_refuses_is_never_sent(server, model):
     items = (
-        AssistantItem("hello"), UserItem(" "), UserItem("two"), AssistantItem(" "), NoteItem("three"),
-        AssistantItem("", (ToolCall("a b/1", "döuble", "[1]"),)), ToolItem("a b/1", "döuble", "{}"),
-    )  # fmt: skip
+        AssistantItem("hello"),
+        UserItem(" "),
+        UserItem("two"),
+        AssistantItem(" "),
+        NoteItem("three"),
+        AssistantItem("", (ToolCall("a b/1", "döuble", "[1]"),)),
+        ToolItem("a b/1", "döuble", "{}"),
+    )
     await ask(model, items=items, system=SystemPrompt(" "), tools=())
     body = server.requests[0].body
     assert not {"system", "tools"} & set(body)

@@ -165,9 +165,11 @@ async def test_a_conversation_that_is_too_long_is_the_clients_own_error(tmp_path
 
 
 SHAPE = {
-    "type": "object", "properties": {"skill": {"type": "string"}, "minutes": {"type": "integer"}},
-    "required": ["skill", "minutes"], "additionalProperties": False,
-}  # fmt: skip
+    "type": "object",
+    "properties": {"skill": {"type": "string"}, "minutes": {"type": "integer"}},
+    "required": ["skill", "minutes"],
+    "additionalProperties": False,
+}
 
 
 @pytest.mark.parametrize(
@@ -188,9 +190,11 @@ async def test_an_answer_has_the_form_that_is_asked_for_or_is_refused(
 
         async def ask() -> str:
             answer = await client.chat.completions.create(
-                model="coach", messages=[{"role": "user", "content": "what did I do?"}],
-                response_format=wanted, stream=stream,
-            )  # type: ignore[call-overload]  a schema as JSON  # fmt: skip
+                model="coach",
+                messages=[{"role": "user", "content": "what did I do?"}],
+                response_format=wanted,
+                stream=stream,
+            )  # type: ignore[call-overload]  a schema as JSON
             if stream:
                 return "".join([choice.delta.content or "" async for chunk in answer for choice in chunk.choices])
             return str(answer.choices[0].message.content)

@@ -46,9 +46,14 @@ async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
     async with asyncio.TaskGroup() as lanes:
         tasks = Lanes(lanes)
         delivery = Delivery(
-            rig.store, One(rig.channel), DeliveryConfig(), lambda: BEGAN + after, lambda _ref, text: text, tasks,
+            rig.store,
+            One(rig.channel),
+            DeliveryConfig(),
+            lambda: BEGAN + after,
+            lambda _ref, text: text,
+            tasks,
             Vault.fresh(),
-        )  # fmt: skip
+        )
         await delivery.recover()
         yield delivery
         tasks.cancel()

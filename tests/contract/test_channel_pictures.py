@@ -61,9 +61,13 @@ async def test_a_picture_elsewhere_than_on_the_platforms_host_is_not_asked_for(r
     message = rig.simulator.chat(int(rig.chat)).messages[int(attachment.handle.split("/")[1])]
     (file,) = message.files
     for url in (
-        "http://169.254.169.254/latest/meta-data", "https://cdn.discordapp.com.evil.example/x.png",
-        "https://cdn.discordapp.com@evil.example/x.png", "file:///etc/passwd", "//evil.example/x.png", "",
-    ):  # fmt: skip
+        "http://169.254.169.254/latest/meta-data",
+        "https://cdn.discordapp.com.evil.example/x.png",
+        "https://cdn.discordapp.com@evil.example/x.png",
+        "file:///etc/passwd",
+        "//evil.example/x.png",
+        "",
+    ):
         message.files = [replace(file, path=url)]
         with pytest.raises(Permanent, match="CDN"):
             await rig.channel.fetch(attachment, 1_000)

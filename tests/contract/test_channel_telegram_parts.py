@@ -186,8 +186,12 @@ async def test_forged_press_is_handed_on_as_what_it_is():
             await rig.sink.until(lambda: bool(rig.sink.events))
         (pressed,) = rig.sink.events
         assert ("telegram:8", str(GROUP), "p:2:y", sent.platform_id, "es") == (
-            pressed.sender_key, pressed.address.chat, pressed.data, pressed.message_id, pressed.locale,
-        )  # fmt: skip
+            pressed.sender_key,
+            pressed.address.chat,
+            pressed.data,
+            pressed.message_id,
+            pressed.locale,
+        )
 
 
 # Groups and topics.

@@ -36,8 +36,10 @@ async def test_nothing_overtakes_what_was_refused():
         async with page.http.post(f"{rig.url}web/messages", json=[say(number) for number in range(62)]) as answer:
             body = await answer.json()
         assert (60, ["message-0060", "message-0061"], 5) == (
-            len(body["taken"]), body["not_taken"], body["again_after_s"],
-        )  # fmt: skip
+            len(body["taken"]),
+            body["not_taken"],
+            body["again_after_s"],
+        )
         rig.clock.now_s += 4
         async with page.http.post(f"{rig.url}web/messages", json=[say(70)]) as answer:
             assert (429, "1") == (answer.status, answer.headers["Retry-After"])

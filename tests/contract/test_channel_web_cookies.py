@@ -64,9 +64,12 @@ async def test_over_https_no_other_host_of_the_domain_decides_who_a_browser_is()
         assert chat != EVE.chat
         own = f"{HOST_COOKIE}={OURS.value_of(ADA)}"
         for cookie in (
-            own, f"tenk_web={planted}; {own}", f"{own}; tenk_web={planted}", f"{own}; x=1 {HOST_COOKIE}={planted}",
+            own,
+            f"tenk_web={planted}; {own}",
+            f"{own}; tenk_web={planted}",
+            f"{own}; x=1 {HOST_COOKIE}={planted}",
             f"{own}; \u2003{HOST_COOKIE}={planted}",
-        ):  # fmt: skip
+        ):
             assert (ADA.chat, None) == await session(rig, cookie, **HTTPS), cookie
 
 

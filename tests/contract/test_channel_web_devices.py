@@ -86,9 +86,16 @@ async def test_who_is_somebody_already_is_not_made_somebody_else():
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"do": "become"}, {"do": "ask"}, {"do": "ask", "code": "x" * 31}, {"do": "take", "claim": ""},
-     {"do": "decide", "number": "7", "allow": True}, {"do": "offer", "chat": "a" * 32}],
-)  # fmt: skip
+    [
+        {},
+        {"do": "become"},
+        {"do": "ask"},
+        {"do": "ask", "code": "x" * 31},
+        {"do": "take", "claim": ""},
+        {"do": "decide", "number": "7", "allow": True},
+        {"do": "offer", "chat": "a" * 32},
+    ],
+)
 async def test_what_is_asked_otherwise_is_refused(body: dict[str, object]):
     async with house(guests=Guests(is_known=lambda _chat: True)) as rig, rig.page() as page:
         assert 400 == (await ask(rig, page, **body))[0]
@@ -150,8 +157,15 @@ def cookie_of(page: FakePage) -> str:
 
 async def stays_out(rig: House, cookie: str, chat: str) -> None:
     async with aiohttp.ClientSession(headers={"Cookie": cookie}, cookie_jar=aiohttp.DummyCookieJar()) as thief:
-        for method, path in [("GET", "web/ws"), ("GET", "web/events"), ("POST", "web/messages"), ("POST", "web/device"),
-                             ("GET", "web/conversations"), ("GET", "web/file"), ("POST", "web/upload")]:  # fmt: skip
+        for method, path in [
+            ("GET", "web/ws"),
+            ("GET", "web/events"),
+            ("POST", "web/messages"),
+            ("POST", "web/device"),
+            ("GET", "web/conversations"),
+            ("GET", "web/file"),
+            ("POST", "web/upload"),
+        ]:
             async with thief.request(method, rig.url + path) as answer:
                 assert 401 == answer.status, path
         async with thief.post(f"{rig.url}web/session") as answer:

@@ -24,9 +24,14 @@ class OnePast(FakeRecords):
 def two_messages(chat: str) -> tuple[InboundMessage, OutboundPart]:
     address = Address("web", "main", chat)
     said = InboundMessage(
-        event_id="msg:1", message_id="said-001", address=address, sender=Sender(chat, ""), received_at=NOW,
-        kind=ChatKind.DIRECT, text="<i>cats</i>",
-    )  # fmt: skip
+        event_id="msg:1",
+        message_id="said-001",
+        address=address,
+        sender=Sender(chat, ""),
+        received_at=NOW,
+        kind=ChatKind.DIRECT,
+        text="<i>cats</i>",
+    )
     return said, OutboundPart(address=address, rendered=Rendered("<script>"), idem_key="key-0")
 
 

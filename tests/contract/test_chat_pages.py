@@ -84,9 +84,13 @@ class FrontEnd:
     async def ask(self, messages: list[Any], **more: Any) -> str:
         """Ask as the page does, streamed."""
         stream = await self.client.chat.completions.create(
-            model="coach", messages=messages, stream=True, stream_options={"include_usage": True},
-            temperature=0.7, **more,
-        )  # fmt: skip
+            model="coach",
+            messages=messages,
+            stream=True,
+            stream_options={"include_usage": True},
+            temperature=0.7,
+            **more,
+        )
         return "".join([choice.delta.content or "" async for chunk in stream for choice in chunk.choices])
 
     async def minutes(self) -> int:

@@ -15,9 +15,13 @@ from tests.fakes.model_server import ModelServer
 ANA = Principal("ana", "default")
 REQUEST = ModelRequest(SystemPrompt("be kind", "Ana speaks"), (UserItem("hello"),), who=ANA)
 PROFILE = {
-    "header": "X-Auth", "form": "Token {secret}", "add_headers": {"x-beta": "on"}, "remove_headers": ["User-Agent"],
-    "query": {"beta": "true"}, "system": ["You are TenK Coach."],
-}  # fmt: skip
+    "header": "X-Auth",
+    "form": "Token {secret}",
+    "add_headers": {"x-beta": "on"},
+    "remove_headers": ["User-Agent"],
+    "query": {"beta": "true"},
+    "system": ["You are TenK Coach."],
+}
 WIRES = ("openai", "anthropic")
 
 

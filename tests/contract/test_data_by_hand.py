@@ -84,9 +84,12 @@ def test_a_backup_that_is_cut_short_or_anothers_is_refused_and_nothing_is_lost(t
         with closing(sqlite3.connect(tmp_path / f"{name}.db")) as backup, backup:
             backup.execute("UPDATE alembic_version SET version_num = ?", (revision,))
     for name, words in (
-        ("short", "damaged or cut short"), ("words", "file is not a database"), ("other", "another program's"),
-        ("newer", "of another version: the database is at revision 9999"), ("older", "which no release had"),
-    ):  # fmt: skip
+        ("short", "damaged or cut short"),
+        ("words", "file is not a database"),
+        ("other", "another program's"),
+        ("newer", "of another version: the database is at revision 9999"),
+        ("older", "which no release had"),
+    ):
         refused = tenk("db", "restore", f"{name}.db")
         assert (1, True) == (refused.exit_code, words in str(refused.exception)), str(refused.exception)
         assert not (tmp_path / "var" / "tenk.db").exists()

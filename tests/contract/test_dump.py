@@ -132,9 +132,19 @@ async def test_a_gateway_goes_on_from_a_loaded_database(home: str, other: str, t
 
 def put_row(connection: sa.Connection, event: str) -> int:
     values = {
-        "tenant_id": "t", "channel": "c", "account": "a", "event_id": event, "kind": "k", "chat": "1", "sender": "s",
-        "payload": "", "received_at": NOW, "admitted_at": NOW, "outcome": "refused", "done_at": NOW,
-    }  # fmt: skip
+        "tenant_id": "t",
+        "channel": "c",
+        "account": "a",
+        "event_id": event,
+        "kind": "k",
+        "chat": "1",
+        "sender": "s",
+        "payload": "",
+        "received_at": NOW,
+        "admitted_at": NOW,
+        "outcome": "refused",
+        "done_at": NOW,
+    }
     return int(connection.execute(traffic.inbox.insert().returning(traffic.inbox.c.id), values).scalar_one())
 
 

@@ -14,9 +14,14 @@ BO = Sender("9", "Bo")
 
 def said(event_id: str, text: str, **more: object) -> InboundMessage:
     values: dict[str, object] = {
-        "event_id": event_id, "address": CHAT, "sender": BO, "received_at": NOON, "message_id": "7",
-        "kind": ChatKind.GROUP, "text": text,
-    }  # fmt: skip
+        "event_id": event_id,
+        "address": CHAT,
+        "sender": BO,
+        "received_at": NOON,
+        "message_id": "7",
+        "kind": ChatKind.GROUP,
+        "text": text,
+    }
     return InboundMessage(**(values | more))  # type: ignore[arg-type]  by name
 
 

@@ -27,9 +27,17 @@ async def let_in(store: Store, sender: str) -> str:
 
 def asked(number: int, sender: str, chat: str) -> Ticket:
     return Ticket(
-        id=f"r{number}", tenant="default", kind=TicketKind.PAIRING, channel="slack", account="main", sender=sender,
-        display_name="Ana", chat=chat, created_at=NOON, expires_at=NOON + timedelta(hours=1),
-    )  # fmt: skip
+        id=f"r{number}",
+        tenant="default",
+        kind=TicketKind.PAIRING,
+        channel="slack",
+        account="main",
+        sender=sender,
+        display_name="Ana",
+        chat=chat,
+        created_at=NOON,
+        expires_at=NOON + timedelta(hours=1),
+    )
 
 
 async def test_chats_are_those_of_people_who_are_let_in_the_latest_first(store: Store) -> None:

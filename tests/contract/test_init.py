@@ -39,9 +39,14 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
         assert 0 == made.exit_code, made.output
         assert "@tenk_bot" in made.output
         checked = await asyncio.create_subprocess_exec(  # a process of its own: it sets up the log
-            sys.executable, "-m", "gateway", "doctor", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            sys.executable,
+            "-m",
+            "gateway",
+            "doctor",
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
             env=os.environ | {"TENK_HTTP": "127.0.0.1:0"},
-        )  # fmt: skip
+        )
         printed, _ = await checked.communicate()
         assert 0 == checked.returncode, printed
     secrets = here / "config" / "secrets.toml"
@@ -66,9 +71,16 @@ async def test_at_a_terminal_each_thing_is_asked_for_until_it_is_taken(here: Pat
 async def at_a_terminal(*typed: str, options: Sequence[str] = (), **environ: str) -> str:
     mine, theirs = os.openpty()
     running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway", "init", *options, stdin=theirs, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT, env=os.environ | environ,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "gateway",
+        "init",
+        *options,
+        stdin=theirs,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=os.environ | environ,
+    )
     assert running.stdout is not None
     said, lines = b"", iter(typed)
     async with asyncio.timeout(50):

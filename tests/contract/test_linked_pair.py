@@ -168,9 +168,18 @@ async def test_a_question_to_who_joins_is_withdrawn_and_a_later_one_is_asked_of_
         turn = TurnRow(id_, "default", state.id, person.user_id, "chat", place, "1", NOON)
         await store.commit(lambda c: journal.begin_turn(c, turn))
         question = Approval(
-            id=id_, tenant="default", turn_id=id_, user_id=person.user_id, call_key=f"{id_}/0/0", tool="look",
-            fingerprint="f", may_remember=True, numbered=False, asked_at=NOON, until=NOON + timedelta(hours=1),
-        )  # fmt: skip
+            id=id_,
+            tenant="default",
+            turn_id=id_,
+            user_id=person.user_id,
+            call_key=f"{id_}/0/0",
+            tool="look",
+            fingerprint="f",
+            may_remember=True,
+            numbered=False,
+            asked_at=NOON,
+            until=NOON + timedelta(hours=1),
+        )
         await store.commit(lambda c: approvals.ask(c, question))
         return question
 

@@ -93,8 +93,10 @@ async def ask_sdk(server, *, stream):
                 for part in choice.delta.tool_calls or ():
                     id_, name, arguments = calls.get(part.index, ("", "", ""))
                     calls[part.index] = (
-                        id_ + (part.id or ""), name + (part.function.name or ""), arguments + part.function.arguments,
-                    )  # fmt: skip
+                        id_ + (part.id or ""),
+                        name + (part.function.name or ""),
+                        arguments + part.function.arguments,
+                    )
         return text, list(calls.values()), finish, usage
 
 
@@ -199,8 +201,10 @@ async def test_every_fault_has_its_kind(server, model, case, fault, kind, retrya
     with pytest.raises(ModelFailure) as caught:
         await ask(model)
     assert (kind, retryable, retry_after_s) == (
-        caught.value.kind, caught.value.retryable, caught.value.retry_after_s,
-    )  # fmt: skip
+        caught.value.kind,
+        caught.value.retryable,
+        caught.value.retry_after_s,
+    )
     assert KEY not in str(caught.value) + repr(caught.value)
     server.answers(Reply("next"))
     assert "next" == (await ask(model))[0].text, "the next call works"

@@ -23,9 +23,12 @@ async def server() -> AsyncIterator[OAuthServer]:
 
 def config_of(server: OAuthServer, **more: object) -> OAuthConfig:
     given = {
-        "authorize_url": f"{server.url}/authorize", "token_url": f"{server.url}/token", "client_id": CLIENT,
-        "redirect_url": "https://bot.example/oauth/callback", "scopes": ["chat", "models"],
-    }  # fmt: skip
+        "authorize_url": f"{server.url}/authorize",
+        "token_url": f"{server.url}/token",
+        "client_id": CLIENT,
+        "redirect_url": "https://bot.example/oauth/callback",
+        "scopes": ["chat", "models"],
+    }
     return OAuthConfig.model_validate(given | more)
 
 

@@ -90,8 +90,12 @@ class TestReminders:
         assert await world.next_at() == SEVEN + DAY
         (kept,) = await world.reader.reminders(ANA)
         assert (time(19), EVERY_DAY, None, "guitarra", SEVEN + DAY) == (
-            kept.at, kept.weekdays, kept.day, kept.about, kept.next_at,
-        )  # fmt: skip
+            kept.at,
+            kept.weekdays,
+            kept.day,
+            kept.about,
+            kept.next_at,
+        )
         assert () == await world.reader.reminders(BEA)
 
     async def test_only_ones_own_is_taken_away(self, world: World) -> None:

@@ -98,8 +98,11 @@ async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) 
     before = {"blobs": 2, "inbox": 2, "outbox": 2, "turns": 2, "events": 4, "audit": 2}
     expected = dict(before)
     for days, gone in (
-        (7, {"blobs": 0}), (30, {"inbox": 1, "outbox": 1}), (365, {"turns": 0, "events": 0}), (730, {"audit": 1}),
-    ):  # fmt: skip
+        (7, {"blobs": 0}),
+        (30, {"inbox": 1, "outbox": 1}),
+        (365, {"turns": 0, "events": 0}),
+        (730, {"audit": 1}),
+    ):
         for when, left in ((days - 0.01, expected), (days + 0.01, expected | gone)):
             await kept.sweep(when)
             assert left == {table: await kept.count(table) for table in before}, when

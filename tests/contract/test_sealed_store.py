@@ -21,10 +21,15 @@ TOKEN = "canary-token-of-one-interaction"
 
 def invoked(number: int, token: str = TOKEN) -> CommandInvoked:
     return CommandInvoked(
-        event_id=f"i:{number}", address=Address("sim", "main", "c7"), sender=Sender("7", "Ana"), received_at=NOON,
-        name="help", arguments="", kind=ChatKind.DIRECT,
+        event_id=f"i:{number}",
+        address=Address("sim", "main", "c7"),
+        sender=Sender("7", "Ana"),
+        received_at=NOON,
+        name="help",
+        arguments="",
+        kind=ChatKind.DIRECT,
         route=Route("interaction", token, NOON + timedelta(minutes=15)),
-    )  # fmt: skip
+    )
 
 
 async def tokens(store: Store) -> list[str]:

@@ -44,11 +44,22 @@ async def test_everything_of_one_goes_and_the_other_stays(store: Store) -> None:
 
 async def test_another_tenants_rows_of_the_same_sender_stay(store: Store) -> None:
     waits = {
-        "id": 1, "tenant_id": "acme", "channel": "telegram", "account": "acme", "chat": "42", "event_id": "update:900",
-        "kind": "message", "sender": "telegram:42", "user_id": "019a0000-0000-7000-8000-0000000000aa",
-        "session_key": "agent:coach:telegram:acme:direct:42", "payload": '{"text":"what acme was told"}',
-        "received_at": NOON, "admitted_at": NOON, "attempts": 0, "outcome": None,
-    }  # fmt: skip
+        "id": 1,
+        "tenant_id": "acme",
+        "channel": "telegram",
+        "account": "acme",
+        "chat": "42",
+        "event_id": "update:900",
+        "kind": "message",
+        "sender": "telegram:42",
+        "user_id": "019a0000-0000-7000-8000-0000000000aa",
+        "session_key": "agent:coach:telegram:acme:direct:42",
+        "payload": '{"text":"what acme was told"}',
+        "received_at": NOON,
+        "admitted_at": NOON,
+        "attempts": 0,
+        "outcome": None,
+    }
 
     def story(connection: sa.Connection) -> None:
         fill(connection)

@@ -133,9 +133,18 @@ async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> 
 
     def admit(connection: sa.Connection) -> int:
         values = {
-            "tenant_id": "bell", "channel": "sim", "account": "bell", "event_id": "1", "kind": "message", "chat": "c",
-            "sender": "sim:1", "payload": "secret of bell", "received_at": NOON, "admitted_at": NOON, "attempts": 0,
-        }  # fmt: skip
+            "tenant_id": "bell",
+            "channel": "sim",
+            "account": "bell",
+            "event_id": "1",
+            "kind": "message",
+            "chat": "c",
+            "sender": "sim:1",
+            "payload": "secret of bell",
+            "received_at": NOON,
+            "admitted_at": NOON,
+            "attempts": 0,
+        }
         return int(connection.execute(inbox.insert().returning(inbox.c.id), values).scalar_one())
 
     id_ = await shared.of("bell").commit(admit)

@@ -61,7 +61,10 @@ def test_the_missing_filter_of_one_table_is_found(tables: list[str], tmp_path: P
     tenancy.write_text(tenancy.read_text().replace(FILTER, bug))
     found = subprocess.run(
         [sys.executable, "-m", "tests.contract.canaries", "none", *tables],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
-        capture_output=True, check=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     assert ["none"] == found.stdout.split(), "only with all filters in place the calls find nothing"

@@ -141,9 +141,12 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
     (sending,) = await open_rows(store)
     assert (PartState.SENDING, Action.SEND, 1) == (sending.state, sending.part.action, sending.attempts)
     after = replace(
-        sending, state=PartState.READY, maybe_duplicate=True, not_before=NOON + timedelta(microseconds=1),
+        sending,
+        state=PartState.READY,
+        maybe_duplicate=True,
+        not_before=NOON + timedelta(microseconds=1),
         part=replace(sending.part, rendered=Rendered("plain")),
-    )  # fmt: skip
+    )
     await store.commit(lambda c: outbox.save(c, after, "cut", NOON))
     assert [after] == await open_rows(store)
     await store.commit(lambda c: outbox.record_sent(c, row.id, "m1", NOON))

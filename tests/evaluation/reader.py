@@ -32,19 +32,40 @@ from agent.transcript import AssistantItem, Item, ToolCall, ToolItem, UserItem
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 READS = {
-    "get_journey_stats": "stats", "analyze_practice_patterns": "stats", "plot_progress": "stats",
-    "list_reminders": "reminder", "show_plan": "plan",
-}  # fmt: skip
+    "get_journey_stats": "stats",
+    "analyze_practice_patterns": "stats",
+    "plot_progress": "stats",
+    "list_reminders": "reminder",
+    "show_plan": "plan",
+}
 COMMANDS = {
-    "/edit": "edit", "/delete": "delete", "/remind": "reminder", "/goal": "goal", "/skill": "goal", "/plan": "plan",
-    "/start": "timer", "/done": "timer", "/language": "language", "/timezone": "time zone", "/export": "export",
+    "/edit": "edit",
+    "/delete": "delete",
+    "/remind": "reminder",
+    "/goal": "goal",
+    "/skill": "goal",
+    "/plan": "plan",
+    "/start": "timer",
+    "/done": "timer",
+    "/language": "language",
+    "/timezone": "time zone",
+    "/export": "export",
     "/help": "other",
-}  # fmt: skip
+}
 TEXTS = {
-    "offline.help": "help", "offline.guide": "help", "offline.greeting": "greeting", "offline.thanks": "thanks",
-    "offline.pain": "mood", "offline.unknown": "other", "offer.name_skill": "create", "forget.how": "delete",
-    "entries.how_edit": "edit", "remind.how": "reminder", "offer.how_import": "import", "skills.none": "skills",
-}  # fmt: skip
+    "offline.help": "help",
+    "offline.guide": "help",
+    "offline.greeting": "greeting",
+    "offline.thanks": "thanks",
+    "offline.pain": "mood",
+    "offline.unknown": "other",
+    "offer.name_skill": "create",
+    "forget.how": "delete",
+    "entries.how_edit": "edit",
+    "remind.how": "reminder",
+    "offer.how_import": "import",
+    "skills.none": "skills",
+}
 ALIKE = ({"undo", "delete", "edit"}, {"other", "question", "joke"}, {"stats", "skills"})
 """Answered well by the same answer: entries are named before anything is done to them, and jokes are not told."""
 
@@ -105,8 +126,9 @@ def _report(tool: str, names: Sequence[str], today: date) -> object:
         return skills_report(skills).model_dump(mode="json")
     logged = [
         PracticeSession(f"{9 - back}{place}", skill.id, 30 + place, today - timedelta(days=back))
-        for back in range(3) for place, skill in enumerate(skills)
-    ]  # fmt: skip
+        for back in range(3)
+        for place, skill in enumerate(skills)
+    ]
     return entries_report(logged, skills).model_dump(mode="json")
 
 

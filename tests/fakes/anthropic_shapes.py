@@ -9,8 +9,11 @@ from gateway.testing.model import Reply, pieces
 
 SIGNATURE = "EqQBCgIYAhIkMTIz+/=="
 STOPS = {
-    "stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "content_filter": "refusal",
-}  # fmt: skip
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+}
 """A script speaks OpenAI's words; any other goes out as it is."""
 
 
@@ -40,9 +43,11 @@ def _usage(reply: Reply) -> dict[str, Any] | None:
         return {"input_tokens": prompt, "output_tokens": completion}
     read, written = reply.cached
     return {
-        "input_tokens": prompt - read - written, "output_tokens": completion,
-        "cache_read_input_tokens": read, "cache_creation_input_tokens": written,
-    }  # fmt: skip
+        "input_tokens": prompt - read - written,
+        "output_tokens": completion,
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written,
+    }
 
 
 def whole(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
@@ -52,9 +57,15 @@ def whole(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
         for block in _blocks(reply)
     ]
     return {
-        "id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model", "test"), "content": content,
-        "stop_reason": _stop(reply), "stop_sequence": None, "usage": _usage(reply),
-    }  # fmt: skip
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model", "test"),
+        "content": content,
+        "stop_reason": _stop(reply),
+        "stop_sequence": None,
+        "usage": _usage(reply),
+    }
 
 
 def events(reply: Reply, body: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -47,7 +47,7 @@ class Rig(simulated_channel.Rig):
         self.sink.cursors = dict(cursors)
 
     async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
-        """Hear from the `known` chats, lose the session, let people say `gap`, and return the next process's channel."""
+        """Hear from `known` chats, lose the session, let people say `gap`; return the next process's channel."""
         async with self.running():
             for chat in known:
                 self.simulator.say(chat, "known")

@@ -74,9 +74,15 @@ class Door:
         doorway = Doorway("coach", KEYS, self.spine.vault, show=self.terminal.append, clock_s=self.seconds)
         self.snapshot.configure("default", access)
         self.intake = Intake(
-            self.spine.store, access, self.snapshot, self.spine.delivery, self, lambda _key: 0,
-            lambda: self.spine.now, doorway,
-        )  # fmt: skip
+            self.spine.store,
+            access,
+            self.snapshot,
+            self.spine.delivery,
+            self,
+            lambda _key: 0,
+            lambda: self.spine.now,
+            doorway,
+        )
 
     def seconds(self) -> float:
         return (self.spine.now - NOON).total_seconds()

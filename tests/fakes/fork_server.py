@@ -27,10 +27,15 @@ from typing import Any, ClassVar
 
 ROOT = Path(__file__).parents[2]
 IMPORTED = (
-    "tests.torture.child", "tests.torture.ledger", "gateway.coach.product", "agent.models.openai",
-    "channels.telegram.adapter", "channels.discord.adapter", "channels.slack.adapter",
+    "tests.torture.child",
+    "tests.torture.ledger",
+    "gateway.coach.product",
+    "agent.models.openai",
+    "channels.telegram.adapter",
+    "channels.discord.adapter",
+    "channels.slack.adapter",
     *(f"gateway.cli.{path.stem}" for path in sorted((ROOT / "gateway" / "cli").glob("[a-z]*.py"))),
-)  # fmt: skip
+)
 """What a gateway on any of the platforms has imported by the time it listens, and the command line."""
 
 START_S = 60.0
@@ -126,9 +131,16 @@ class ForkServer:
             cls._known.popitem()[1].close()
 
     def start(
-        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, out: Path, err: Path,
-        *, said: Path = Path(os.devnull), umask: int = -1,
-    ) -> Forked:  # fmt: skip
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        out: Path,
+        err: Path,
+        *,
+        said: Path = Path(os.devnull),
+        umask: int = -1,
+    ) -> Forked:
         """Run `SCRIPT ARGUMENTS...` or `-m MODULE ARGUMENTS...` with this environment, its output behind two files'.
 
         It reads `said`; any of the three may be a terminal's.
@@ -142,9 +154,15 @@ class ForkServer:
         return Forked(int(line.recv(PID_BYTES, socket.MSG_WAITALL)), line)
 
     def run(
-        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_s: float,
-        *, said: str = "", umask: int = -1,
-    ) -> "subprocess.CompletedProcess[str]":  # fmt: skip
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: Path,
+        timeout_s: float,
+        *,
+        said: str = "",
+        umask: int = -1,
+    ) -> "subprocess.CompletedProcess[str]":
         """Start a process, give it `said` to read, and wait for its end; return its exit status and output.
 
         Raises:

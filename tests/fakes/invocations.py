@@ -77,9 +77,15 @@ def invocation(
 ) -> Invocation:
     """Return a use of a command in a chat of `sim:1`."""
     event = InboundMessage(
-        event_id="e1", message_id="m1", address=Address("sim", "main", "1"), sender=Sender("1", "Ana"), received_at=NOW,
-        kind=ChatKind.DIRECT if direct else ChatKind.GROUP, text=f"/{name} {arguments}", tenant=who.tenant,
-    )  # fmt: skip
+        event_id="e1",
+        message_id="m1",
+        address=Address("sim", "main", "1"),
+        sender=Sender("1", "Ana"),
+        received_at=NOW,
+        kind=ChatKind.DIRECT if direct else ChatKind.GROUP,
+        text=f"/{name} {arguments}",
+        tenant=who.tenant,
+    )
     row = InboxRow(1, who.tenant, KEY, who.user_id, event, NOW)
     reads = cast("Store", ConnectedStore(store)) if isinstance(store, sa.Connection) else cast("Store", store)
     return Invocation(name, arguments, who, NOW, row, session or FakeSession(), reads, texts, lambda: NOW)

@@ -68,13 +68,15 @@ def openrouter(name: str, context_length: int) -> Said:
         "GET /v1/models": {
             "data": [
                 {
-                    "id": name, "context_length": context_length, "supported_parameters": ["max_tokens", "temperature"],
+                    "id": name,
+                    "context_length": context_length,
+                    "supported_parameters": ["max_tokens", "temperature"],
                     "architecture": {"input_modalities": ["text", "image"]},
                     "top_provider": {"context_length": context_length, "max_completion_tokens": 4000},
                 }
             ]
         }
-    }  # fmt: skip
+    }
 
 
 class LocalServer(ModelServer):

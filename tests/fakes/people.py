@@ -56,13 +56,22 @@ def crowd(connection: sa.Connection, count: int, at: datetime, channel: str = "t
         sa.insert(tickets),
         [
             {
-                "id": f"crowd-{number:08}", "tenant_id": "default", "kind": "pairing", "state": "pending",
-                "channel": channel, "account": "main", "chat": f"crowd{number}", "display_name": "Puppet",
-                "sender": f"{channel}:crowd{number}", "created_at": at, "expires_at": at + minutes(60), "again": False,
+                "id": f"crowd-{number:08}",
+                "tenant_id": "default",
+                "kind": "pairing",
+                "state": "pending",
+                "channel": channel,
+                "account": "main",
+                "chat": f"crowd{number}",
+                "display_name": "Puppet",
+                "sender": f"{channel}:crowd{number}",
+                "created_at": at,
+                "expires_at": at + minutes(60),
+                "again": False,
             }
             for number in range(count)
         ],
-    )  # fmt: skip
+    )
 
 
 _made: dict[Callable[[sa.Connection], None], bytes] = {}

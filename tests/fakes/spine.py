@@ -313,10 +313,14 @@ class Spine:
     def pressed(self, data: str, user: str = "p1", chat: str = "c1", account: str = "main") -> ButtonPressed:
         self._said += 1
         return ButtonPressed(
-            event_id=f"press:{self._said}", message_id="m1", address=Address("sim", account, chat), data=data,
-            sender=Sender(user, user.title()), received_at=self.now,
+            event_id=f"press:{self._said}",
+            message_id="m1",
+            address=Address("sim", account, chat),
+            data=data,
+            sender=Sender(user, user.title()),
+            received_at=self.now,
             kind=ChatKind.GROUP if chat.startswith("g") else ChatKind.DIRECT,
-        )  # fmt: skip
+        )
 
     async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
         """Commit an event of a known person as intake does; `silently` does not publish it."""
@@ -340,11 +344,14 @@ class Spine:
         self._said += 1
         return await self.admit(
             MessageDeleted(
-                event_id=f"del:{self._said}", message_id=message_id, address=Address("sim", "main", chat),
-                sender=Sender(user, user.title()), received_at=self.now,
+                event_id=f"del:{self._said}",
+                message_id=message_id,
+                address=Address("sim", "main", chat),
+                sender=Sender(user, user.title()),
+                received_at=self.now,
             ),
             user,
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------ what tests look at
 

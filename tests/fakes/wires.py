@@ -59,11 +59,13 @@ def _refusals(rig: telegram.Rig | discord.Rig | slack.Rig) -> Callable[[], int]:
     return lambda: sum(call.status >= 400 or not call.applied for call in rig.simulator.history())
 
 
-WIRES = dict(zip(
-    [taker.name for taker in TAKERS],
-    [_telegram, _rich_telegram, _discord, partial(_slack, MARKDOWN), partial(_slack, MRKDWN)],
-    strict=True,
-))  # fmt: skip
+WIRES = dict(
+    zip(
+        [taker.name for taker in TAKERS],
+        [_telegram, _rich_telegram, _discord, partial(_slack, MARKDOWN), partial(_slack, MRKDWN)],
+        strict=True,
+    )
+)
 
 
 def is_loud(one: ShownTelegram | ShownDiscord | ShownSlack) -> bool:

@@ -36,9 +36,15 @@ def test_most_of_what_is_measured_is_on_the_dashboard() -> None:
     shown = {known[name] for _, query, _ in targets() for name in METRIC.findall(query)}
     ours = {family for family in known.values() if family.startswith("tenk_")}
     left_out = {
-        "tenk_context_estimate_ratio", "tenk_context_summaries", "tenk_guard_findings", "tenk_http_connections_cut",
-        "tenk_inbound_duplicates", "tenk_log_lines_dropped", "tenk_loop_stall_seconds", "tenk_store_commit_jobs",
-    }  # fmt: skip
+        "tenk_context_estimate_ratio",
+        "tenk_context_summaries",
+        "tenk_guard_findings",
+        "tenk_http_connections_cut",
+        "tenk_inbound_duplicates",
+        "tenk_log_lines_dropped",
+        "tenk_loop_stall_seconds",
+        "tenk_store_commit_jobs",
+    }
     assert left_out == ours - shown
 
 

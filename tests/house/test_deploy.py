@@ -93,8 +93,10 @@ def test_every_service_stops_in_its_own_time() -> None:
     gateway = services["gateway"]
     assert seconds(gateway["stop_grace_period"]) >= Settings().sessions.drain_s + CLOSING_S
     assert ("true", "SIGTERM", "SIGINT") == (
-        gateway["init"], gateway["stop_signal"], services["postgres"]["stop_signal"],
-    )  # fmt: skip
+        gateway["init"],
+        gateway["stop_signal"],
+        services["postgres"]["stop_signal"],
+    )
 
 
 def test_services_name_what_there_is(tmp_path: Path) -> None:

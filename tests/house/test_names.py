@@ -12,9 +12,18 @@ import pytest
 from tests.house.tree import PACKAGES, ROOT, functions, is_migration, named, parsed, python_files
 
 TWINS = {
-    "ApiRefusal", "Histories", "BotIdentity", "EphemeralReplies", "RawFile", "RawMember", "RawMessage",
-    "RawPressedMessage", "RawUser", "ReplyRoute", "TranslationContext",
-}  # fmt: skip
+    "ApiRefusal",
+    "Histories",
+    "BotIdentity",
+    "EphemeralReplies",
+    "RawFile",
+    "RawMember",
+    "RawMessage",
+    "RawPressedMessage",
+    "RawUser",
+    "ReplyRoute",
+    "TranslationContext",
+}
 """Class names that several adapters share for one role. The list only shrinks."""
 
 BARE_PARTICIPLE = re.compile(

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from tests.house.tree import PACKAGES, ROOT, is_migration, named, parsed, python_files
 
 ROOMS = (
-    "agent/", "channels/", "gateway/access/", "gateway/coach/", "gateway/commands/", "gateway/delivery/",
-    "gateway/inbound/", "gateway/safety/", "gateway/sessions/", "gateway/answering.py",
+    "agent/",
+    "channels/",
+    "gateway/access/",
+    "gateway/coach/",
+    "gateway/commands/",
+    "gateway/delivery/",
+    "gateway/inbound/",
+    "gateway/safety/",
+    "gateway/sessions/",
+    "gateway/answering.py",
     "gateway/command_set.py",
-)  # fmt: skip
+)
 """Where something that a person in a chat or on the page reads is made."""
 
 APART = ("agent/coach/", "channels/simulators/", "gateway/testing/")
@@ -18,25 +26,47 @@ APART = ("agent/coach/", "channels/simulators/", "gateway/testing/")
 
 FOR_THE_MODEL = {
     "gateway/sessions/aside.py",
-    "agent/context/compaction.py", "agent/context/layers.py",
-    "agent/hooks/chain.py", "agent/models/openai_format.py", "agent/models/prompted_tools.py",
-    "agent/permissions/judge.py", "agent/pictures.py", "agent/recovery.py", "agent/fallbacks.py",
+    "agent/context/compaction.py",
+    "agent/context/layers.py",
+    "agent/hooks/chain.py",
+    "agent/models/openai_format.py",
+    "agent/models/prompted_tools.py",
+    "agent/permissions/judge.py",
+    "agent/pictures.py",
+    "agent/recovery.py",
+    "agent/fallbacks.py",
     "agent/tools/guards.py",
-    "agent/tools/base.py", "agent/tools/schema.py", "agent/tools/executor.py", "agent/reading.py",
+    "agent/tools/base.py",
+    "agent/tools/schema.py",
+    "agent/tools/executor.py",
+    "agent/reading.py",
     "agent/tools/toolbox.py",
-    "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
+    "agent/tools/pipeline.py",
+    "agent/tools/results.py",
+    "agent/transcript.py",
+    "channels/console/limits.py",
     "channels/api/adapter.py",
-    "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/adapter.py",
-    "gateway/safety/guard.py", "gateway/sessions/journaled_turn.py", "gateway/sessions/user_items.py",
-}  # fmt: skip
+    "channels/discord/limits.py",
+    "channels/slack/limits.py",
+    "channels/telegram/limits.py",
+    "channels/web/adapter.py",
+    "gateway/safety/guard.py",
+    "gateway/sessions/journaled_turn.py",
+    "gateway/sessions/user_items.py",
+}
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""
 
 FOR_OPERATORS = {
-    "channels/discord/connection.py", "channels/discord/error_mapping.py",
-    "channels/slack/probe.py", "channels/slack/sockets.py", "channels/telegram/probe.py",
-    "channels/telegram/polling.py", "channels/telegram/webhook.py", "channels/chat/http_answers.py",
+    "channels/discord/connection.py",
+    "channels/discord/error_mapping.py",
+    "channels/slack/probe.py",
+    "channels/slack/sockets.py",
+    "channels/telegram/probe.py",
+    "channels/telegram/polling.py",
+    "channels/telegram/webhook.py",
+    "channels/chat/http_answers.py",
     "gateway/coach/api.py",
-}  # fmt: skip
+}
 """The state of a channel, as logs, `tenk doctor` and `tenk status` show it, and what /v1/docs says: in English."""
 
 IS_CODE = re.compile(r"\A\w+\[.*\]\Z|\(\?")

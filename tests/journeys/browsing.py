@@ -68,8 +68,10 @@ class GatewayProcess:
         (home / "mine.toml").write_text("[model]\nwords_per_s = 25.0\n")
         kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
         self._environment = kept | {
-            "PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": f"127.0.0.1:{self.port}",
-        }  # fmt: skip
+            "PYTHONPATH": str(ROOT),
+            "TENK_HOME": str(home / "var"),
+            "TENK_HTTP": f"127.0.0.1:{self.port}",
+        }
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -80,16 +82,24 @@ class GatewayProcess:
         """Run another command on the same home."""
         return subprocess.run(
             [sys.executable, "-m", "gateway", *arguments],
-            cwd=self.home, env=self._environment, capture_output=True, text=True, check=True, timeout=50,
-        )  # fmt: skip
+            cwd=self.home,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=50,
+        )
 
     def start(self) -> None:
         """Start it; the page waits until it is there."""
         with (self.home / "gateway.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "gateway", "run", "--config", "mine.toml"],
-                cwd=self.home, env=self._environment, stdout=log, stderr=log,
-            )  # fmt: skip
+                cwd=self.home,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+            )
 
     def end(self, signum: int = signal.SIGTERM) -> None:
         """End it so."""

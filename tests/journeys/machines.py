@@ -81,9 +81,13 @@ async def machines(directory: Path, server: PostgresServer, count: int, *, confi
             shutil.copy2(homes[0] / name, home / name)
     async with TelegramSimulator.with_bot(token=TOKEN) as telegram, ModelServer() as model:
         shared = {
-            **telegram.environment(), "DATABASE_URL": url, "TENK_ACCESS": "open", "TENK_MODEL": "openai:journey",
-            "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-journey",
-        }  # fmt: skip
+            **telegram.environment(),
+            "DATABASE_URL": url,
+            "TENK_ACCESS": "open",
+            "TENK_MODEL": "openai:journey",
+            "OPENAI_BASE_URL": model.base_url,
+            "OPENAI_API_KEY": "sk-journey",
+        }
         stores = [await Store.open(url) for _ in range(count + 1)]
         made = Machines(House(telegram, model, stores[-1], homes[0]), homes)
         try:

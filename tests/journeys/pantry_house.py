@@ -112,9 +112,12 @@ async def pantry_world(
             await open_.enter_async_context(side)
             accounts |= side.environment()
         ours = {
-            "PYTHONPATH": str(site), "TENK_HOME": str(directory / "home"), "TENK_MODEL": "openai:pantry",
-            "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-pantry",
+            "PYTHONPATH": str(site),
+            "TENK_HOME": str(directory / "home"),
+            "TENK_MODEL": "openai:pantry",
+            "OPENAI_BASE_URL": model.base_url,
+            "OPENAI_API_KEY": "sk-pantry",
             "PANTRY_ORDERS": str(directory / "orders"),
-        }  # fmt: skip
+        }
         (directory / "home").mkdir(mode=0o700)
         yield PantryWorld(directory, platforms, model, os.environ | accounts | ours)

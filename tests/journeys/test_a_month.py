@@ -45,13 +45,21 @@ class Voice:
 
 
 ENGLISH = Voice(
-    "en", "guitar", "Europe/London",
-    "tomorrow I'm going to play guitar for 50 minutes", "I nearly played guitar for 30 minutes", "Apprentice",
-)  # fmt: skip
+    "en",
+    "guitar",
+    "Europe/London",
+    "tomorrow I'm going to play guitar for 50 minutes",
+    "I nearly played guitar for 30 minutes",
+    "Apprentice",
+)
 SPANISH = Voice(
-    "es", "guitarra", "Europe/Madrid",
-    "mañana voy a tocar la guitarra 50 minutos", "casi toco la guitarra 30 minutos", "Aprendiz",
-)  # fmt: skip
+    "es",
+    "guitarra",
+    "Europe/Madrid",
+    "mañana voy a tocar la guitarra 50 minutos",
+    "casi toco la guitarra 30 minutos",
+    "Aprendiz",
+)
 
 
 @dataclass
@@ -122,9 +130,15 @@ async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
     spine.model = OfflineModel(OfflineReader())  # type: ignore[assignment]  # a model as any other
     spine.people.known["p1"] = replace(spine.people.known["p1"], locale=voice.locale, timezone=voice.home)
     person = {
-        "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "locale": voice.locale,
-        "timezone": voice.home, "week_start": 0, "created_at": begins,
-    }  # fmt: skip
+        "id": "p1",
+        "tenant_id": "default",
+        "role": "owner",
+        "display_name": "Ana",
+        "locale": voice.locale,
+        "timezone": voice.home,
+        "week_start": 0,
+        "created_at": begins,
+    }
     await store.commit(lambda connection: connection.execute(users.insert().values(person)))
     await spine.begin()
     assert COACH.schedule is not None

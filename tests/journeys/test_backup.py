@@ -14,10 +14,15 @@ ROOT = Path(__file__).parents[2]
 
 async def tenk(home: Path, *arguments: str) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway", *arguments,
+        sys.executable,
+        "-m",
+        "gateway",
+        *arguments,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home)},
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=home.parent,
-    )  # fmt: skip
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=home.parent,
+    )
     said, _ = await process.communicate()
     assert process.returncode is not None
     return process.returncode, said.decode()

@@ -48,13 +48,22 @@ async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path:
         here.sim.say(1, "hello")
         await here.told(1, "not connected")
         environ = {
-            "TENK_HOME": str(here.home), "TENK_MODEL": "openai:test", "OPENAI_BASE_URL": here.model.base_url,
-            "OPENAI_API_KEY": "sk-journey", **here.telegram.environment(),
-        }  # fmt: skip
+            "TENK_HOME": str(here.home),
+            "TENK_MODEL": "openai:test",
+            "OPENAI_BASE_URL": here.model.base_url,
+            "OPENAI_API_KEY": "sk-journey",
+            **here.telegram.environment(),
+        }
         looking = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gateway", "doctor", "--config", str(tmp_path / "gateway.toml"),
-            stdout=asyncio.subprocess.PIPE, env=os.environ | environ,
-        )  # fmt: skip
+            sys.executable,
+            "-m",
+            "gateway",
+            "doctor",
+            "--config",
+            str(tmp_path / "gateway.toml"),
+            stdout=asyncio.subprocess.PIPE,
+            env=os.environ | environ,
+        )
         printed, _ = await looking.communicate()
         assert b"; the gateway asks it again now" in printed
         here.sim.say(1, "and now?")

@@ -101,9 +101,10 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
         await channel.send(part(address.chat, render(parse(ANSWER)), "k1"))
         await channel.send(part(address.chat, render(parse("<img src=x onerror=document.title='owned'>")), "k2"))
         buttons = (
-            Button("Approve", "approve:7", ButtonStyle.PRIMARY), Button("Deny", "deny:7"),
+            Button("Approve", "approve:7", ButtonStyle.PRIMARY),
+            Button("Deny", "deny:7"),
             Button("Block", "block:7", ButtonStyle.DANGER),
-        )  # fmt: skip
+        )
         asked = await channel.send(part(address.chat, Rendered("Ada asks to be let in."), "k3", buttons=buttons))
         files = (
             OutboundMedia(AttachmentKind.PHOTO, "chart.png", "image/png", PNG),
@@ -130,10 +131,12 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
         await page.until("document.querySelectorAll('.presses button').length === 0")
         tree = (await page.call("Accessibility.getFullAXTree"))["nodes"]
         nameless = [
-            node for node in tree
+            node
+            for node in tree
             if node.get("role", {}).get("value") in {"button", "textbox", "link", "image", "listbox"}
-            and not node.get("name", {}).get("value") and not node.get("ignored")
-        ]  # fmt: skip
+            and not node.get("name", {}).get("value")
+            and not node.get("ignored")
+        ]
         assert [] == nameless
         assert [] == page.complaints
 

@@ -31,9 +31,18 @@ async def test_an_operator_reads_a_turn_hop_by_hop_and_takes_the_conversation_ou
         exported = await here.operator(f"GET /v1/all-sessions/{mine['id']}/export", {"skip": 0})
     hops = [hop["hop"] for hop in shown["hops"]]
     assert [
-        "received", "admitted", "claimed", "turn_started", "model_responded", "tool_returned",
-        "model_responded", "turn_ended", "settled", "part_put", "part_sent",
-    ] == [hop for hop in hops if hop != "tool_result_rewritten"]  # fmt: skip
+        "received",
+        "admitted",
+        "claimed",
+        "turn_started",
+        "model_responded",
+        "tool_returned",
+        "model_responded",
+        "turn_ended",
+        "settled",
+        "part_put",
+        "part_sent",
+    ] == [hop for hop in hops if hop != "tool_result_rewritten"]
     facts = {hop["hop"]: hop["facts"] for hop in shown["hops"]}
     assert ("get_user_skills", "done") == (facts["tool_returned"]["tool"], facts["tool_returned"]["outcome"])
     assert facts["model_responded"]["cost_microusd"] and facts["part_sent"]["platform_id"]

@@ -41,19 +41,30 @@ class Terminal:
         self.shown = {"127.0.0.1:8080": f"127.0.0.1:{self.port}"}
         """What a page shows, and what it is here."""
         kept = {name: os.environ[name] for name in ("LANG", "HOME") if name in os.environ}
-        self.environment = kept | telegram.environment() | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "TENK_HOME": str(directory / "var"), "TENK_HTTP": f"127.0.0.1:{self.port}",
-        }  # fmt: skip
+        self.environment = (
+            kept
+            | telegram.environment()
+            | {
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "TENK_HOME": str(directory / "var"),
+                "TENK_HTTP": f"127.0.0.1:{self.port}",
+            }
+        )
 
     async def type(self, line: str, directory: Path | None = None) -> str:
         """Run one line, and return what it prints; it has to end well."""
         for shown, here in self.shown.items():
             line = line.replace(shown, here)
         process = await asyncio.create_subprocess_exec(
-            "sh", "-c", line, cwd=directory or self.directory, env=self.environment,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
-        )  # fmt: skip
+            "sh",
+            "-c",
+            line,
+            cwd=directory or self.directory,
+            env=self.environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.DEVNULL,
+        )
         said, complaint = await process.communicate()
         assert 0 == process.returncode, f"{line}\n{said.decode()}\n{complaint.decode()}"
         if key := KEY.search(said.decode()):
@@ -112,10 +123,8 @@ async def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
 
 
 PYTHON = [
-    (path, block)
-    for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
-    for block in blocks(path, "python")
-]  # fmt: skip
+    (path, block) for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) for block in blocks(path, "python")
+]
 
 
 @pytest.mark.parametrize(("path", "code"), PYTHON, ids=[f"{path.stem}-{n}" for n, (path, _) in enumerate(PYTHON)])

@@ -54,13 +54,23 @@ class Played:
 async def address(tmp_path: Path) -> AsyncIterator[str]:
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     environment = kept | {
-        "PYTHONPATH": str(ROOT), "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "TENK_HOME": str(tmp_path / "var"),
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+        "TENK_HOME": str(tmp_path / "var"),
         "TENK_HTTP": "127.0.0.1:0",
-    }  # fmt: skip
+    }
     gateway = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway", "run", cwd=tmp_path, env=environment, stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "gateway",
+        "run",
+        cwd=tmp_path,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
     assert gateway.stdout is not None
     url = ""
     async with asyncio.timeout(WAIT_S):

@@ -39,8 +39,9 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
     assert (0, "") == (done.returncode, done.stderr)
     manifest = json.loads(done.stdout)
     assert ("The Pantry", "Knows what is in the larder") == (
-        manifest["features"]["bot_user"]["display_name"], manifest["display_information"]["description"]
-    )  # fmt: skip
+        manifest["features"]["bot_user"]["display_name"],
+        manifest["display_information"]["description"],
+    )
     offered = [command["command"] for command in manifest["features"]["slash_commands"]]
     assert ["/pantry", "/sessions", "/link"] == [offered[0], *offered[-2:]] and "oach" not in done.stdout
 

@@ -56,11 +56,15 @@ async def test_a_turn_is_a_span_around_its_models_and_tools(tmp_path: Path, expo
         *(
             (asked.attributes or {})[name]
             for name in (
-                "gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.usage.input_tokens",
-                "gen_ai.usage.output_tokens", "gen_ai.response.finish_reasons",
+                "gen_ai.operation.name",
+                "gen_ai.provider.name",
+                "gen_ai.request.model",
+                "gen_ai.usage.input_tokens",
+                "gen_ai.usage.output_tokens",
+                "gen_ai.response.finish_reasons",
             )
         ),
-    )  # fmt: skip
+    )
     assert "execute_tool" == (ran.attributes or {})["gen_ai.operation.name"]
     (turn,) = (span for span in turns.values() if (span.attributes or {})["tenk.turn.id"] == first["id"])
     assert (first["session_id"], first["user_id"], "completed", 250) == tuple(

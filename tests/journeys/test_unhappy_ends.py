@@ -106,8 +106,11 @@ async def test_a_turn_that_goes_well_is_in_the_log(tmp_path: Path) -> None:
             line["user_id"],
         )
     assert ("turn_started", "debug", "turn_ended", "info") == (
-        begun["event"], begun["log_level"], ended["event"], ended["log_level"]
-    )  # fmt: skip
+        begun["event"],
+        begun["log_level"],
+        ended["event"],
+        ended["log_level"],
+    )
     assert ("completed", "openai:journey", "log_practice") == (ended["reason"], ended["model"], ended["tools"])
     assert (2, 1, 250, 30) == tuple(ended[key] for key in ("steps", "calls", "input_tokens", "output_tokens"))
     assert 0 <= ended["model_s"] + ended["tools_s"] <= ended["duration_s"]

@@ -27,9 +27,14 @@ comes from. NAME stands for a name of yours.
 This page is made from the settings models by `python -m tests.tools.configuration_page`.
 """
 NAMES = {
-    str: "text", int: "number", float: "number", bool: "true or false", Path: "path", SecretStr: "secret",
+    str: "text",
+    int: "number",
+    float: "number",
+    bool: "true or false",
+    Path: "path",
+    SecretStr: "secret",
     Decimal: "number",
-}  # fmt: skip
+}
 
 
 CONFIG = Path(__file__).parents[2] / "config"

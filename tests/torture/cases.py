@@ -174,26 +174,40 @@ DOUBLE = (
 """A second death in the recovery from the first, or much to read after it."""
 
 ELSEWHERE = (
-    Case("inbox_post"), Case("acked"), Case("final_pre"), Case("final_post"), Case("send_pre", long),
+    Case("inbox_post"),
+    Case("acked"),
+    Case("final_pre"),
+    Case("final_post"),
+    Case("send_pre", long),
     Case("send_done", again="send_done"),
-    Case("sent_pre"), Case("sent_post"), Case("send_done", long, hit=2),
-    Case("placeholder_sent", slow, again="edit_done"), Case("edit_done", slow),
+    Case("sent_pre"),
+    Case("sent_post"),
+    Case("send_done", long, hit=2),
+    Case("placeholder_sent", slow, again="edit_done"),
+    Case("edit_done", slow),
     Case("inbox_pre", in_a_room, meanwhile=forgotten),
-    Case("acked", using), Case("command_pre", using), Case("command_post", using), Case("send_done", using),
-)  # fmt: skip
+    Case("acked", using),
+    Case("command_pre", using),
+    Case("command_post", using),
+    Case("send_done", using),
+)
 """For the other platforms: where a message comes in and where an answer goes out; what lies between knows none."""
 
 BY_HTTP = (Case("acked"), Case("inbox_pre", in_a_room, meanwhile=forgotten))
 """For Slack by HTTP: behind and before the commit on which its 200 waits."""
 
 THREADS = (
-    Case("placeholder_pre", slow_in_a_room), Case("placeholder_sent", slow_in_a_room),
-    Case("sent_pre", slow_in_a_room), Case("placeholder_post", slow_in_a_room), Case("live_edit", slow_in_a_room),
-    Case("live_edit", slow_in_a_room, again="edit_done"), Case("edit_done", slow_in_a_room),
+    Case("placeholder_pre", slow_in_a_room),
+    Case("placeholder_sent", slow_in_a_room),
+    Case("sent_pre", slow_in_a_room),
+    Case("placeholder_post", slow_in_a_room),
+    Case("live_edit", slow_in_a_room),
+    Case("live_edit", slow_in_a_room, again="edit_done"),
+    Case("edit_done", slow_in_a_room),
     Case("placeholder_sent", slow_in_a_room, again="live_edit"),
     Case("edit_done", slow_in_a_room, again="edit_done"),
     Case("placeholder_sent", slow_in_a_room, again="placeholder_post", meanwhile=forgotten),
-)  # fmt: skip
+)
 """For Slack, where an answer in a thread grows as a stream, which has no key before its end."""
 
 

@@ -252,9 +252,14 @@ class Chaos:
 
 
 ALL: Mapping[str, Fault] = {
-    "kill": Chaos.kill, "pause": Chaos.pause, "stop": Chaos.stop, "cut": Chaos.cut, "silence": Chaos.silence,
-    "terminate": Chaos.terminate, "restart": Chaos.restart,
-}  # fmt: skip
+    "kill": Chaos.kill,
+    "pause": Chaos.pause,
+    "stop": Chaos.stop,
+    "cut": Chaos.cut,
+    "silence": Chaos.silence,
+    "terminate": Chaos.terminate,
+    "restart": Chaos.restart,
+}
 
 
 @asynccontextmanager
@@ -329,9 +334,15 @@ async def _alone(numbers: Sequence[int], words: Sequence[str], pause_s: tuple[fl
             )
         else:
             verdict, chaos = await run_chaos(
-                directory, server, faults=many, chats=chats, seed=seed, kinds=named or ALL,
-                platform=platforms[0] if platforms else None, pause_s=pause_s,
-            )  # fmt: skip
+                directory,
+                server,
+                faults=many,
+                chats=chats,
+                seed=seed,
+                kinds=named or ALL,
+                platform=platforms[0] if platforms else None,
+                pause_s=pause_s,
+            )
     sys.stdout.write(f"{' '.join(chaos.done)}\n{verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
     taken = ", ".join(f"{taken_s:.1f}" for taken_s in chaos.taken_over_s)
     sys.stdout.write(f"writes refused {chaos.fenced}, what a paused one owned was taken over after {taken or '-'} s\n")

@@ -159,9 +159,14 @@ class ClusterWorld(World):
     """The world around several gateways: each with a home of its own, with the same keys, and a way to the database."""
 
     def __init__(
-        self, directory: Path, count: int, server: PostgresServer, platform: Platform | None = None,
-        *, config: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        directory: Path,
+        count: int,
+        server: PostgresServer,
+        platform: Platform | None = None,
+        *,
+        config: str = "",
+    ) -> None:
         super().__init__(directory, platform, pace_s=0.05, config=config)
         self.server_of_rows = server
         self._size = count

@@ -83,9 +83,12 @@ async def run_soak(directory: Path, platform: AnySimulator, *, minutes: float, p
     async with platform, ModelServer(delay_s=0.02) as server:
         server.answer = SHORT_ANSWER
         environment = {
-            **platform.environment(), "OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:soak",
-            "TENK_HOME": str(directory / "home"), "TENK_HTTP": "127.0.0.1:0",
-        }  # fmt: skip
+            **platform.environment(),
+            "OPENAI_BASE_URL": server.base_url,
+            "TENK_MODEL": "openai:soak",
+            "TENK_HOME": str(directory / "home"),
+            "TENK_HTTP": "127.0.0.1:0",
+        }
         async with Subject([str(CHILD), str(config)], environment, directory / "gateway.log") as subject:
             await until(lambda: subject.pid > 0 and platform.is_connected(), 60)
             begun_s = time.monotonic()

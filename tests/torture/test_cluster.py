@@ -277,9 +277,14 @@ async def test_a_long_campaign_over_machines(
 ) -> None:
     kinds = {kind: fault for kind, fault in ALL.items() if (name, kind) != ("slack", "pause")}
     verdict, chaos = await run_chaos(
-        tmp_path, server, faults=FAULTS, chats=12, seed=5, kinds=kinds,
+        tmp_path,
+        server,
+        faults=FAULTS,
+        chats=12,
+        seed=5,
+        kinds=kinds,
         platform=PLATFORMS[name](),
-    )  # fmt: skip
+    )
     record_property("campaign", f"{' '.join(chaos.done)}: {verdict.line()} {chaos.waits.line()}")
     assert [] == verdict.broken, f"{' '.join(chaos.done)}: {verdict.line()}"
 

@@ -147,9 +147,14 @@ def _table(chance: random.Random) -> str:
 
 def _cells(chance: random.Random) -> Callable[[], str]:
     pools: Sequence[Sequence[str]] = (
-        ("",), ("a", "bb", ""), ("**b**", "`c`", "_d_"), ("漢字", "😀"), ("[l](https://a.b)", "x"),
-        ("long words " * 8, "y"), ("\\|", "`x`"),
-    )  # fmt: skip
+        ("",),
+        ("a", "bb", ""),
+        ("**b**", "`c`", "_d_"),
+        ("漢字", "😀"),
+        ("[l](https://a.b)", "x"),
+        ("long words " * 8, "y"),
+        ("\\|", "`x`"),
+    )
     pool = chance.choice(pools)
     return lambda: chance.choice(pool)
 

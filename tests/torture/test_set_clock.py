@@ -50,12 +50,20 @@ class Machine:
         config = self._directory / "gateway.toml"
         config.write_text(f'{CONFIG}[sessions]\nmode = "followup"\ndrain_s = {DRAIN_S}\n')
         environ = {
-            "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(self._directory / "home"),
-            "TENK_ACCESS": "open", "TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": self._sim.base_url,
-            "TENK_MODEL": "openai:clock", "OPENAI_BASE_URL": self._model.base_url, "OPENAI_API_KEY": "sk-clock",
-            "LD_PRELOAD": str(LIBRARIES[0]), "FAKETIME_TIMESTAMP_FILE": str(self._clock), "FAKETIME_NO_CACHE": "1",
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "TENK_HOME": str(self._directory / "home"),
+            "TENK_ACCESS": "open",
+            "TELEGRAM_BOT_TOKEN": TOKEN,
+            "TELEGRAM_API_BASE": self._sim.base_url,
+            "TENK_MODEL": "openai:clock",
+            "OPENAI_BASE_URL": self._model.base_url,
+            "OPENAI_API_KEY": "sk-clock",
+            "LD_PRELOAD": str(LIBRARIES[0]),
+            "FAKETIME_TIMESTAMP_FILE": str(self._clock),
+            "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        }  # fmt: skip
+        }
         command = [sys.executable, "-m", "gateway", "run", "--config", str(config)]
         with self.log.open("a") as log:
             process = await asyncio.create_subprocess_exec(*command, env=environ, stdout=log, stderr=log)

@@ -47,9 +47,14 @@ def test_a_command_gives_its_code_as_argument() -> None:
     said = message("7")
     for name, code in (("start", CODE), ("coach", CODE), ("log", None)):
         command = CommandInvoked(
-            event_id="c", address=said.address, sender=said.sender, received_at=said.received_at, name=name,
-            arguments=CODE, kind=said.kind,
-        )  # fmt: skip
+            event_id="c",
+            address=said.address,
+            sender=said.sender,
+            received_at=said.received_at,
+            name=name,
+            arguments=CODE,
+            kind=said.kind,
+        )
         assert code == invites.code_in(command, "coach")
 
 

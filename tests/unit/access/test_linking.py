@@ -334,5 +334,8 @@ def test_zone_and_language_of_who_stays_are_filled_in() -> None:
         both = people.person_of(connection, joins.user_id)
         assert both is not None
         assert (stays.user_id, "Europe/Madrid", "es", False) == (
-            both.user_id, both.timezone, both.locale, both.lacks_zone
-        )  # fmt: skip
+            both.user_id,
+            both.timezone,
+            both.locale,
+            both.lacks_zone,
+        )

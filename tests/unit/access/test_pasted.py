@@ -21,9 +21,11 @@ from gateway.safety.vault import Vault
 VAULT = Vault.fresh()
 SECRET = "sk-canary-0123456789"
 ABOUT = {
-    "event_id": "1", "address": Address("sim", "main", "c1"), "sender": Sender("7", "Ana"),
+    "event_id": "1",
+    "address": Address("sim", "main", "c1"),
+    "sender": Sender("7", "Ana"),
     "received_at": datetime(2026, 3, 4, tzinfo=UTC),
-}  # fmt: skip
+}
 
 
 def message(text: str, **more: object) -> InboundMessage:
@@ -33,14 +35,25 @@ def message(text: str, **more: object) -> InboundMessage:
 @pytest.mark.parametrize(
     "text",
     [
-        f"/conect {SECRET}", f"/Conect acme {SECRET}", f"/connetc acme {SECRET}", f"/conectar acme {SECRET}",
-        f"/conéctame acme\n{SECRET}", f"/connect: acme {SECRET}", f"/connect={SECRET}", f"/connect{SECRET}",
+        f"/conect {SECRET}",
+        f"/Conect acme {SECRET}",
+        f"/connetc acme {SECRET}",
+        f"/conectar acme {SECRET}",
+        f"/conéctame acme\n{SECRET}",
+        f"/connect: acme {SECRET}",
+        f"/connect={SECRET}",
+        f"/connect{SECRET}",
         f"/connct@the_bot {SECRET}",
-        f"!connect acme {SECRET}", f"\\connect {SECRET}", f"<@U1|bot> /conect {SECRET}",
+        f"!connect acme {SECRET}",
+        f"\\connect {SECRET}",
+        f"<@U1|bot> /conect {SECRET}",
         f"/coach /konnect acme {SECRET}",
-        f"connect acme {SECRET}", f"Conect {SECRET}", f"<@123>: connect acme {SECRET}", f"/connected {SECRET}",
+        f"connect acme {SECRET}",
+        f"Conect {SECRET}",
+        f"<@123>: connect acme {SECRET}",
+        f"/connected {SECRET}",
     ],
-)  # fmt: skip
+)
 def test_a_typing_error_is_no_way_around_it(text: str) -> None:
     kept = seal_pasted(message(text), VAULT, {"connect", "connections", "log"})
     assert isinstance(kept, InboundMessage)
@@ -63,10 +76,15 @@ def test_a_quotation_of_it_holds_bullets() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        SECRET, "xoxb-1234567890-abcdefghij", "ghp_" + "a1" * 18, "AKIAABCDEFGHIJKLMNOP", "tenk-abcdefgh-" + "0f" * 16,
-        "123456789:" + "aB3-_" * 7, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+        SECRET,
+        "xoxb-1234567890-abcdefghij",
+        "ghp_" + "a1" * 18,
+        "AKIAABCDEFGHIJKLMNOP",
+        "tenk-abcdefgh-" + "0f" * 16,
+        "123456789:" + "aB3-_" * 7,
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
     ],
-)  # fmt: skip
+)
 def test_a_key_in_a_sentence_is_gone(key: str) -> None:
     quoted = (Quoted(QuoteKind.REPLY, f"{key} is it", "Ana"),)
     kept = seal_pasted(message(f"my key is {key}, does it work?", quoted=quoted), VAULT)
@@ -81,14 +99,26 @@ def test_a_key_in_a_sentence_is_gone(key: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "/connect", "/connect ", "/connect@the_bot", "connect acme", "how do I /connect acme?", "", "/log 5m",
+        "/connect",
+        "/connect ",
+        "/connect@the_bot",
+        "connect acme",
+        "how do I /connect acme?",
+        "",
+        "/log 5m",
         "/contact Bob now",
-        "/collect it", "/start guitar", "connect me with the others in 2026, please", "/connections of mine",
+        "/collect it",
+        "/start guitar",
+        "connect me with the others in 2026, please",
+        "/connections of mine",
         "/conectar",
-        "conecta con Ana", "@the_bot hello there", "I was the ring bearer yesterdaymorning, 45m guitar: ok",
-        "see https://example.org/sk-short?a=1:2", "sk-2 vs sk-3, 12:30 to 14:45, 3.5 hours",
+        "conecta con Ana",
+        "@the_bot hello there",
+        "I was the ring bearer yesterdaymorning, 45m guitar: ok",
+        "see https://example.org/sk-short?a=1:2",
+        "sk-2 vs sk-3, 12:30 to 14:45, 3.5 hours",
     ],
-)  # fmt: skip
+)
 def test_everything_else_stays_as_it_is(text: str) -> None:
     assert message(text) == seal_pasted(message(text), VAULT, {"connect", "connections", "log"})
     gone = MessageDeleted(**ABOUT, message_id="1")  # type: ignore[arg-type]  as above

@@ -64,9 +64,12 @@ def test_blocked_people_are_strangers():
 def about(sender: str = "42") -> MembershipChanged:
     where = message(sender)
     return MembershipChanged(
-        event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at,
+        event_id="m:1",
+        address=where.address,
+        sender=where.sender,
+        received_at=where.received_at,
         change=Membership.BLOCKED,
-    )  # fmt: skip
+    )
 
 
 def test_what_a_stranger_makes_happen_to_a_chat_counts_apart_from_what_they_say():
@@ -86,8 +89,12 @@ def test_crowd_that_puts_the_bot_into_chats_takes_no_place_of_a_newcomer():
 def test_group_that_moves_is_never_left_out():
     where = message()
     moved = ChatMigrated(
-        event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at, new_chat="-1001",
-    )  # fmt: skip
+        event_id="m:1",
+        address=where.address,
+        sender=where.sender,
+        received_at=where.received_at,
+        new_chat="-1001",
+    )
     assert 100 == Door().taken(moved, 100, Silence("about the chat"))
 
 

@@ -57,9 +57,10 @@ def test_the_first_misfit_is_said(answer: str, problem: str) -> None:
 )
 def test_a_schema_may_name_its_own_parts_and_alternatives(value: object, problem: str) -> None:
     part = {
-        "type": "object", "properties": {"next": {"$ref": "#"}, "kind": {"const": "list"}},
+        "type": "object",
+        "properties": {"next": {"$ref": "#"}, "kind": {"const": "list"}},
         "additionalProperties": {"type": ["integer", "null"]},
-    }  # fmt: skip
+    }
     schema = {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/part"}], "$defs": {"part": part}}
     assert problem == misfit(json.dumps(value), schema)
 

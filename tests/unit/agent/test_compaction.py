@@ -100,8 +100,17 @@ class TestLayers:
         assert items == fit(items, estimate_tokens(items))
 
     def test_what_goes_first_is_cheapest(self):
-        items = [UserItem("a"), *(part for n in range(8) for part in step(n)), AssistantItem("done"), UserItem("b"),
-                 *step(9, 4_000), *step(10), AssistantItem("x"), UserItem("c"), AssistantItem("y")]  # fmt: skip
+        items = [
+            UserItem("a"),
+            *(part for n in range(8) for part in step(n)),
+            AssistantItem("done"),
+            UserItem("b"),
+            *step(9, 4_000),
+            *step(10),
+            AssistantItem("x"),
+            UserItem("c"),
+            AssistantItem("y"),
+        ]
         whole = estimate_tokens(items)
         snipped = fit(items, whole - 10)
         assert 5 == sum("xxx" in item.content for item in snipped if isinstance(item, ToolItem))

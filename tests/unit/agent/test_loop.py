@@ -64,8 +64,12 @@ async def test_f56_steering_while_the_answer_streams_is_read_and_the_answer_stan
     assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, an_agent(model))
     assert "Guitar: 3 h.\n\nBass: 1 h." == port.answer
     assert port.answer.split() == port.shown.split()
-    assert [UserItem("hello"), AssistantItem("Guitar: 3 h."), UserItem("and the bass?"),
-            AssistantItem("Bass: 1 h.")] == list(fold(port.events))  # fmt: skip
+    assert [
+        UserItem("hello"),
+        AssistantItem("Guitar: 3 h."),
+        UserItem("and the bass?"),
+        AssistantItem("Bass: 1 h."),
+    ] == list(fold(port.events))
 
 
 async def test_f56_steering_at_the_last_moment_is_read_before_the_end():

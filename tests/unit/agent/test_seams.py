@@ -43,9 +43,14 @@ def masked_agent(effect, hooks, seen):
 
     tools = (a_tool("leak", leak, effect=effect),)
     return Agent(
-        model=ScriptedModel(answer), tools=tools, prompt=lambda *_: SystemPrompt(), texts=HARNESS,
-        limits=AgentConfig(allow_tools=("*",)), clock=lambda: NOW, hooks=hooks,
-    )  # fmt: skip
+        model=ScriptedModel(answer),
+        tools=tools,
+        prompt=lambda *_: SystemPrompt(),
+        texts=HARNESS,
+        limits=AgentConfig(allow_tools=("*",)),
+        clock=lambda: NOW,
+        hooks=hooks,
+    )
 
 
 ASKS = calls(("leak", '{"n": 3}'))
@@ -80,9 +85,14 @@ def asking_agent(tools, wanted, **rule_of):
         return Says("The end.") if any(isinstance(item, ToolItem) for item in request.items) else calls(*wanted)
 
     return Agent(
-        model=ScriptedModel(answer), tools=tools, prompt=lambda *_: SystemPrompt(), texts=HARNESS,
-        limits=AgentConfig(), clock=lambda: NOW, permissions=ChainPermissions(chain=rules(*rule_of["said"])),
-    )  # fmt: skip
+        model=ScriptedModel(answer),
+        tools=tools,
+        prompt=lambda *_: SystemPrompt(),
+        texts=HARNESS,
+        limits=AgentConfig(),
+        clock=lambda: NOW,
+        permissions=ChainPermissions(chain=rules(*rule_of["said"])),
+    )
 
 
 WIRES = [("wire", '{"n": 1}'), ("wire", '{"n": 2}'), ("wire", '{"n": 3}')]
@@ -151,9 +161,11 @@ async def test_what_a_tool_puts_in_by_the_clock_is_put_in_once():
         ran.append(arguments.n)
 
     by_clock = a_tool(
-        "remind", remind, effect=Effect.IDEMPOTENT,
+        "remind",
+        remind,
+        effect=Effect.IDEMPOTENT,
         backfill=lambda _context, arguments: arguments.model_copy(update={"n": next(times)}),
-    )  # fmt: skip
+    )
     agent = asking_agent((by_clock,), [("remind", "{}")], said=())
     for _ in range(2):
         with pytest.raises(TurnParked):

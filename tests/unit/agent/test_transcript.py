@@ -114,13 +114,22 @@ def result(id_, content="{}"):
 
 def test_results_stand_in_the_order_asked_and_steering_behind_them():
     journal = [
-        TurnStarted((UserItem("q"),)), ModelResponded(0, "", (A, B)), result("b", "2"), Steered(0, (UserItem("s"),)),
-        result("b", "again"), result("orphan"), ModelResponded(1, "done"),
-    ]  # fmt: skip
+        TurnStarted((UserItem("q"),)),
+        ModelResponded(0, "", (A, B)),
+        result("b", "2"),
+        Steered(0, (UserItem("s"),)),
+        result("b", "again"),
+        result("orphan"),
+        ModelResponded(1, "done"),
+    ]
     assert (
-        UserItem("q"), AssistantItem("", (A, B)), ToolItem("a", "tool", NO_RESULT), ToolItem("b", "tool", "2"),
-        UserItem("s"), AssistantItem("done"),
-    ) == fold(journal)  # fmt: skip
+        UserItem("q"),
+        AssistantItem("", (A, B)),
+        ToolItem("a", "tool", NO_RESULT),
+        ToolItem("b", "tool", "2"),
+        UserItem("s"),
+        AssistantItem("done"),
+    ) == fold(journal)
 
 
 def test_a_rewritten_result_is_what_the_model_sees():
@@ -132,8 +141,11 @@ def test_a_failed_end_closes_the_turn_with_what_the_person_read():
     start, first = TurnStarted((UserItem("q"),)), ModelResponded(0, "First.")
     steered, ended = Steered(1, (UserItem("s"),)), TurnEnded(EndReason.MODEL_ERROR, "First.\n\nSorry.")
     assert (
-        UserItem("q"), AssistantItem("First."), UserItem("s"), AssistantItem("Sorry."),
-    ) == fold([start, first, steered, ended])  # fmt: skip
+        UserItem("q"),
+        AssistantItem("First."),
+        UserItem("s"),
+        AssistantItem("Sorry."),
+    ) == fold([start, first, steered, ended])
 
 
 def test_a_completed_end_adds_nothing():
@@ -153,9 +165,11 @@ def test_notes_and_empty_responses():
 
 def test_spoken_joins_answers_and_continues_cut_ones():
     journal = [
-        ModelResponded(0, "a", stop=StopReason.LENGTH), ModelResponded(1, "b"),
-        ModelResponded(2, "looking", (A,)), ModelResponded(3, "c"),
-    ]  # fmt: skip
+        ModelResponded(0, "a", stop=StopReason.LENGTH),
+        ModelResponded(1, "b"),
+        ModelResponded(2, "looking", (A,)),
+        ModelResponded(3, "c"),
+    ]
     assert "ab\n\nc" == answer_text(journal)
 
 

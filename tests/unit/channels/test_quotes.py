@@ -78,15 +78,19 @@ REPLIED = {"message_id": 4, "from": {"id": 9, "first_name": "Bo"}, "text": "I pr
         ({"reply_to_message": REPLIED}, Quoted(REPLY, "I practised 45m", "Bo")),
         ({"reply_to_message": REPLIED | {"text": None, "caption": "look"}}, Quoted(REPLY, "look", "Bo")),
         ({"reply_to_message": REPLIED, "quote": {"text": "45m", "position": 12}}, Quoted(REPLY, "45m", "Bo")),
-        ({"reply_to_message": REPLIED | {"from": {"id": 7, "first_name": "TenK", "is_bot": True}}},
-         Quoted(REPLY, "I practised 45m", "TenK", ours=True)),
+        (
+            {"reply_to_message": REPLIED | {"from": {"id": 7, "first_name": "TenK", "is_bot": True}}},
+            Quoted(REPLY, "I practised 45m", "TenK", ours=True),
+        ),
         ({"reply_to_message": REPLIED | {"sender_chat": GROUP}}, Quoted(REPLY, "I practised 45m", "Choir")),
-        ({"reply_to_message": REPLIED | {"forward_origin": {"type": "hidden_user", "sender_user_name": "Cy"}}},
-         Quoted(REPLY, "I practised 45m", "Cy")),
+        (
+            {"reply_to_message": REPLIED | {"forward_origin": {"type": "hidden_user", "sender_user_name": "Cy"}}},
+            Quoted(REPLY, "I practised 45m", "Cy"),
+        ),
         ({"external_reply": {"origin": ORIGINS[0][0]}, "quote": {"text": "afar"}}, Quoted(REPLY, "afar", "Bo Li")),
         ({"external_reply": {"origin": 5}, "quote": {"text": "far away"}}, Quoted(REPLY, "far away", None)),
     ],
-)  # fmt: skip
+)
 def test_telegram_says_what_is_replied_to(fields: dict[str, Any], expected: Quoted) -> None:
     event = telegram(**fields)
     assert ("hi", (expected,), False) == (event.text, event.quoted, event.forwarded)
@@ -114,12 +118,14 @@ BO = {"id": "9", "username": "bo", "global_name": "Bo"}
     [
         ({"author": BO, "content": "45m <@9> <:ok:12>", "mentions": [BO]}, (Quoted(REPLY, "45m @Bo :ok:", "Bo"),)),
         ({"author": {"id": "7", "username": "tenk"}, "content": "done"}, (Quoted(REPLY, "done", "tenk", ours=True),)),
-        ({"author": BO, "content": "", "message_snapshots": [{"message": {"content": "old"}}]},
-         (Quoted(REPLY, "old", None),)),
+        (
+            {"author": BO, "content": "", "message_snapshots": [{"message": {"content": "old"}}]},
+            (Quoted(REPLY, "old", None),),
+        ),
         ({"author": BO, "content": 17, "mentions": "x"}, ()),
         (None, ()),
     ],
-)  # fmt: skip
+)
 def test_discord_says_what_is_replied_to(earlier: object, expected: tuple[Quoted, ...]) -> None:
     reference = {"type": 0, "message_id": "1300000000000000004"}
     event = discord(type=19, message_reference=reference, referenced_message=earlier)
@@ -128,9 +134,12 @@ def test_discord_says_what_is_replied_to(earlier: object, expected: tuple[Quoted
 
 def test_a_discord_forward_mentions_nobody() -> None:
     fields = {
-        "guild_id": "5", "content": "", "message_reference": {"type": 1, "message_id": "3"},
-        "message_snapshots": [{"message": {"content": "/log 45m x <@7>"}}], "mentions": [{"id": "7", "username": "t"}],
-    }  # fmt: skip
+        "guild_id": "5",
+        "content": "",
+        "message_reference": {"type": 1, "message_id": "3"},
+        "message_snapshots": [{"message": {"content": "/log 45m x <@7>"}}],
+        "mentions": [{"id": "7", "username": "t"}],
+    }
     event = discord(**fields)
     assert (True, None, False) == (event.forwarded, event.forwarded_from, event.mentions_bot)
 
@@ -156,12 +165,16 @@ def test_slack_shares_are_passed_on_words() -> None:
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["text", "from", "origin", "type", "sender_user", "content", "is_share", "author_name"]),
-        inner, max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["text", "from", "origin", "type", "sender_user", "content", "is_share", "author_name"]),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=share(80), deadline=None)

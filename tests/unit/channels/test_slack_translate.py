@@ -41,8 +41,12 @@ def test_a_direct_message():
     one = said()
     assert (f"msg:T1:D1:{TS}", "D1", None) == (one.event_id, one.address.chat, one.address.thread)
     assert ("T1:U1", False, ChatKind.DIRECT, "hi", False) == (
-        one.sender.id, one.sender.is_bot, one.kind, one.text, one.mentions_bot,
-    )  # fmt: skip
+        one.sender.id,
+        one.sender.is_bot,
+        one.kind,
+        one.text,
+        one.mentions_bot,
+    )
     assert NOW == one.received_at
 
 
@@ -150,8 +154,11 @@ def test_files_keep_their_names_as_data(mime, subtype, kind):
     one = said(text="", subtype="file_share", files=[{k: v for k, v in file.items() if v is not None}, gone])
     (attachment,) = one.attachments
     assert (kind, "F1", "../../x", 21_000_000) == (
-        attachment.kind, attachment.handle, attachment.name, attachment.size_bytes,
-    )  # fmt: skip
+        attachment.kind,
+        attachment.handle,
+        attachment.name,
+        attachment.size_bytes,
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,17 +197,28 @@ def test_escaping_can_be_undone_and_mentions_nobody(text: str):
 
 
 COMMAND = {
-    "command": "/Log", "text": "45m &amp; more", "team_id": "T1", "channel_id": "D1", "channel_name": "directmessage",
-    "user_id": "U1", "user_name": "ann", "trigger_id": "1.2.abc", "response_url": "https://hooks.slack.com/commands/x",
-}  # fmt: skip
+    "command": "/Log",
+    "text": "45m &amp; more",
+    "team_id": "T1",
+    "channel_id": "D1",
+    "channel_name": "directmessage",
+    "user_id": "U1",
+    "user_name": "ann",
+    "trigger_id": "1.2.abc",
+    "response_url": "https://hooks.slack.com/commands/x",
+}
 
 
 def test_a_command():
     one = translate_command(COMMAND, US, NOW)
     assert isinstance(one, CommandInvoked)
     assert ("log", "45m & more", ChatKind.DIRECT, "cmd:T1:1.2.abc", "T1:U1") == (
-        one.name, one.arguments, one.kind, one.event_id, one.sender.id,
-    )  # fmt: skip
+        one.name,
+        one.arguments,
+        one.kind,
+        one.event_id,
+        one.sender.id,
+    )
     assert one.route is not None
     assert 1_800 == round((ReplyRoute.of(one.route).ends_at - NOW).total_seconds())
     group = translate_command(COMMAND | {"channel_id": "C1", "channel_name": "general"}, US, NOW)
@@ -209,18 +227,27 @@ def test_a_command():
 
 
 ACTIONS = {
-    "type": "block_actions", "trigger_id": "9.9", "user": {"id": "U1", "team_id": "T2"}, "team": {"id": "T1"},
-    "channel": {"id": "C1"}, "container": {"message_ts": TS, "thread_ts": "1600000000.000001"},
-    "actions": [{"type": "button", "action_id": "tenk:0", "value": "yes"}], "response_url": "https://hooks.slack.com/x",
-}  # fmt: skip
+    "type": "block_actions",
+    "trigger_id": "9.9",
+    "user": {"id": "U1", "team_id": "T2"},
+    "team": {"id": "T1"},
+    "channel": {"id": "C1"},
+    "container": {"message_ts": TS, "thread_ts": "1600000000.000001"},
+    "actions": [{"type": "button", "action_id": "tenk:0", "value": "yes"}],
+    "response_url": "https://hooks.slack.com/x",
+}
 
 
 def test_a_press():
     one = translate_actions(ACTIONS, US, NOW)
     assert isinstance(one, ButtonPressed)
     assert ("yes", TS, "T2:U1", "1600000000.000001", None) == (
-        one.data, one.message_id, one.sender.id, one.address.thread, one.route,
-    )  # fmt: skip
+        one.data,
+        one.message_id,
+        one.sender.id,
+        one.address.thread,
+        one.route,
+    )
 
 
 def test_a_press_of_somebody_elses_button_is_none_of_ours():

@@ -61,7 +61,7 @@ def _blocks(markdown: str) -> list[object]:
             },
         ),
     ],
-)  # fmt: skip
+)
 def test_blocks_are_what_they_mean(markdown: str, block: dict[str, object]):
     assert [block] == _blocks(markdown)
 

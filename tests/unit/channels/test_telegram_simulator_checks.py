@@ -52,7 +52,7 @@ def test_what_telegram_refuses(text: str, entities: object, words: str):
         ("hello @you", [_entity("mention", 6, 4)], "hello @you", []),
         ("abc", [_entity("bold", 0, 0)], "abc", []),
     ],
-)  # fmt: skip
+)
 def test_what_telegram_makes_of_it(text: str, entities: object, shown: str, kept: list[tuple[str, int, int]]):
     seen, entities_kept = check_text(text, entities)
     assert shown == seen

@@ -180,8 +180,9 @@ async def test_another_process_can_send_files_and_see_drafts():
         _, shown = await _ask(http, "GET", "/sim/shown?chat=-5")
         assert isinstance(shown, list)
         assert ("look", "photo", 8, "a") == (
-            shown[0]["text"], *[shown[0]["files"][0][name] for name in ("kind", "content", "album")],
-        )  # fmt: skip
+            shown[0]["text"],
+            *[shown[0]["files"][0][name] for name in ("kind", "content", "album")],
+        )
         async with http.get(f"/bot{TOKEN}/setWebhook?url=http://127.0.0.1:1/x") as answer:
             assert 200 == answer.status
         _, status = await _ask(http, "GET", "/sim/status")

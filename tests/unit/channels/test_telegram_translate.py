@@ -81,10 +81,14 @@ def test_command_for_another_bot_is_not_ours():
         {"text": "🎹 @tenk_BOT hi", "entities": [{"type": "mention", "offset": 3, "length": 9}]},
         {"text": "you there", "entities": [{"type": "text_mention", "offset": 0, "length": 3, "user": {"id": 123456}}]},
         {"reply_to_message": {"message_id": 4, "from": {"id": 123456, "is_bot": True}}},
-        {"text": None, "caption": "@tenk_bot", "photo": [{"file_id": "p"}],
-         "caption_entities": [{"type": "mention", "offset": 0, "length": 9}]},
+        {
+            "text": None,
+            "caption": "@tenk_bot",
+            "photo": [{"file_id": "p"}],
+            "caption_entities": [{"type": "mention", "offset": 0, "length": 9}],
+        },
     ],
-)  # fmt: skip
+)
 def test_groups_wake_us_by_mention_and_reply(fields: dict[str, object]):
     assert _message(chat=BAND, **fields).mentions_bot
 
@@ -169,8 +173,11 @@ def test_anonymous_admin_in_a_topic_is_no_person():
         chat=BAND, sender_chat=BAND, message_thread_id=42, is_topic_message=True, **{"from": robot}, **mention
     )
     assert ("telegram:-100500", True, "42", True) == (
-        event.sender_key, event.sender.is_bot, event.address.thread, event.mentions_bot,
-    )  # fmt: skip
+        event.sender_key,
+        event.sender.is_bot,
+        event.address.thread,
+        event.mentions_bot,
+    )
 
 
 @pytest.mark.parametrize(

@@ -48,16 +48,27 @@ def test_other_frames_are_told_apart():
 @pytest.mark.parametrize(
     "raw",
     [
-        "", "nonsense", "[]", "null", "3", '{"type":"say"}', '{"type":"admin","id":"12345678"}',
-        '{"type":"say","id":"short","text":"x"}', '{"type":"say","id":"a b c d e f","text":"x"}',
-        '{"type":"say","id":"12345678","text":5}', '{"type":"shown","n":1}', '{"type":"hello","recall":1}',
-        '{"type":"say","id":"12345678\\n","text":"x"}', '{"type":"press","id":"12345678","message":"","data":"x"}',
-        '{"type":"press","id":"12345678","message":"m","data":"ключ"}', b"\xff\xfe",
+        "",
+        "nonsense",
+        "[]",
+        "null",
+        "3",
+        '{"type":"say"}',
+        '{"type":"admin","id":"12345678"}',
+        '{"type":"say","id":"short","text":"x"}',
+        '{"type":"say","id":"a b c d e f","text":"x"}',
+        '{"type":"say","id":"12345678","text":5}',
+        '{"type":"shown","n":1}',
+        '{"type":"hello","recall":1}',
+        '{"type":"say","id":"12345678\\n","text":"x"}',
+        '{"type":"press","id":"12345678","message":"","data":"x"}',
+        '{"type":"press","id":"12345678","message":"m","data":"ключ"}',
+        b"\xff\xfe",
         json.dumps({"type": "say", "id": "12345678", "text": "x" * (MAX_SAID_CHARS + 1)}),
         json.dumps({"type": "press", "id": "12345678", "message": "m", "data": "x" * 65}),
         "[" * 100_000,
     ],
-)  # fmt: skip
+)
 def test_what_is_no_frame_is_refused(raw: str | bytes):
     """Cover A91."""
     with pytest.raises(BadFrame):
@@ -75,9 +86,15 @@ def test_blank_text_says_nothing():
 
 @pytest.mark.parametrize(
     ("zone", "told"),
-    [("Europe/Madrid", "Europe/Madrid"), ("America/Argentina/Salta", "America/Argentina/Salta"), ("UTC", None),
-     ("../../etc/passwd", None), ("", None), ("Europe/\x00", None)],
-)  # fmt: skip
+    [
+        ("Europe/Madrid", "Europe/Madrid"),
+        ("America/Argentina/Salta", "America/Argentina/Salta"),
+        ("UTC", None),
+        ("../../etc/passwd", None),
+        ("", None),
+        ("Europe/\x00", None),
+    ],
+)
 def test_a_place_is_a_hint_of_the_zone(zone: str, told: str | None):
     nobody = replace(ADA, locale=None)
     event = to_event(SayFrame(type="say", id="12345678", text="hi", zone=zone, locale="es-ES"), nobody, NOW)

@@ -14,8 +14,12 @@ from tests.fakes.markdown_documents import Document, documents
 WEB = WebRenderer()
 VOID = {"hr"}
 TAGS = {"p", "h3", "h4", "h5", "h6", "pre", "code", "ul", "ol", "li", "blockquote", "strong", "em", "s", "a"} | {
-    "table", "tr", "th", "td", "hr",
-}  # fmt: skip
+    "table",
+    "tr",
+    "th",
+    "td",
+    "hr",
+}
 ATTRIBUTES = {"href", "target", "rel", "value", "class", "tabindex", "data-language"}
 
 
@@ -81,7 +85,7 @@ def html(markdown: str) -> str:
         ),
         ("`ABCD`", '<p><code class="alone">ABCD</code></p>'),
     ],
-)  # fmt: skip
+)
 def test_markdown_becomes_html(markdown: str, expected: str):
     assert expected == html(markdown)
 

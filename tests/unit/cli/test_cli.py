@@ -132,9 +132,12 @@ def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
 
 
 LISTS = {
-    "users list": "Nobody has been let in.", "keys list": "There are no keys.", "usage": "No model was used.",
-    "usage --light openai:gpt-5-nano": "No turn was recorded.", "sessions list": "Nobody has said anything yet.",
-}  # fmt: skip
+    "users list": "Nobody has been let in.",
+    "keys list": "There are no keys.",
+    "usage": "No model was used.",
+    "usage --light openai:gpt-5-nano": "No turn was recorded.",
+    "sessions list": "Nobody has said anything yet.",
+}
 
 
 def test_lists_are_read_beside_whoever_has_the_home(tmp_path: Path) -> None:
@@ -237,11 +240,16 @@ def test_output_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         shown, lost = (
             subprocess.run(
-                [sys.executable, "-m", "gateway", *words], env=kept | {"PYTHONIOENCODING": "latin-1"}, stdout=out,
-                stderr=subprocess.PIPE, check=False, cwd=tmp_path, encoding="latin-1",
+                [sys.executable, "-m", "gateway", *words],
+                env=kept | {"PYTHONIOENCODING": "latin-1"},
+                stdout=out,
+                stderr=subprocess.PIPE,
+                check=False,
+                cwd=tmp_path,
+                encoding="latin-1",
             )
             for words, out in ((["keys", "create", "\N{GUITAR}"], subprocess.PIPE), (["--version"], full))
-        )  # fmt: skip
+        )
     assert (0, True) == (shown.returncode, shown.stdout.splitlines()[0].endswith("(?) opens: chat.")), shown.stderr
     assert (1, True) == (lost.returncode, lost.stderr.startswith("error: this cannot be written")), lost.stderr
 

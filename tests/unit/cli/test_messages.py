@@ -15,11 +15,24 @@ from tests.fakes.spine import NOON, quick_store
 from tests.unit.cli.test_cli import tenk
 
 PART = {
-    "id": 1234, "state": "unknown", "account": "telegram:main", "chat": "42", "thread": None, "name": "An\x1b[2Ja",
-    "cause": "0190aaaa-0000-7000-8000-0000deadbeef.1", "part": 0, "action": "send", "attempts": 2,
-    "maybe_doubled": True, "platform_id": None, "error": "timed out", "parked": None,
-    "created_at": "2026-03-02T12:00:00Z", "not_before": None, "done_at": "2026-03-02T12:00:09Z",
-}  # fmt: skip
+    "id": 1234,
+    "state": "unknown",
+    "account": "telegram:main",
+    "chat": "42",
+    "thread": None,
+    "name": "An\x1b[2Ja",
+    "cause": "0190aaaa-0000-7000-8000-0000deadbeef.1",
+    "part": 0,
+    "action": "send",
+    "attempts": 2,
+    "maybe_doubled": True,
+    "platform_id": None,
+    "error": "timed out",
+    "parked": None,
+    "created_at": "2026-03-02T12:00:00Z",
+    "not_before": None,
+    "done_at": "2026-03-02T12:00:09Z",
+}
 
 
 def test_the_outbox_is_a_table_whose_names_move_no_cursor() -> None:

@@ -17,9 +17,15 @@ SHARD = shard_of(OURS)
 
 def row(id_: int, key: str = OURS, text: str = "hello") -> InboxRow:
     said = InboundMessage(
-        event_id=f"msg:{id_}", message_id=str(id_), address=Address("sim", "main", "c1"), sender=Sender("p1", "P"),
-        received_at=AT, kind=ChatKind.DIRECT, text=text, mentions_bot=True,
-    )  # fmt: skip
+        event_id=f"msg:{id_}",
+        message_id=str(id_),
+        address=Address("sim", "main", "c1"),
+        sender=Sender("p1", "P"),
+        received_at=AT,
+        kind=ChatKind.DIRECT,
+        text=text,
+        mentions_bot=True,
+    )
     return InboxRow(id_, "default", key, "p1", said, AT)
 
 

@@ -100,12 +100,19 @@ def test_one_skill_has_its_own_goal_and_no_empty_weeks_before_its_first():
 @pytest.mark.parametrize(
     ("text", "skill", "weeks", "dark", "rest"),
     [
-        ("", None, 12, False, ""), ("guitar", "guitar", 12, False, ""), ("guitar 8", "guitar", 8, False, ""),
-        ("8 guitar", "guitar", 8, False, ""), ("3 meses oscuro", None, 13, True, ""), ("1w", None, 1, False, ""),
-        ("guitar 8 semanas", "guitar", 8, False, ""), ("500", None, 26, False, ""), ("cello", None, 12, False, "cello"),
-        ("0", None, 1, False, ""), ("dark guitar", "guitar", 12, True, ""),
+        ("", None, 12, False, ""),
+        ("guitar", "guitar", 12, False, ""),
+        ("guitar 8", "guitar", 8, False, ""),
+        ("8 guitar", "guitar", 8, False, ""),
+        ("3 meses oscuro", None, 13, True, ""),
+        ("1w", None, 1, False, ""),
+        ("guitar 8 semanas", "guitar", 8, False, ""),
+        ("500", None, 26, False, ""),
+        ("cello", None, 12, False, "cello"),
+        ("0", None, 1, False, ""),
+        ("dark guitar", "guitar", 12, True, ""),
     ],
-)  # fmt: skip
+)
 def test_arguments_come_in_any_order(text: str, skill: str | None, weeks: int, dark: bool, rest: str):
     wish = read_chart_wish(text, [a_skill(0), a_skill(2)])
     assert (skill, weeks, dark, rest) == (wish.skill and wish.skill.name, wish.weeks, wish.is_dark, wish.rest)

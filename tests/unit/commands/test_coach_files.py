@@ -104,8 +104,11 @@ class TestImport:
         kept = {skill.name: skill for skill in await practice.skills(ANA, include_archived=True)}
         assert {"guitar", "chess", "Piano"} == set(kept)
         assert ("🪕", "#abcdef", True, 600) == (
-            kept["guitar"].emoji, kept["guitar"].colour, kept["guitar"].archived, kept["guitar"].goal_minutes,
-        )  # fmt: skip
+            kept["guitar"].emoji,
+            kept["guitar"].colour,
+            kept["guitar"].archived,
+            kept["guitar"].goal_minutes,
+        )
         assert (False, 600_000, 90) == (
             kept["chess"].archived,
             kept["chess"].goal_minutes,

@@ -90,11 +90,16 @@ async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: s
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (FailureKind.AUTH, "refused"), (FailureKind.NETWORK, "unchecked"), (FailureKind.SERVER, "unchecked"),
-        (FailureKind.TIMEOUT, "unchecked"), (FailureKind.OVERLOADED, "unchecked"), (FailureKind.QUOTA, "done"),
-        (FailureKind.RATE_LIMIT, "done"), (FailureKind.BAD_REQUEST, "done"),
+        (FailureKind.AUTH, "refused"),
+        (FailureKind.NETWORK, "unchecked"),
+        (FailureKind.SERVER, "unchecked"),
+        (FailureKind.TIMEOUT, "unchecked"),
+        (FailureKind.OVERLOADED, "unchecked"),
+        (FailureKind.QUOTA, "done"),
+        (FailureKind.RATE_LIMIT, "done"),
+        (FailureKind.BAD_REQUEST, "done"),
     ],
-)  # fmt: skip
+)
 async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, said: str) -> None:
     desk.answer = failure(kind, "no")
     reply = await desk.say(f"anthropic {SECRET}")
@@ -148,9 +153,11 @@ async def server(desk: Desk) -> AsyncIterator[OAuthServer]:
 
 def described(desk: Desk, server: OAuthServer, **more: object) -> None:
     given = {
-        "authorize_url": f"{server.url}/authorize", "token_url": f"{server.url}/token", "client_id": CLIENT,
+        "authorize_url": f"{server.url}/authorize",
+        "token_url": f"{server.url}/token",
+        "client_id": CLIENT,
         "redirect_url": "https://bot.example/oauth/callback",
-    }  # fmt: skip
+    }
     connect = {"anthropic": ConnectConfig(title="Claude", oauth=OAuthConfig.model_validate(given | more))}
     providers = providers_of([LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m")], connect)
     desk.command = connect_command(desk.store, Connecting(desk.vault, providers, desk.check, lambda: desk.now))

@@ -51,14 +51,18 @@ class TestStop:
         [
             (Cleared(), "Nothing is running."),
             (Cleared(running=True), "Stopped."),
-            (Cleared((1,), ["and the left hand?"], running=True),
-             "Stopped. Cleared 1 waiting message: “and the left hand?”"),
+            (
+                Cleared((1,), ["and the left hand?"], running=True),
+                "Stopped. Cleared 1 waiting message: “and the left hand?”",
+            ),
             (Cleared((1, 2), ["a", "b"]), "Stopped. Cleared 2 waiting messages: “a”; “b”"),
-            (Cleared(range(7), list("abcdefg"), running=True),
-             "Stopped. Cleared 7 waiting messages: “a”; “b”; “c”; “d”; “e”; and 2 more"),
+            (
+                Cleared(range(7), list("abcdefg"), running=True),
+                "Stopped. Cleared 7 waiting messages: “a”; “b”; “c”; “d”; “e”; and 2 more",
+            ),
             (Cleared((1,), [""], running=True), "Stopped. Cleared what was waiting (1)."),
         ],
-    )  # fmt: skip
+    )
     async def test_it_says_what_it_cleared(self, chat: Chat, cleared: Cleared, words: str):
         chat.session.cleared = cleared
         reply = await chat.reply("stop")

@@ -39,7 +39,7 @@ def test_what_is_no_instant_is_none(written: object) -> None:
         ({"type": "other", "token": " t "}, "", Credential("t")),
         ("  bare-key\n", "", Credential("bare-key")),
     ],
-)  # fmt: skip
+)
 def test_a_credential_is_found_where_it_stands(raw: object, path: str, expected: Credential) -> None:
     kept = read(raw, path)
     assert kept is not None
@@ -49,11 +49,21 @@ def test_a_credential_is_found_where_it_stands(raw: object, path: str, expected:
 @pytest.mark.parametrize(
     ("raw", "path"),
     [
-        ({}, ""), ({"key": 7}, ""), ({"key": "bad\nheader"}, ""), ({"key": "ключ"}, ""), ([], ""), ("7", ""),
-        ({"a": 1}, "a.b"), ({"type": "api", "key": "k"}, "a"), ("", ""), ("two\nlines", ""), ("{broken", ""),
-        ("[" * 50_000, ""), ("bare", "a"),
+        ({}, ""),
+        ({"key": 7}, ""),
+        ({"key": "bad\nheader"}, ""),
+        ({"key": "ключ"}, ""),
+        ([], ""),
+        ("7", ""),
+        ({"a": 1}, "a.b"),
+        ({"type": "api", "key": "k"}, "a"),
+        ("", ""),
+        ("two\nlines", ""),
+        ("{broken", ""),
+        ("[" * 50_000, ""),
+        ("bare", "a"),
     ],
-)  # fmt: skip
+)
 def test_what_holds_no_usable_key_is_none(raw: object, path: str) -> None:
     assert read(raw, path) is None
 

@@ -28,9 +28,11 @@ from tests.fakes.spine import quick_store
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA, BEN = (Principal(name, "default") for name in ("ana", "ben"))
 OAUTH = OAuthConfig(
-    authorize_url="https://a.example/authorize", token_url="https://a.example/token", client_id="c",
+    authorize_url="https://a.example/authorize",
+    token_url="https://a.example/token",
+    client_id="c",
     redirect_url="http://127.0.0.1:1/oauth/callback",
-)  # fmt: skip
+)
 
 
 def token(secret: str, minutes: float) -> Credential:
@@ -279,6 +281,8 @@ def test_the_levels_of_a_link_are_those_that_can_have_a_key(store: Store, tmp_pa
         "all": levels.sources(LinkConfig(name="openai:m", keyring=ring, key_file=file)),
     }
     assert {
-        "plain": ["own", "configured"], "server": [], "named": ["own", "configured"],
+        "plain": ["own", "configured"],
+        "server": [],
+        "named": ["own", "configured"],
         "all": ["own", "configured", "keyring", "file"],
-    } == {name: [source.name for source in sources] for name, sources in found.items()}  # fmt: skip
+    } == {name: [source.name for source in sources] for name, sources in found.items()}

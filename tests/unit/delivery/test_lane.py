@@ -335,9 +335,13 @@ class LaneMachine(RuleBasedStateMachine):
 
 ADDRESS = Address("sim", "main", "c1")
 ROW = OutboxRow(
-    1, "default", OutboxPart("t1", 0, 0, Action.SEND, ADDRESS, Rendered("hi"), "hi"), "k", PartState.READY,
+    1,
+    "default",
+    OutboxPart("t1", 0, 0, Action.SEND, ADDRESS, Rendered("hi"), "hi"),
+    "k",
+    PartState.READY,
     created_at=NOON,
-)  # fmt: skip
+)
 
 
 def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, NextStep]:

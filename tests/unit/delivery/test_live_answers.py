@@ -63,7 +63,7 @@ async def gateway(
     channel = made(limits=PACED, now=loop.time)
     spine = Spine(
         store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s), tools=tools
-    )  # fmt: skip
+    )
     await spine.begin()
     loop.busy = lambda: store.engine.under_way + spine.delivery.long_texts.under_way > 0
     try:

@@ -5,9 +5,7 @@ from dataclasses import replace
 from channels.base import Limits, TextUnit
 from gateway.delivery.pacing import Pacer
 
-LIMITS = Limits(
-    max_text=4096, unit=TextUnit.UTF16, per_chat_per_s=1.0, per_group_per_min=20.0, overall_per_s=30.0
-)  # fmt: skip
+LIMITS = Limits(max_text=4096, unit=TextUnit.UTF16, per_chat_per_s=1.0, per_group_per_min=20.0, overall_per_s=30.0)
 
 
 def test_nothing_is_held_back_before_the_first_429() -> None:

@@ -290,17 +290,20 @@ class TestNastyInputs:
         assert parts
         assert all(0 < len(part.rendered.text) <= 2000 for part in parts)
 
-    @pytest.mark.parametrize(("name", "seen"), [
-        ("generics", "List<String> of Map<K, V>, a<b and c>d"),
-        ("html", "<b>bold</b><script>alert(1)</script><!-- note --><div>\ntext\n</div>"),
-        ("nested fences", "```py\nx\n```\n\nafter"),
-        ("schemes", "a b c d <tg://x>"),
-        ("line separators", "a\nb\nc\nd\ne\nf"),
-        ("ansi", "[31mred[0m"),
-        ("lone surrogates", "a� b� 😀"),
-        ("nul", "ab cd"),
-        ("unclosed", "**bold *italic ~~struck `code [link](http://x"),
-    ])  # fmt: skip
+    @pytest.mark.parametrize(
+        ("name", "seen"),
+        [
+            ("generics", "List<String> of Map<K, V>, a<b and c>d"),
+            ("html", "<b>bold</b><script>alert(1)</script><!-- note --><div>\ntext\n</div>"),
+            ("nested fences", "```py\nx\n```\n\nafter"),
+            ("schemes", "a b c d <tg://x>"),
+            ("line separators", "a\nb\nc\nd\ne\nf"),
+            ("ansi", "[31mred[0m"),
+            ("lone surrogates", "a� b� 😀"),
+            ("nul", "ab cd"),
+            ("unclosed", "**bold *italic ~~struck `code [link](http://x"),
+        ],
+    )
     def test_what_is_no_markdown_stays_visible(self, name, seen):
         """Cover A57, A64, A68."""
         assert [seen] == texts(split(NASTY[name], TELEGRAM, LIMITS))

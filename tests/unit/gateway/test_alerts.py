@@ -134,10 +134,16 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         standing = GatewayStatus(shared(OnConnection(connection), accounts), tenants, None, model, Faults(), NOON)
         found = await standing.troubles()
     assert {
-        "channel a:main": None, "channel c:main": False, "channel d:main": True, "key openai:x": True,
-        "key openai:z": None, "model openai:z": None, "estimates openai:z": None, "price openai:z": None,
+        "channel a:main": None,
+        "channel c:main": False,
+        "channel d:main": True,
+        "key openai:x": True,
+        "key openai:z": None,
+        "model openai:z": None,
+        "estimates openai:z": None,
+        "price openai:z": None,
         "letters": None,
-    } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}  # fmt: skip
+    } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}
 
 
 class Asks:
@@ -186,9 +192,13 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     standing = GatewayStatus(shared(store, OfTenants()), tenants, Beside(), model, Faults(), NOON)
     found = await standing.troubles()
     assert {
-        "channel telegram:main": "default", "channel telegram:bell @bell": "bell", "key openai:ours": "default",
-        "key openai:bells @bell": "bell", "letters @bell": "bell", "versions": "default",
-    } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}  # fmt: skip
+        "channel telegram:main": "default",
+        "channel telegram:bell @bell": "bell",
+        "key openai:ours": "default",
+        "key openai:bells @bell": "bell",
+        "letters @bell": "bell",
+        "versions": "default",
+    } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}
     well = {key for key, trouble in found.items() if trouble is None}
     of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates", "price")}
     assert {"letters", "letters @cole", *of_spare} == well
@@ -249,10 +259,19 @@ async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -
 
 def an_owner(connection: sa.Connection, tenant: str = "default", chat: str = "42") -> None:
     person = people.enrol(connection, Newcomer(tenant, f"sim:{chat}", "sim:main", "Ana", "owner", "cli"), NOON)
-    connection.execute(sa.insert(chats_table), {
-        "tenant_id": tenant, "channel": "sim", "account": "main", "chat": chat, "thread": "", "direct": True,
-        "user_id": person.user_id, "heard_at": NOON,
-    })  # fmt: skip
+    connection.execute(
+        sa.insert(chats_table),
+        {
+            "tenant_id": tenant,
+            "channel": "sim",
+            "account": "main",
+            "chat": chat,
+            "thread": "",
+            "direct": True,
+            "user_id": person.user_id,
+            "heard_at": NOON,
+        },
+    )
 
 
 class Published:

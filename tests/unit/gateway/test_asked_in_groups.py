@@ -52,16 +52,25 @@ async def test_what_was_taken_back_or_is_a_day_old_is_not_answered(door: Door) -
     last = await says(door, "hello")
     await door.receive(
         MessageDeleted(
-            event_id="gone", address=last.address, sender=last.sender, received_at=last.received_at,
+            event_id="gone",
+            address=last.address,
+            sender=last.sender,
+            received_at=last.received_at,
             message_id=last.message_id,
         )
-    )  # fmt: skip
+    )
     assert [] == await is_allowed(door)
     route = Route("interaction", "token", last.received_at + minutes(15), private=True)
     own = CommandInvoked(
-        event_id="stats", address=last.address, sender=last.sender, received_at=last.received_at, name="stats",
-        arguments="", kind=last.kind, route=route,
-    )  # fmt: skip
+        event_id="stats",
+        address=last.address,
+        sender=last.sender,
+        received_at=last.received_at,
+        name="stats",
+        arguments="",
+        kind=last.kind,
+        route=route,
+    )
     await door.receive(own)
     assert [] == await is_allowed(door)
     await says(door, "hello again")

@@ -18,9 +18,14 @@ from tests.fakes.people import NOON
 def a_row(id_: int, text: str = "hello") -> InboxRow:
     address = Address("sim", "main", "c1")
     event = InboundMessage(
-        event_id=str(id_), message_id=str(id_), address=address, sender=Sender("1", "Ana"), received_at=NOON,
-        kind=ChatKind.DIRECT, text=text,
-    )  # fmt: skip
+        event_id=str(id_),
+        message_id=str(id_),
+        address=address,
+        sender=Sender("1", "Ana"),
+        received_at=NOON,
+        kind=ChatKind.DIRECT,
+        text=text,
+    )
     return InboxRow(id_, "default", "key", "p1", event, NOON)
 
 

@@ -57,9 +57,15 @@ class Door:
         """Begin anew with these rules."""
         self.snapshot.configure("default", access)
         self.intake = Intake(
-            self.spine.store, access, self.snapshot, self.spine.delivery, self.bus, lambda _key: self.waiting,
-            lambda: self.spine.now, Doorway("coach", vault=self.spine.vault),
-        )  # fmt: skip
+            self.spine.store,
+            access,
+            self.snapshot,
+            self.spine.delivery,
+            self.bus,
+            lambda _key: self.waiting,
+            lambda: self.spine.now,
+            Doorway("coach", vault=self.spine.vault),
+        )
 
     async def receive(
         self, *events: InboundEvent, rejected: tuple[Rejected, ...] = (), cursor: str | None = None
@@ -179,9 +185,12 @@ async def test_nul_in_a_text_comes_through(door: Door) -> None:
 def membership(door: Door, change: Membership) -> MembershipChanged:
     event = door.spine.message("")
     return MembershipChanged(
-        event_id=event.event_id, address=event.address, sender=event.sender, received_at=event.received_at,
+        event_id=event.event_id,
+        address=event.address,
+        sender=event.sender,
+        received_at=event.received_at,
         change=change,
-    )  # fmt: skip
+    )
 
 
 async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Door) -> None:

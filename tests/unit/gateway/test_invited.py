@@ -70,9 +70,14 @@ async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
         await door.say(stranger, "8")
         said = door.spine.message("", "9", "c9")
         command = CommandInvoked(
-            event_id="cmd:1", address=said.address, sender=said.sender, received_at=NOON,
-            name="start", arguments=unused, kind=ChatKind.DIRECT,
-        )  # fmt: skip
+            event_id="cmd:1",
+            address=said.address,
+            sender=said.sender,
+            received_at=NOON,
+            name="start",
+            arguments=unused,
+            kind=ChatKind.DIRECT,
+        )
         await door.receive(command)
     assert door.snapshot.find("default", "sim:9")
     kept = await door.everything() + str(logs) + "\n".join(door.terminal)

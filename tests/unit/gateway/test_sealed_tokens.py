@@ -29,10 +29,15 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
 
 def invoked(who: str = "7", token: str = TOKEN) -> CommandInvoked:
     return CommandInvoked(
-        event_id="i:1", address=Address("sim", "main", f"c{who}"), sender=Sender(who, "Ana"), received_at=NOON,
-        name="help", arguments="", kind=ChatKind.DIRECT,
+        event_id="i:1",
+        address=Address("sim", "main", f"c{who}"),
+        sender=Sender(who, "Ana"),
+        received_at=NOON,
+        name="help",
+        arguments="",
+        kind=ChatKind.DIRECT,
         route=Route("interaction", token, NOON + timedelta(minutes=15)),
-    )  # fmt: skip
+    )
 
 
 async def test_a_token_comes_in_sealed_and_goes_out_opened(door: Door, tmp_path: Path) -> None:

@@ -30,17 +30,28 @@ def test_what_only_its_person_sees_is_of_their_own_conversation(route: Route | N
 
 def test_a_press_under_a_private_answer_too() -> None:
     press = ButtonPressed(
-        event_id="1", address=ROOM, sender=ANA, received_at=NOW, message_id="9", kind=ChatKind.GROUP, data="x:1",
+        event_id="1",
+        address=ROOM,
+        sender=ANA,
+        received_at=NOW,
+        message_id="9",
+        kind=ChatKind.GROUP,
+        data="x:1",
         route=PRIVATE,
-    )  # fmt: skip
+    )
     assert HERS == session_key(press, ChatKind.GROUP, "coach")
 
 
 def test_it_is_the_conversation_of_their_direct_messages() -> None:
     said = InboundMessage(
-        event_id="2", address=Address("discord", "main", "7"), sender=ANA, received_at=NOW, message_id="2",
-        kind=ChatKind.DIRECT, text="and Friday?",
-    )  # fmt: skip
+        event_id="2",
+        address=Address("discord", "main", "7"),
+        sender=ANA,
+        received_at=NOW,
+        message_id="2",
+        kind=ChatKind.DIRECT,
+        text="and Friday?",
+    )
     assert session_key(command(PRIVATE), ChatKind.GROUP, "coach") == session_key(said, ChatKind.DIRECT, "coach")
 
 

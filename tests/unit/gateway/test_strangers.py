@@ -68,9 +68,12 @@ async def test_an_edit_changes_what_is_kept_and_a_deletion_takes_it_away(door: D
     assert ["the question"] == door.taken
     secret = await door.say("my password is hunter2", "8")
     gone = MessageDeleted(
-        event_id="del:1", message_id=secret.message_id, address=secret.address, sender=secret.sender,
+        event_id="del:1",
+        message_id=secret.message_id,
+        address=secret.address,
+        sender=secret.sender,
         received_at=secret.received_at,
-    )  # fmt: skip
+    )
     await door.receive(gone)
     assert [None, None] == await door.spine.store.read(_kept)
 
@@ -153,9 +156,12 @@ async def test_the_terminal_shows_names_spelled_out_and_no_code(door: Door) -> N
 
 def _bounded(**more: object) -> AccessConfig:
     return AccessConfig.model_validate(
-        {"limits": {"burst_messages": 3, "messages_per_min": 1},
-         "accounts": {"sim:main": {"direct": "open", "groups": "open", "allow_groups": ["sim:g1"]}}} | more
-    )  # fmt: skip
+        {
+            "limits": {"burst_messages": 3, "messages_per_min": 1},
+            "accounts": {"sim:main": {"direct": "open", "groups": "open", "allow_groups": ["sim:g1"]}},
+        }
+        | more
+    )
 
 
 async def test_an_open_accounts_newcomer_is_bounded_from_the_first_message_on(door: Door) -> None:
@@ -185,9 +191,14 @@ async def test_presses_count_as_messages_do(door: Door) -> None:
     said = await door.say("hello")
     for number in range(10):
         pressed = ButtonPressed(
-            event_id=f"press:{number}", address=said.address, sender=said.sender, received_at=NOON, message_id="m1",
-            kind=ChatKind.DIRECT, data="block:web:owner",
-        )  # fmt: skip
+            event_id=f"press:{number}",
+            address=said.address,
+            sender=said.sender,
+            received_at=NOON,
+            message_id="m1",
+            kind=ChatKind.DIRECT,
+            data="block:web:owner",
+        )
         await door.receive(pressed)
     assert 3 == sum(isinstance(row.event, ButtonPressed) for row in door.rows)
     assert 1 == len(await door.told())

@@ -23,9 +23,20 @@ KNOWN = [ANA, ANN, KIM]
 MADRID = ZoneInfo("Europe/Madrid")
 
 ROW = InboxLine(
-    5, NOON, "telegram:main", "42", "message", "telegram:42", "u", "Ana", "answered", None, "t", 1,
+    5,
+    NOON,
+    "telegram:main",
+    "42",
+    "message",
+    "telegram:42",
+    "u",
+    "Ana",
+    "answered",
+    None,
+    "t",
+    1,
     NOON + timedelta(seconds=3),
-)  # fmt: skip
+)
 PART = OutboxLine(
     9, "sent", "telegram:main", "42", None, "Ana", "t", 0, "send", 1, False, "77", None, None, NOON, None, NOON
 )
@@ -124,7 +135,7 @@ CUT = hop("turn_ended", reason="max_steps")
         (WAITS, [hop("parked", tool="pay")], "waits for the person's word about pay"),
         (WAITS, [hop("tool_intended")], "at work for 60 min; the last"),
     ],
-)  # fmt: skip
+)
 def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
     assert words in decision_text(row, way, None, NOON + timedelta(hours=1))
 

@@ -136,9 +136,20 @@ def test_any_text_can_be_looked_at(text: str) -> None:
 
 @pytest.mark.parametrize(
     "evil",
-    ["\n" * 50_000, "-" * 50_000, " " * 50_000, "<" * 50_000, "ignore all " * 5000, "\n\n  " * 10_000, "A" * 50_000,
-     "reveal the a b " * 3000, "'''\n" * 10_000, "а" * 50_000, "\U000e0041" * 50_000],
-)  # fmt: skip
+    [
+        "\n" * 50_000,
+        "-" * 50_000,
+        " " * 50_000,
+        "<" * 50_000,
+        "ignore all " * 5000,
+        "\n\n  " * 10_000,
+        "A" * 50_000,
+        "reveal the a b " * 3000,
+        "'''\n" * 10_000,
+        "а" * 50_000,
+        "\U000e0041" * 50_000,
+    ],
+)
 def test_a91_no_text_takes_long(evil: str) -> None:
     started_s = time.thread_time()
     find(evil)

@@ -161,10 +161,21 @@ def test_any_text_can_be_cleaned(text: str) -> None:
 
 @pytest.mark.parametrize(
     "evil",
-    ["<" * 30_000, "<think>" * 5000, "<system>a" * 4000, "<invoke>a" * 4000, "\n" * 30_000, "`" * 30_000,
-     "```\n" * 8000, '[tool call x]\n{"a":' * 2000, "\n [tool call x]\n{" * 2000, "[system\n" * 4000,
-     "<think " * 5000, "``a" * 10_000],
-)  # fmt: skip
+    [
+        "<" * 30_000,
+        "<think>" * 5000,
+        "<system>a" * 4000,
+        "<invoke>a" * 4000,
+        "\n" * 30_000,
+        "`" * 30_000,
+        "```\n" * 8000,
+        '[tool call x]\n{"a":' * 2000,
+        "\n [tool call x]\n{" * 2000,
+        "[system\n" * 4000,
+        "<think " * 5000,
+        "``a" * 10_000,
+    ],
+)
 def test_a69_no_text_takes_long(evil: str) -> None:
     started_s = time.thread_time()
     clean(evil)

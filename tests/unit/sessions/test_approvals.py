@@ -33,9 +33,12 @@ class Payer:
             return reason
         await ports.journal.steer(0, ())
         ask = AskedCall(
-            call_key=f"{turn.id}/0/0", step=0, tool="pay", arguments=f'{{"amount": "{self.amount}", "to": "acme *"}}',
+            call_key=f"{turn.id}/0/0",
+            step=0,
+            tool="pay",
+            arguments=f'{{"amount": "{self.amount}", "to": "acme *"}}',
             may_remember=self.may_remember,
-        )  # fmt: skip
+        )
         if said := [item.text for event in ports.journal.events if event.kind == "steered" for item in event.items]:
             text = f"You say {said[-1]}."
         else:

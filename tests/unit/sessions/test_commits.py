@@ -134,9 +134,15 @@ async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, rea
     turn = desk.place.turn
     parts = to_parts(FakeChannel(), OutboundMessage(turn.address, turn.id, "bye"))
     rows = await desk.write(
-        commits.end, seq=1, events=[TurnEnded(reason, "bye")], reason=reason, first_id=desk.rows[0].id, parts=parts,
-        clock=clock, first_by=None,
-    )  # fmt: skip
+        commits.end,
+        seq=1,
+        events=[TurnEnded(reason, "bye")],
+        reason=reason,
+        first_id=desk.rows[0].id,
+        parts=parts,
+        clock=clock,
+        first_by=None,
+    )
     assert (1, ["ready"]) == (len(rows), await desk.said())
     assert [outcome, "merged", None] == await desk.outcomes()
     assert (STARTED, TurnEnded(reason, "bye")) == await desk.events()
@@ -153,11 +159,18 @@ async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
         (commits.record, {"events": ended, "clock": clock}),
         (commits.apply, {"returned": RETURNED, "run": lambda _: "{}", "clock": clock}),
         (commits.steer, {"step": 0, "overtaken": (), "read": [(desk.rows[1], UserItem("and"))], "clock": clock}),
-        (commits.end, {
-            "events": ended, "reason": EndReason.COMPLETED, "first_id": desk.rows[0].id, "parts": (), "clock": clock,
-            "first_by": None,
-        }),
-    ):  # fmt: skip
+        (
+            commits.end,
+            {
+                "events": ended,
+                "reason": EndReason.COMPLETED,
+                "first_id": desk.rows[0].id,
+                "parts": (),
+                "clock": clock,
+                "first_by": None,
+            },
+        ),
+    ):
         with pytest.raises(Fenced):
             await desk.write(commit, seq=1, **more)
     lost = Fence(journal.shard_of(KEY), -1)

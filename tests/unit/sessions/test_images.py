@@ -19,9 +19,15 @@ SAMPLES = {
     "webp extended": (RIFF + b"VP8X" + bytes(8) + b"\x83\x03\x00\x57\x02\x00", "image/webp"),
 }
 OTHERS = [
-    b"", b"%PDF-1.7", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"GIF89a\0\0\0\0", b"\xff\xd8\xff\xd9",
-    b"\xff\xd8" + b"\xff\xe1\x00\x00" * 5_000, b"\x89PNG\r\n\x1a\nnot much of a picture", RIFF + b"VP8X",
-]  # fmt: skip
+    b"",
+    b"%PDF-1.7",
+    b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    b"GIF89a\0\0\0\0",
+    b"\xff\xd8\xff\xd9",
+    b"\xff\xd8" + b"\xff\xe1\x00\x00" * 5_000,
+    b"\x89PNG\r\n\x1a\nnot much of a picture",
+    RIFF + b"VP8X",
+]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

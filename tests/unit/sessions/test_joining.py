@@ -27,9 +27,16 @@ def row(id_: int, text: str = "", *, after_s: float = 0.0, album: str | None = N
     at = NOW + timedelta(seconds=after_s)
     files = (Attachment(AttachmentKind.PHOTO, f"file{id_}"),) if album else ()
     event = InboundMessage(
-        event_id=f"msg:1:{id_}", address=Address("telegram", "main", "1"), sender=Sender("1", "Ana"), received_at=at,
-        message_id=str(id_), kind=ChatKind.DIRECT, text=text, attachments=files, album=album,
-    )  # fmt: skip
+        event_id=f"msg:1:{id_}",
+        address=Address("telegram", "main", "1"),
+        sender=Sender("1", "Ana"),
+        received_at=at,
+        message_id=str(id_),
+        kind=ChatKind.DIRECT,
+        text=text,
+        attachments=files,
+        album=album,
+    )
     return InboxRow(id_, "default", "key", user, event, at)
 
 

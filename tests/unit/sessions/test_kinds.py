@@ -19,16 +19,27 @@ KINDS = RowClassifier(CommandTable(SESSION_COMMANDS, "coach"))
 
 def typed(text: str, *, edited: bool = False) -> InboundMessage:
     return InboundMessage(
-        event_id="1", address=Address("slack", "main", "D1"), sender=Sender("T1:U1", "Ana"), received_at=NOW,
-        message_id="1", kind=ChatKind.DIRECT, text=text, edited=edited,
-    )  # fmt: skip
+        event_id="1",
+        address=Address("slack", "main", "D1"),
+        sender=Sender("T1:U1", "Ana"),
+        received_at=NOW,
+        message_id="1",
+        kind=ChatKind.DIRECT,
+        text=text,
+        edited=edited,
+    )
 
 
 def native(name: str, arguments: str = "") -> CommandInvoked:
     return CommandInvoked(
-        event_id="1", address=Address("slack", "main", "D1"), sender=Sender("T1:U1", "Ana"), received_at=NOW,
-        name=name, arguments=arguments, kind=ChatKind.DIRECT,
-    )  # fmt: skip
+        event_id="1",
+        address=Address("slack", "main", "D1"),
+        sender=Sender("T1:U1", "Ana"),
+        received_at=NOW,
+        name=name,
+        arguments=arguments,
+        kind=ChatKind.DIRECT,
+    )
 
 
 def kind_of(event: InboundEvent) -> str | None:

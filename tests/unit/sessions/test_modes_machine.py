@@ -29,9 +29,15 @@ USERS = st.sampled_from(["p1", "p2"])
 
 def a_row(id_: int, user: str, text: str) -> InboxRow:
     event = InboundMessage(
-        event_id=f"e{id_}", message_id=str(id_), address=PLACE, sender=Sender(user, user), received_at=NOON,
-        kind=ChatKind.GROUP, text=text, mentions_bot=True,
-    )  # fmt: skip
+        event_id=f"e{id_}",
+        message_id=str(id_),
+        address=PLACE,
+        sender=Sender(user, user),
+        received_at=NOON,
+        kind=ChatKind.GROUP,
+        text=text,
+        mentions_bot=True,
+    )
     return InboxRow(id_, "default", "key", user, event, NOON)
 
 

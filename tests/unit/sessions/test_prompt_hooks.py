@@ -51,8 +51,13 @@ async def test_a_conversation_begins_once_and_ends_with_new(spine: Spine) -> Non
     third = await answer(spine, "anew")
     assert "It is a holiday." in third.data
     assert [
-        "user_prompt", "session_start", "user_prompt", "session_end", "user_prompt", "session_start",
-    ] == points()  # fmt: skip
+        "user_prompt",
+        "session_start",
+        "user_prompt",
+        "session_end",
+        "user_prompt",
+        "session_start",
+    ] == points()
     assert {"sender": "sim:p1", "tenant": "default", "channel": "sim", "account": "main", "chat": "c1"} == {
         key: value for key, value in TOLD[1].items() if key != "point"
     }

@@ -155,10 +155,16 @@ async def test_what_only_its_person_sees_stays_so(spine: Spine) -> None:
     message = spine.message("", chat="g1")
     await spine.admit(
         CommandInvoked(
-            event_id="command:1", address=message.address, sender=message.sender, received_at=spine.now, name="coach",
-            arguments="hello", kind=ChatKind.GROUP, route=asked,
+            event_id="command:1",
+            address=message.address,
+            sender=message.sender,
+            received_at=spine.now,
+            name="coach",
+            arguments="hello",
+            kind=ChatKind.GROUP,
+            route=asked,
         )
-    )  # fmt: skip
+    )
     await answer(spine, ASKED)
     await spine.admit(replace(spine.pressed(shown_buttons(spine)["Yes"], chat="g1"), route=again))
     await answer(spine)
@@ -204,9 +210,14 @@ async def logged(spine: Spine) -> list[int]:
 
 async def offered_log(spine: Spine) -> str:
     person = {
-        "id": "p1", "tenant_id": "default", "role": "owner", "display_name": "Ana", "timezone": "UTC", "week_start": 0,
+        "id": "p1",
+        "tenant_id": "default",
+        "role": "owner",
+        "display_name": "Ana",
+        "timezone": "UTC",
+        "week_start": 0,
         "created_at": spine.now,
-    }  # fmt: skip
+    }
     await spine.store.commit(lambda connection: connection.execute(users.insert().values(person)))
     await spine.begin()
     await spine.say("hello")

@@ -20,9 +20,15 @@ PLACE = Address("sim", "main", "g1")
 
 def a_row(id_: int, user: str = "p1") -> InboxRow:
     event = InboundMessage(
-        event_id=f"e{id_}", message_id=str(id_), address=PLACE, sender=Sender(user, user), received_at=NOON,
-        kind=ChatKind.GROUP, text="hello", mentions_bot=True,
-    )  # fmt: skip
+        event_id=f"e{id_}",
+        message_id=str(id_),
+        address=PLACE,
+        sender=Sender(user, user),
+        received_at=NOON,
+        kind=ChatKind.GROUP,
+        text="hello",
+        mentions_bot=True,
+    )
     return InboxRow(id_, "default", "key", user, event, NOON)
 
 

@@ -163,9 +163,13 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     [
         ("access.direct", ("access", "direct")),
         ('agent.personas."telegram:main"', ("agent", "personas", "telegram:main")),
-        ("access direct", ()), ("access.direct\nx", ()), ("access.direct = 1 #", ()), ("a..b", ()), ("", ()),
+        ("access direct", ()),
+        ("access.direct\nx", ()),
+        ("access.direct = 1 #", ()),
+        ("a..b", ()),
+        ("", ()),
     ],
-)  # fmt: skip
+)
 def test_a_typed_key_is_a_key_and_nothing_else(typed: str, parts: tuple[str, ...]) -> None:
     assert parts == key_of(typed)
 

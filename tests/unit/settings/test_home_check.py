@@ -190,9 +190,15 @@ async def test_somebody_elses_home_is_told_in_words(tmp_path: Path, command: lis
     if powerless:
         os.chown(home, 65534, 65534)
     asked = await asyncio.create_subprocess_exec(
-        *powerless, sys.executable, "-m", "gateway", *command, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT, env=os.environ | {"TENK_HOME": str(home)},
-    )  # fmt: skip
+        *powerless,
+        sys.executable,
+        "-m",
+        "gateway",
+        *command,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        env=os.environ | {"TENK_HOME": str(home)},
+    )
     said, _ = await asked.communicate()
     home.chmod(0o755)
     assert b"run as whose it is" in said, said.decode()

@@ -16,8 +16,10 @@ def test_file_of_a_store_url() -> None:
 def test_what_stands_behind_the_question_mark_is_the_drivers() -> None:
     url, given = server_of("postgres://u:p%40ss@h:5433/d?sslmode=require&sslrootcert=/etc/a%20b.pem")
     assert ("postgresql+asyncpg", {}, {"dsn": "postgresql://?sslmode=require&sslrootcert=%2Fetc%2Fa%20b.pem"}) == (
-        url.drivername, dict(url.query), given,
-    )  # fmt: skip
+        url.drivername,
+        dict(url.query),
+        given,
+    )
     assert ({}, "h") == (server_of("postgresql://u@h/d")[1], server_of("postgresql://u@h/d")[0].host)
 
 

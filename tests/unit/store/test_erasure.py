@@ -127,9 +127,15 @@ def test_every_column_that_names_somebody_is_known():
         if name in table.c
     }
     assert {
-        ("identities", "sender"), ("tickets", "sender"), ("tickets", "other_sender"), ("tickets", "ended_by"),
-        ("ticket_guesses", "who"), ("inbox", "sender"), ("outbox", "lane"), ("parked_lanes", "lane"),
-    } == named  # fmt: skip
+        ("identities", "sender"),
+        ("tickets", "sender"),
+        ("tickets", "other_sender"),
+        ("tickets", "ended_by"),
+        ("ticket_guesses", "who"),
+        ("inbox", "sender"),
+        ("outbox", "lane"),
+        ("parked_lanes", "lane"),
+    } == named
 
 
 def test_a_turn_on_an_account_that_was_removed_is_not_waited_for(connection: sa.Connection):

@@ -70,17 +70,26 @@ async def test_a_hook_allows_what_would_be_asked_for():
     _, paid, _ = await put(hook(allow))
     assert [5] == paid
     assert {
-        "point": "pre_tool", "tool": "pay", "input": {"amount": 5}, "risk": "UNKNOWN", "read_only": False,
-        "destructive": False, "user": "u1", "tenant": "t1", "call_key": "t/0/0",
-    } == given  # fmt: skip
+        "point": "pre_tool",
+        "tool": "pay",
+        "input": {"amount": 5},
+        "risk": "UNKNOWN",
+        "read_only": False,
+        "destructive": False,
+        "user": "u1",
+        "tenant": "t1",
+        "call_key": "t/0/0",
+    } == given
 
 
 async def test_a_hook_denies_and_the_model_reads_why_and_others_are_told():
     told = []
     hooks = [
-        says(decision="allow"), says(decision="deny", reason="not on Sundays"), hook(told.append),
+        says(decision="allow"),
+        says(decision="deny", reason="not on Sundays"),
+        hook(told.append),
         hook(told.append, HookPoint.PERMISSION_DENIED),
-    ]  # fmt: skip
+    ]
     returned, paid, _ = await put(*hooks)
     assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
     assert "not on Sundays" in returned.content

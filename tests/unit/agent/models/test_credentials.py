@@ -107,9 +107,13 @@ def test_without_a_profile_a_key_is_shown_as_its_provider_documents_it():
 
 def test_a_profile_says_how_its_kind_is_shown():
     profile = ProfileConfig(
-        header="X-Auth", form="Token {secret}", add_headers={"beta": "on"}, remove_headers=("VERSION", "User-Agent"),
-        query={"v": "2"}, system=("first", "second"),
-    )  # fmt: skip
+        header="X-Auth",
+        form="Token {secret}",
+        add_headers={"beta": "on"},
+        remove_headers=("VERSION", "User-Agent"),
+        query={"v": "2"},
+        system=("first", "second"),
+    )
     link = LinkConfig(profiles={CredentialKind.OAUTH: profile})
     token = Credential("t", CredentialKind.OAUTH)
     shown = access_of(token, link, {"version": "1"}, usual)

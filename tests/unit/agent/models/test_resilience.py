@@ -164,13 +164,22 @@ def test_pings_in_the_middle_of_a_response_are_no_life():
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("http://127.0.0.1:11434/v1", True), ("http://localhost:1234/v1", True), ("http://[::1]:8000/v1", True),
-        ("http://192.168.1.20/v1", True), ("http://10.0.0.3:8000", True), ("http://100.64.1.2/v1", True),
-        ("http://ollama:11434/v1", True), ("http://gpu.local/v1", True), ("http://host.docker.internal:11434", True),
-        ("https://api.openai.com/v1", False), ("https://8.8.8.8/v1", False), (None, False), ("http://[", False),
+        ("http://127.0.0.1:11434/v1", True),
+        ("http://localhost:1234/v1", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://192.168.1.20/v1", True),
+        ("http://10.0.0.3:8000", True),
+        ("http://100.64.1.2/v1", True),
+        ("http://ollama:11434/v1", True),
+        ("http://gpu.local/v1", True),
+        ("http://host.docker.internal:11434", True),
+        ("https://api.openai.com/v1", False),
+        ("https://8.8.8.8/v1", False),
+        (None, False),
+        ("http://[", False),
         ("https://127.0.0.1.example.com", False),
     ],
-)  # fmt: skip
+)
 def test_a_server_is_local_by_its_address(url, expected):
     assert expected == ModelConfig(base_url=url).is_local
     assert (not expected) == ModelConfig(base_url=url, local=not expected).is_local

@@ -24,12 +24,25 @@ def test_good_arguments_are_the_tools_own_model():
 @pytest.mark.parametrize(
     "written",
     [
-        "{oops", '{"skill": "a",}', '{"minutes": NaN}', '{"minutes": Infinity}', '{"minutes": 1e999}',
-        '{"skill": "a", "skill": "b"}', '{"a": {"b": 1, "b": 2}}', '{"minutes": ' + "9" * 5000 + "}",
-        '{"tags": ' + "[" * 100_000 + "]" * 100_000 + "}", "[" * 100_000, '"skill"', "[]", "null", "3",
-        "{'skill': 'a'}", '{"skill": "\x00"}', "x" * 2_000_000,
+        "{oops",
+        '{"skill": "a",}',
+        '{"minutes": NaN}',
+        '{"minutes": Infinity}',
+        '{"minutes": 1e999}',
+        '{"skill": "a", "skill": "b"}',
+        '{"a": {"b": 1, "b": 2}}',
+        '{"minutes": ' + "9" * 5000 + "}",
+        '{"tags": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        "[" * 100_000,
+        '"skill"',
+        "[]",
+        "null",
+        "3",
+        "{'skill': 'a'}",
+        '{"skill": "\x00"}',
+        "x" * 2_000_000,
     ],
-)  # fmt: skip
+)
 def test_f34_what_is_no_json_object_is_malformed(written):
     with pytest.raises(NotJson) as caught:
         read(written, Practice)
