@@ -1,7 +1,7 @@
-"""Checks JSON that a model wrote against a JSON schema; pure.
+"""A checker of JSON that a model wrote against a JSON schema; pure.
 
-An operator's schema may have the keywords of `KEYWORDS` alone, so that nothing it says goes unchecked. A client of the
-API writes what it likes: there another keyword, or one of another form, is not looked at, and the work is bounded.
+An operator's schema may only have the keywords of `KEYWORDS`, so that each of its rules is checked. A client of the API
+may send any schema: the check ignores keywords that it does not know, and its work is bounded.
 """
 
 import json
@@ -20,9 +20,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 }
 SILENT = ("$schema", "$id", "$defs", "title", "description", "examples", "default")
 BOUNDS = ("minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum")
-CHECKED = (
-    "type", "enum", "const", "anyOf", "$ref", "required", "properties", "additionalProperties", "items", *BOUNDS
-)  # fmt: skip
+CHECKED = ("type", "enum", "const", "anyOf", "$ref", "required", "properties", "additionalProperties", "items", *BOUNDS)
 KEYWORDS = frozenset((*SILENT, *CHECKED))
 _FORMS: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "type": ("a word or a list of words", (str, list)),
@@ -37,18 +35,18 @@ _FORMS: Mapping[str, tuple[str, tuple[type, ...]]] = {
 }
 
 MOST_STEPS = 200_000
-"""More of an answer and its schema is not compared: everybody else waits meanwhile."""
+"""Steps after which the check gives up, so that one long answer does not hold up the event loop."""
 
 STEPS_A_VALUE = 10
-"""For one value and its schema; a comparison with one of an `enum` is one step."""
+"""Cost of one value and its schema; a comparison with one item of an `enum` costs one step."""
 
 
 class BadGate(ValueError):
-    """A text that is no schema that can be checked; the message says why."""
+    """The text is not a schema that can be checked; the message says why."""
 
 
 class _TooMuch(ValueError):
-    """No step is left."""
+    """The steps are used up."""
 
 
 @lru_cache(16)
@@ -56,7 +54,7 @@ def read_gate(written: str) -> Mapping[str, Any]:
     """Parse a JSON text as the schema that answers must fit.
 
     Raises:
-        BadGate: it is no JSON object, or it has keywords that the check does not know.
+        BadGate: it is not a JSON object, or it has unknown keywords.
     """
     try:
         schema = json.loads(written)
@@ -95,9 +93,7 @@ def without_fence(answer: str) -> str:
 
 
 def misfit(answer: str, schema: Mapping[str, Any]) -> str:
-    """Return the first reason why the answer does not fit the schema; "" if it fits. A code fence around it is
-    ignored.
-    """
+    """Return the first reason why the answer does not fit the schema, or "" if it fits; a code fence is ignored."""
     try:
         value = json.loads(without_fence(answer))
     except (ValueError, RecursionError):
@@ -121,7 +117,7 @@ class _Check:
             raise _TooMuch
 
     def misfits(self, value: Any, schema: Any, where: str) -> Iterator[str]:
-        """Yield what does not fit, first things first."""
+        """Yield each reason why the value does not fit, the first one first."""
         self._spend(STEPS_A_VALUE)
         if schema is False:
             yield f"{where} is not allowed"
@@ -175,7 +171,7 @@ def _is_of(value: Any, wanted: Any) -> bool:
 
 
 def _find(root: Any, name: str) -> Any:
-    """Return the part of a schema that `#/...` names; anything fits one that is not there."""
+    """Return the part of a schema that `#/...` names; a missing part fits anything."""
     for key in name.removeprefix("#").strip("/").split("/"):
         root = root.get(key, True) if key and isinstance(root, dict) else root
     return root

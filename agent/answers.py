@@ -1,7 +1,7 @@
-"""A person whose turn does not end well reads why, in their language; never a stack trace, never a key.
+"""Texts that a person reads if a turn fails, in their language, without stack traces and keys.
 
-They also read what its tools found or did, when the model can no longer say it: nothing is added to that. An agent may
-put its own results into words; what it has none for stands in a plain list.
+If the model cannot report what its tools found or did, the person reads the results themselves. An agent may format its
+own results; the rest becomes a plain list.
 """
 
 import math
@@ -41,7 +41,7 @@ _BY_RULES = {FailureKind.AUTH: "answer.by_rules_auth", FailureKind.QUOTA: "answe
 
 
 def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None, *, refused: bool = False) -> str:
-    """Return the harness's words for a turn that ends for this reason; "" only if an answer stands alone."""
+    """Return the harness's note for a turn that ended for this reason; "" if the answer needs none."""
     if not said.strip():
         return texts.text(locale, f"answer.alone_{reason.value}")
     if refused and reason is EndReason.COMPLETED:
@@ -50,7 +50,7 @@ def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None,
 
 
 def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: RequestContext | None) -> str:
-    """Return the words before an answer of the rules, which stand in for a model that failed or is over its cap."""
+    """Return the note above an answer of the offline rules: why they answer in place of the model."""
     locale = None if context is None else context.locale
     if isinstance(why, FailureKind):
         return texts.text(locale, _BY_RULES.get(why, "answer.by_rules_down"))
@@ -60,7 +60,7 @@ def by_rules_text(texts: Catalogue, why: FailureKind | OverBudget, context: Requ
 
 
 def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
-    """Return the sentence that the person reads if a model failed."""
+    """Return the sentence that tells the person why the model failed."""
     if (key := _FAILURES.get(failure.kind)) is not None:
         return texts.text(locale, key)
     if (busy_s := busy_for_s(failure)) is not None:
@@ -69,7 +69,7 @@ def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) ->
 
 
 def over_budget_text(texts: Catalogue, over: OverBudget, now: datetime, principal: Principal) -> str:
-    """Return the sentence for a reached cap: whose cap it is, and when it resets on the person's clock."""
+    """Return the sentence for a reached cap: whose it is, and when it resets on the person's clock."""
     if over.resets_at is None:
         return texts.text(principal.locale, "answer.over_budget_turn")
     key = "answer.over_budget_user" if over.scope == "user" else "answer.over_budget_shared"
@@ -79,7 +79,7 @@ def over_budget_text(texts: Catalogue, over: OverBudget, now: datetime, principa
 
 
 def busy_for_s(failure: ModelFailure) -> float | None:
-    """In how many seconds a busy model may be asked again, 0 where it does not say; None: it is not busy."""
+    """Return the seconds until a busy model may be asked again, 0 if it does not say, None if it is not busy."""
     if failure.kind in _FAILURES:
         return None
     if failure.retry_after_s is not None or failure.kind in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}:
@@ -88,19 +88,19 @@ def busy_for_s(failure: ModelFailure) -> float | None:
 
 
 def with_note(said: str, note: str) -> str:
-    """Return the whole that the person reads."""
+    """Join the text of an answer and the note below it."""
     return "\n\n".join(part for part in (said.rstrip() if note else said, note) if part.strip())
 
 
 def expired_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
-    """Return the sentence for calls that the person did not confirm in time."""
+    """Return the sentence for calls that the person did not approve in time."""
     return texts.text(locale, "answer.calls_expired", tools=", ".join(tools))
 
 
 def pictures_text(texts: Catalogue, said: Sequence[Item], before: Sequence[Item], locale: str | None) -> str:
-    """Return the sentence for pictures that the model did not see, once a conversation if it sees none at all.
+    """Return the sentence for pictures that the model did not see.
 
-    A model that sees none answers a picture without words itself.
+    A model that sees no pictures is mentioned once a conversation; it answers a picture without text itself.
     """
     unseen = {picture.unseen for item in _user_items(said) for picture in item.pictures}
     if not unseen:
@@ -117,12 +117,12 @@ def _user_items(items: Sequence[Item]) -> list[UserItem]:
 
 
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
-    """Return the sentence for calls of which the outcome is unknown."""
+    """Return the sentence for calls whose outcome is unknown."""
     return texts.text(locale, "answer.calls_unknown", tools=", ".join(tools))
 
 
 TellResult = Callable[[str, object, str | None, date], str | None]
-"""(tool, its data, locale, the person's day) to what a person reads; "" says nothing, None leaves it to the list."""
+"""(tool, its data, locale, the person's date) to the text for people; "" hides the result, None lists it plainly."""
 
 MAX_RESULTS = 10
 MAX_LINE_CHARS = 300
@@ -132,8 +132,8 @@ MAX_CHARS = 3000
 def found_text(
     texts: Catalogue, events: Iterable[JournalEvent], tell: TellResult | None, locale: str | None, today: date
 ) -> str:
-    """Return the results of the calls since the turn's last answer, oldest first; "" if there are none."""
-    told: dict[str, None] = {}  # in order, each once
+    """Return the results of the calls since the turn's last answer, oldest first, or "" if there are none."""
+    told: dict[str, None] = {}  # in order, without duplicates
     for returned in _unsaid(events)[-MAX_RESULTS:]:
         data = (read_object(returned.content) or {}).get("data")
         words = None if tell is None else tell(returned.name, data, locale, today)
@@ -149,15 +149,13 @@ def found_text(
 
 
 def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
-    """Return the results that no answer of the turn has followed; of those that failed the agent's own words may
-    tell why.
-    """
+    """Return the results since the turn's last answer, the failed ones too: the agent may explain them."""
     found: list[ToolReturned] = []
     for event in events:
         match event:
             case ToolReturned(outcome=CallOutcome.DONE | CallOutcome.FAILED):
                 found.append(event if event.ran_with is None else replace(event, content=WITHHELD))
-            case ToolResultRewritten(is_cut=False):  # a result that a hook removed is not told
+            case ToolResultRewritten(is_cut=False):  # a result that a hook removed is not shown
                 key, content = event.call_key, event.content
                 found = [replace(each, content=content) if each.call_key == key else each for each in found]
             case ModelResponded(tool_calls=()) if event.text.strip():
@@ -168,7 +166,7 @@ def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
 
 
 def _line(tool: str, data: object) -> str:
-    """One line of a plain list: the tool's name and the plain values of its data, by their names."""
+    """Format a result as one line: the tool's name, then its plain values by name."""
     said = ", ".join(_values(data))
     if not said:
         return ""

@@ -1,6 +1,6 @@
-"""A deadline or a stop ends work, also when it ignores being cancelled (F48).
+"""Deadlines and stops that end work even if it ignores its cancellation (F48).
 
-The time in which a turn's model works can be held out of its deadline.
+The clock of a deadline can be paused while a turn's model works.
 """
 
 import asyncio
@@ -13,24 +13,23 @@ from agent.transcript import EndReason
 T = TypeVar("T")
 
 GRACE_S = 1.0
-"""How long cancelled work may take to clean up before it is left behind."""
+"""Seconds in which cancelled work may clean up before it is left behind."""
 
 _left_behind: set[asyncio.Task[Any]] = set()
-"""Cancelled work that would not end; held here so that it is not collected while it runs."""
+"""Cancelled work that has not ended; referenced here so that it is not garbage collected."""
 
 
 class Deadline:
-    """Ends after `limit_s`; while it is held the clock stands, for at most `grace_s` in all."""
+    """A deadline of `limit_s` whose clock can be paused, for at most `grace_s` in all."""
 
     def __init__(self, limit_s: float, grace_s: float, now_s: Callable[[], float]) -> None:
-        """`now_s` is monotonic."""
         self._now_s = now_s
         self._ends_at_s = now_s() + limit_s
         self._grace_s = grace_s
         self._held_at_s: float | None = None
 
     def hold(self, held: bool) -> None:
-        """Let the clock stand, or go on."""
+        """Pause or resume the clock."""
         now_s = self._now_s()
         if self._held_at_s is not None:
             free_s = min(now_s - self._held_at_s, self._grace_s)
@@ -39,13 +38,13 @@ class Deadline:
         self._held_at_s = now_s if held else None
 
     def remaining_s(self) -> float:
-        """Seconds until it has passed, as things stand; below 0 when it has."""
+        """Return the seconds that are left; negative once the deadline has passed."""
         self.hold(self._held_at_s is not None)
         return self._ends_at_s - self._now_s()
 
 
 class Interrupted(Exception):
-    """The turn has to end now; nothing more of the work is wanted."""
+    """The turn has to end now; the result of the work is not needed."""
 
     def __init__(self, reason: EndReason) -> None:
         super().__init__(reason.value)
@@ -57,18 +56,17 @@ async def run_bounded(
     limit_s: float | Callable[[], float],
     stop: asyncio.Future[EndReason] | None = None,
 ) -> T:
-    """Return the work's result, unless it takes longer than `limit_s` or `stop` is there first; that is left as it is.
+    """Return the work's result unless it takes longer than `limit_s` or `stop` completes first.
 
-    A limit that is a function says how much is left; it is asked again when that has passed.
-
-    The work is a task of its own, so that one that swallows its cancellation cannot hold the turn; it has `GRACE_S` to
-    end and is then left behind. A result that comes within the grace counts.
+    A limit that is a function returns the seconds that are left; it is called again after that time. The work is a task
+    of its own, so that work that swallows its cancellation cannot hold the turn: it has `GRACE_S` to end and is then
+    left behind. A result within the grace counts.
 
     Raises:
         TimeoutError: the limit passed.
         Interrupted: it was stopped.
     """
-    task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait for ever for work that ignores cancellation
+    task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait forever for work that ignores its cancellation
     try:
         await _first_of({task} if stop is None else {task, stop}, limit_s)
     finally:
@@ -81,7 +79,7 @@ async def run_bounded(
 
 
 async def _first_of(wanted: AbstractSet[asyncio.Future[Any]], limit_s: float | Callable[[], float]) -> None:
-    """Wait until one is done, or nothing of the limit is left."""
+    """Wait until one is done, or until the limit has passed."""
     left_s = limit_s() if callable(limit_s) else limit_s
     while True:
         done, _ = await asyncio.wait(wanted, timeout=max(0.0, left_s), return_when=asyncio.FIRST_COMPLETED)
@@ -103,4 +101,4 @@ async def _cancel(task: asyncio.Task[T]) -> None:
 def _forget(task: asyncio.Task[Any]) -> None:
     _left_behind.discard(task)
     if not task.cancelled():
-        task.exception()  # asked for, so that the loop does not complain
+        task.exception()  # read it, so that the loop does not warn

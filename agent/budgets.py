@@ -1,6 +1,6 @@
 """The cost of model calls: an amount is reserved before a call and settled after it.
 
-The gateway counts, and decides for whom; this computes the cost of a call and is pure.
+The gateway counts per person and tenant; this module computes the cost of a call and is pure.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from agent.transcript import EndReason, Usage
 class Spending:
     """Tokens and cost of a call."""
 
-    tokens: int = 0  # read and written
-    microusd: int = 0  # 0 if the price is unknown: then only tokens count
+    tokens: int = 0  # input and output
+    microusd: int = 0  # 0 if the price is unknown: only tokens count then
 
 
 class OverBudget(Interrupted):
-    """A cap is reached: nothing was asked, and the turn ends."""
+    """A cap is reached: the call was not made, and the turn ends."""
 
     def __init__(self, reason: EndReason, scope: str, resets_at: datetime | None) -> None:
-        """`scope` is whose cap it is: turn, user, channel, tenant or day; `resets_at` is None for a turn's own."""
+        """`scope` is the cap's owner: turn, user, channel, tenant or day; `resets_at` is None for a turn's own cap."""
         super().__init__(reason)
         self.scope = scope
         self.resets_at = resets_at
@@ -45,26 +45,26 @@ class Hold(Protocol):
 
 
 class Budget(Protocol):
-    """Counts the spending of the user for whom a turn runs."""
+    """The budget of the user for whom a turn runs."""
 
     async def reserve(self, most: Spending, least: Spending | None = None) -> Hold:
-        """Set aside `most`, or what is left of it, in every cap that the call falls under, or in none.
+        """Reserve `most`, or what is left, in every cap that applies to the call; if one refuses, reserve in none.
 
         Raises:
-            OverBudget: one of them has no room for `least` (None: `most`).
+            OverBudget: a cap has no room for `least` (None: `most`).
         """
         ...
 
 
 def most_of(prices: TokenPrices | None, input_tokens: int, output_tokens: int) -> Spending:
-    """Return the most that a call comes to: all of its output, and all of its input at the dearest price for input."""
+    """Return the highest cost of a call: all of its output, and its input at the highest input price."""
     ways = Usage(input_tokens, output_tokens), Usage(input_tokens, output_tokens, cache_write_tokens=input_tokens)
     costs = [0 if prices is None else prices.cost_microusd(used) or 0 for used in ways]
     return Spending(input_tokens + output_tokens, max(costs))
 
 
 def output_within(granted: Spending, prices: TokenPrices | None, input_tokens: int) -> int:
-    """Return the output tokens that a call with so much input may have to stay within what is granted; 0: none."""
+    """Return the output tokens that fit the granted amount beside this input; 0 if none do."""
     by_tokens = granted.tokens - input_tokens
     price = Decimal(0) if prices is None else prices.output.at(input_tokens)
     if price == 0:

@@ -1,4 +1,4 @@
-"""A person's own days and weeks. Instants become dates here, and only dates are counted: DST cannot matter.
+"""A person's own days and weeks. Only dates are counted here, so that daylight saving does not matter.
 
 `utc_now` is the default clock; the gateway passes its own (`channels.clocks`).
 """
@@ -10,12 +10,12 @@ from agent.ports import Principal, RequestContext
 
 
 def utc_now() -> datetime:
-    """Return the machine's clock, aware."""
+    """Return the current UTC time of this machine."""
     return datetime.now(UTC)
 
 
 def zone_of(name: str) -> tzinfo:
-    """Return the zone of this IANA name; UTC when there is no such zone."""
+    """Return the zone with this IANA name, or UTC if it is unknown."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # no such zone, a path trick, a folder's name
@@ -23,12 +23,12 @@ def zone_of(name: str) -> tzinfo:
 
 
 def is_zone(name: str) -> bool:
-    """Return whether this is an IANA name that has data here."""
+    """Return True if this IANA name has zone data here."""
     return name == "UTC" or zone_of(name) is not UTC
 
 
 def local_date(now: datetime, timezone: str) -> date:
-    """Return the date on the person's wall at this instant."""
+    """Return the local date in this zone at this instant."""
     return now.astimezone(zone_of(timezone)).date()
 
 
@@ -38,7 +38,7 @@ def context_of(principal: Principal, now: datetime, data: object = None) -> Requ
 
 
 def today_of(principal: Principal, now: datetime) -> date:
-    """Return the person's today."""
+    """Return the current date in the person's zone."""
     return local_date(now, principal.timezone)
 
 

@@ -1,7 +1,6 @@
-"""Texts for people by language and key; finding one never fails in front of a person.
+"""Texts for people by language and key. A missing text never raises: its key is shown.
 
-The texts stand in `.po` files beside the code that uses them; `make texts` compiles each to the `.mo` that is read
-here.
+The texts are in `.po` files beside the code that uses them; `make texts` compiles them to the `.mo` files read here.
 """
 
 import gettext
@@ -15,52 +14,53 @@ from types import MappingProxyType
 
 DEFAULT = "en"
 NAMES: Mapping[str, str] = MappingProxyType({"en": "English", "es": "Spanish"})
-"""The languages we speak, by their ISO 639-1 code, as a model is told of them."""
+"""The supported languages: ISO 639-1 code to the English name that a model reads."""
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
 @lru_cache(256)
 def language_of(locale: str | None) -> str:
-    """Return the language for this BCP 47 locale; English where we do not speak theirs."""
+    """Return the supported language of a BCP 47 locale; English if it is not supported."""
     spoken = (locale or "").lower().replace("_", "-").split("-")[0]
     return spoken if spoken in NAMES else DEFAULT
 
 
 def escape(text: str) -> str:
-    """Return a person's own words as literal Markdown."""
+    """Escape a person's own words so that Markdown shows them literally."""
     return _MARKDOWN.sub(r"\\\1", text)
 
 
 class Catalogue:
-    """The texts of one owner, by key: "commands.start". Laid over those of another, its own go before them.
+    """The texts of one owner by key ("commands.start"), optionally in front of another owner's catalogue.
 
-    A language is read from disk when it is first asked for; `load` asks for each, as the gateway starts.
+    A language is read from disk on first use; `load` reads all of them when the gateway starts.
     """
 
     def __init__(
         self, folder: Path, domain: str, below: "Catalogue | None" = None, *, of: "Catalogue | None" = None
     ) -> None:
-        """`folder` holds `LANGUAGE/LC_MESSAGES/DOMAIN.mo`, which `of` has read, too. Nothing is read yet."""
+        """`folder` holds `LANGUAGE/LC_MESSAGES/DOMAIN.mo`. `below` has the texts that are missing here; `of` shares its
+        files.
+        """
         self._of = of
         self._folder = folder
         self._domain = domain
         self._below = below
         self._by_language: dict[str, gettext.NullTranslations] = {}
-        self._words: dict[tuple[str, str], str] = {}  # by language and key, of those without fields
+        self._words: dict[tuple[str, str], str] = {}  # by language and key: texts without fields
 
     def over(self, below: "Catalogue") -> "Catalogue":
-        """Return these texts in place of those of `below` that have their keys, and all the others of `below`."""
+        """Return a catalogue in which these texts override those of `below`."""
         return Catalogue(self._folder, self._domain, below, of=self)
 
     def load(self) -> None:
-        """Read every language now, while there are descriptors for it."""
+        """Read every language now, while file descriptors are free."""
         for language in NAMES:
             self.messages(language)
 
     def text(self, locale: str | None, key: str, /, **values: object) -> str:
-        """Return the text of a key in this BCP 47 locale with its fields filled in; in English if the language lacks
-        it.
+        """Return the text of a key in a BCP 47 locale with its fields filled in; English if the language lacks it.
 
         A key without a text is returned as it is, so that a small agent needs no `.po` file.
         """
@@ -76,25 +76,25 @@ class Catalogue:
         return words
 
     def plural(self, locale: str | None, key: str, n: int, /, **values: object) -> str:
-        """As `text`, in the form that the language has for `n`, which is a field too."""
+        """Return the plural form of a text for `n`, which is also a field."""
         return self._find(locale, key, n, {"n": n, **values})
 
     def _find(self, locale: str | None, key: str, n: int | None, values: dict[str, object]) -> str:
         for language in dict.fromkeys((language_of(locale), DEFAULT)):
             messages = self.messages(language)
             found = messages.gettext(key) if n is None else messages.ngettext(key, key, n)
-            if found != key and key:  # under "" there is a header
+            if found != key and key:  # the key "" has the header
                 return found.format_map(_Fields(values)) if values else found
         with suppress(ValueError, LookupError, AttributeError):  # texts outside a catalogue are not checked
             return key.format_map(_Fields(values)) if values else key
         return key
 
     def holds(self, language: str) -> bool:
-        """Return whether a language was read, or is known not to be there."""
+        """Return True if the language was read, or its file does not exist."""
         return language in self._by_language
 
     def messages(self, language: str) -> gettext.NullTranslations:
-        """Return gettext's catalogue of a language with its fallbacks; an empty one if the file cannot be read."""
+        """Return gettext's catalogue of a language with its fallbacks, or an empty one if the file cannot be read."""
         known = self._by_language.get(language)
         if known is not None:
             return known
@@ -107,19 +107,21 @@ class Catalogue:
         return found
 
     def read(self, language: str) -> tuple[gettext.NullTranslations, bool]:
-        """Return a copy of what gettext has of a language, the words shared; and whether it is as it will be."""
+        """Return a shallow copy of a language's gettext catalogue, and whether it is final (False: read it again
+        later).
+        """
         return copy(self.messages(language)), self.holds(language)
 
     def _read(self, language: str) -> tuple[gettext.NullTranslations, bool]:
         try:
             with (self._folder / language / "LC_MESSAGES" / f"{self._domain}.mo").open("rb") as file:
                 return gettext.GNUTranslations(file), True
-        except OSError as error:  # it is tried again: too many files may be open
+        except OSError as error:  # not final: the process may be out of file descriptors
             return gettext.NullTranslations(), isinstance(error, FileNotFoundError)
 
 
 class _Fields(dict[str, object]):
-    """Values by name; a missing one is shown as its name and does not break the sentence."""
+    """Values by name; a missing one is shown as its name."""
 
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"

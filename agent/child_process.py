@@ -1,6 +1,6 @@
-"""Runs a program, never through a shell; when it is not waited for any more, it and all that it started die.
+"""Runs of programs without a shell; cancelling the wait kills the program and all its children.
 
-How long it may take is its caller's bound: cancelling the wait kills it.
+The caller bounds the time.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import FileIO
 
 MAX_OUTPUT_BYTES = 1_000_000
-"""Of each stream so much is kept; the rest is read and dropped, so that the program does not stand still."""
+"""Limit of each output stream; the rest is read and dropped, so that the program does not block."""
 
 _CHUNK_BYTES = 65_536
 
@@ -21,18 +21,18 @@ _CHUNK_BYTES = 65_536
 class ProgramEnded:
     """The exit code and the output of a program."""
 
-    code: int  # of its exit; negative: the signal that ended it
+    code: int  # exit code; negative: the signal that ended it
     output: bytes
     errors: bytes
 
 
 async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str, str] | None = None) -> ProgramEnded:
-    """Run a program until its process ends, with this on its standard input, in a process group of its own (F47).
+    """Run a program in its own process group with this standard input, and wait until it ends (F47).
 
     A daemon that inherited its pipes is not waited for.
 
     Raises:
-        OSError: there is no such program, or it cannot be started.
+        OSError: the program does not exist or cannot be started.
     """
     with ExitStack() as ours:
         with ExitStack() as theirs:
@@ -53,20 +53,20 @@ async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str,
             read_errors = ours.enter_context(_reading(errors))
             return ProgramEnded(await process.wait(), read_output(), read_errors())
         finally:
-            with suppress(ProcessLookupError, PermissionError):  # the group is gone, or waits to be read off
-                os.killpg(process.pid, signal.SIGKILL)  # also what it left in the background
+            with suppress(ProcessLookupError, PermissionError):  # the group has ended, or is a zombie
+                os.killpg(process.pid, signal.SIGKILL)  # its background children, too
             await process.wait()
 
 
 def _pipe(read_by: ExitStack, written_by: ExitStack) -> tuple[FileIO, FileIO]:
-    """Return both ends of a pipe; each is closed with its stack."""
+    """Return both ends of a pipe; each stack closes its end."""
     reader, writer = os.pipe()
     return read_by.enter_context(FileIO(reader, "r")), written_by.enter_context(FileIO(writer, "w"))
 
 
 @contextmanager
 def _feeding(stdin: FileIO, given: bytes) -> Iterator[None]:
-    """Write as the program reads, and close the pipe behind it."""
+    """Write the input as the program reads it, then close the pipe."""
     loop, descriptor, rest = asyncio.get_running_loop(), stdin.fileno(), memoryview(given)
     os.set_blocking(descriptor, False)
 
@@ -79,7 +79,7 @@ def _feeding(stdin: FileIO, given: bytes) -> Iterator[None]:
         nonlocal rest
         try:
             rest = rest[stdin.write(rest[:_CHUNK_BYTES]) or 0 :]
-        except OSError:  # it does not read
+        except OSError:  # the program closed its input
             rest = rest[:0]
         if not rest:
             close()
@@ -93,7 +93,7 @@ def _feeding(stdin: FileIO, given: bytes) -> Iterator[None]:
 
 @contextmanager
 def _reading(stream: FileIO) -> Iterator[Callable[[], bytes]]:
-    """Read as the program writes; what this gives returns all that it wrote, once it has ended."""
+    """Collect the program's output while it runs; the yielded function returns all of it after the end."""
     loop, kept = asyncio.get_running_loop(), bytearray()
     os.set_blocking(stream.fileno(), False)
 
@@ -105,7 +105,7 @@ def _reading(stream: FileIO) -> Iterator[Callable[[], bytes]]:
         return len(chunk or b"")
 
     def read_rest() -> bytes:
-        left = MAX_OUTPUT_BYTES  # a pipe holds no more; a daemon may write to it for ever
+        left = MAX_OUTPUT_BYTES  # a pipe holds no more; a daemon may write to it forever
         while left > 0 and (count := read()):
             left -= count
         return bytes(kept)

@@ -1,4 +1,4 @@
-"""Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
+"""Settings of the model and of the limits of a turn."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -14,7 +14,7 @@ from agent.answer_gate import read_gate
 from agent.credentials import CredentialKind
 
 KEY_NAMES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-"""By wire: the environment variable of its key."""
+"""Environment variable of the API key, by wire."""
 
 UsdPerMtok = Annotated[Decimal, Field(ge=0, le=100_000)]
 
@@ -25,32 +25,32 @@ class PriceConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input_usd_per_mtok: UsdPerMtok
-    """Of what the model reads."""
+    """Price of input."""
     output_usd_per_mtok: UsdPerMtok
-    """Of what it writes, thoughts included."""
+    """Price of output, including thinking."""
     cache_read_usd_per_mtok: UsdPerMtok | None = None
-    """Of input that the provider had cached; None: as other input."""
+    """Price of input read from the provider's cache; None: as other input."""
     cache_write_usd_per_mtok: UsdPerMtok | None = None
-    """Of input that it caches; None: as other input."""
+    """Price of input written to the cache; None: as other input."""
 
 
 class ProfileConfig(BaseModel):
-    """The headers that show credentials of one kind to a server, if they differ from the provider's documentation."""
+    """The headers that carry one kind of credential, if they differ from the provider's documentation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     token_prefixes: tuple[str, ...] = ()
-    """A key that begins so is of this kind, where nothing else says."""
+    """Prefixes by which a key without a declared kind is recognised as this kind."""
     header: str | None = None
-    """The header that carries it; None: the provider's own."""
+    """Header that carries the credential; None: the provider's own."""
     form: str = "Bearer {secret}"
-    """What stands in that header."""
+    """Value of that header."""
     add_headers: Mapping[str, str] = Field(default_factory=dict)
-    """Sent beside; in place of one of the same name."""
+    """Additional headers; they replace those of the same name."""
     remove_headers: tuple[str, ...] = ()
-    """Never sent, even if a setting names them."""
+    """Headers that are never sent, even if a setting names them."""
     query: Mapping[str, str] = Field(default_factory=dict)
-    """Appended to the address."""
+    """Query parameters appended to the URL."""
     system: tuple[str, ...] = ()
     """Blocks before the agent's own instructions."""
 
@@ -61,11 +61,11 @@ class KeyringConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     service: str = Field(min_length=1)
-    """The entry's service."""
+    """Service of the entry."""
     accounts: tuple[str, ...] = Field(min_length=1)
-    """Tried in this order."""
+    """Accounts, tried in this order."""
     key: str = ""
-    """Where in its JSON the object is, or its secret, names joined by dots; "": it is the entry."""
+    """Path in the entry's JSON to the object or secret, names joined by dots; "": the whole entry."""
 
 
 class KeyFileConfig(BaseModel):
@@ -74,125 +74,127 @@ class KeyFileConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: Path
-    """The file; `~` is the home of the user who runs the gateway."""
+    """Path of the file; `~` is the home of the user who runs the gateway."""
     key: str = ""
-    """Where in it the object is, or its secret, names joined by dots; "": it is the file."""
+    """Path in its JSON to the object or secret, names joined by dots; "": the whole file."""
 
 
 class LinkConfig(BaseModel):
-    """One model: where it is, what it takes, and how long it is waited for."""
+    """One model: its address, abilities, timeouts and prices."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "offline"
-    """`offline`, `anthropic:NAME`, `openai:NAME` (`openai:*`: the one model that the server at `base_url` has), or
-    `WIRE:NAME` of a wire that another distribution brings."""
+    """`offline`, `anthropic:NAME`, `openai:NAME` (`openai:*`: the only model of the server at `base_url`), or
+    `WIRE:NAME` for a wire of another distribution.
+    """
     base_url: str | None = None
     """Root of the API (`http://127.0.0.1:11434/v1`; Anthropic's without `/v1`); None: the provider's own."""
     api_key: SecretStr | None = None
-    """None is fine with a base URL of one's own."""
+    """API key; a server of one's own may need none."""
     provider: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]{0,31}$")
-    """Name under which people connect their own keys; None: the wire's name on the provider's own server. On another
-    server, which must not get their keys, people cannot connect any."""
+    """Name under which people connect their own keys; None: the wire's name on the provider's own server. People cannot
+    connect keys to another server, which must not get them.
+    """
     keyring: KeyringConfig | None = None
-    """Where the operating system keeps a key, asked after `api_key`."""
+    """Keyring entry with the key, tried after `api_key`."""
     key_file: KeyFileConfig | None = None
-    """Where a file has one, asked last."""
+    """File with the key, tried last."""
     profiles: Mapping[CredentialKind, ProfileConfig] = Field(default_factory=dict)
-    """By kind of credential, how it is shown; of a kind that is not here as the provider documents it."""
+    """Form in which each kind of credential is sent; a missing kind is sent as the provider documents it."""
     output_tokens_field: str | None = None
-    """`max_tokens` or `max_completion_tokens`; None: the first with a base URL of one's own, else the second."""
+    """`max_tokens` or `max_completion_tokens`; None: the first if `base_url` is set, else the second."""
     usage_in_stream: bool = True
-    """Ask for token counts of streamed responses; off for servers that refuse `stream_options`."""
+    """Ask for token counts of streamed responses; turn it off for servers that refuse `stream_options`."""
     connect_s: float | None = Field(default=None, gt=0)
     """Seconds for a connection; None: 10, or less if a fallback model should still answer in time."""
     local: bool | None = None
-    """The server is one's own and may be slow; None: it is where `base_url` names a loopback or private address."""
+    """True if the server is one's own and may be slow; None: True if `base_url` names a loopback or private address."""
     first_byte_s: float | None = Field(default=None, gt=0)
-    """A streamed response must begin within this; None: 60, and `prefill_s` of a local server. Of one that is not
-    local it is then asked again without streaming; a local server's work is not begun anew."""
+    """Seconds until a streamed response begins; None: 60, or `prefill_s` for a local server. After that, a remote
+    server is asked again without streaming; a local server is not, since it would start its work anew.
+    """
     prefill_s: float = Field(default=900.0, gt=0)
-    """A server that is local, or says that it works on the prompt, must begin its response within this."""
+    """Seconds until a local server, or one that reports progress on the prompt, begins its response."""
     idle_warn_s: float = Field(default=45.0, gt=0)
-    """A stream silent for this long is logged."""
+    """Seconds of silence after which a stream is logged."""
     idle_abort_s: float = Field(default=90.0, gt=0)
-    """A stream silent for this long is given up."""
+    """Seconds of silence after which a stream is abandoned."""
     whole_s: float | None = Field(default=None, gt=0)
-    """A response that is not streamed must be there within this; None: 150, and `prefill_s` of a local server."""
+    """Seconds for a response that is not streamed; None: 150, or `prefill_s` for a local server."""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """How freely the model chooses its words; None: not sent, the server's own."""
+    """Sampling temperature; None: not sent, the server's default."""
     tries: int = Field(default=3, ge=1, le=10)
-    """Calls at most for one response, the first included."""
+    """Maximum number of calls for one response, the first included."""
     context_window_tokens: int | None = Field(default=None, ge=1000)
-    """What the model takes in, its output included; None: as its server or a table says, else 128,000."""
+    """Context window in tokens, output included; None: as the server or a table says, else 128,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
-    """The most tokens of one response; None: unknown, and the `agent` setting decides."""
+    """Maximum tokens of one response; None: unknown, and the `agent` setting decides."""
     sees_images: bool | None = None
-    """Whether the model takes pictures; None: the providers' own do, other servers do not."""
+    """True if the model accepts pictures; None: True for the providers' own models, False for other servers."""
     takes_tools: bool | None = None
-    """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text.
-    None: as its server says, and until it refuses them."""
+    """False: tools are described in the prompt and calls are parsed from the text. None: as the server says, or until
+    it refuses tools.
+    """
     thinking: Literal["adaptive"] | Annotated[int, Field(ge=1024)] | None = None
-    """Anthropic's alone: let the model think first, with so many tokens or as it sees fit; None: not asked for."""
+    """Anthropic only: thinking with this many tokens, or `adaptive`; None: no thinking."""
     requests_per_min: int | None = Field(default=None, ge=1)
-    """The model is asked this often a minute at most; None: no limit of ours."""
+    """Maximum requests a minute; None: no limit of ours."""
     tokens_per_min: int | None = Field(default=None, ge=1)
-    """Input and output together; None: no limit of ours."""
+    """Maximum tokens a minute, input and output together; None: no limit of ours."""
     cache_s: float | None = Field(default=None, gt=0)
-    """For so long the same request gets the same answer without a call; None: each is asked."""
+    """Seconds for which an identical request is answered from a cache; None: no cache."""
     service_tier: str | None = Field(default=None, pattern=r"^[a-z_]+$")
-    """Sent as `service_tier`, where the provider has tiers; None: not sent."""
+    """Sent as `service_tier` to providers that have tiers; None: not sent."""
     prices: PriceConfig | None = None
-    """Goes before the table of prices; None: as that knows the model, and else its cost is unknown."""
+    """Overrides the table of prices; None: the table's, and unknown for a model that is not in it."""
     words_per_s: float | None = Field(default=None, gt=0)
-    """How fast the offline rules speak; None: at once."""
+    """Speed of the offline rules in words a second; None: at once."""
 
     @property
     def connects_to(self) -> str | None:
-        """Return the provider of which people may connect a key of their own, or None."""
+        """Return the provider for which people may connect their own key, or None."""
         return self.provider or (self.name.partition(":")[0] if self.base_url is None else None)
 
     @property
     def has_other_keys(self) -> bool:
-        """Return whether the model can take a key other than `api_key`."""
+        """Return True if the model can take a key other than `api_key`."""
         return bool(self.provider or self.keyring or self.key_file)
 
     @property
     def is_local(self) -> bool:
-        """Return whether the server is one's own."""
+        """Return True if the server is one's own."""
         return self.local if self.local is not None else _is_near(self.base_url)
 
     def begins_within_s(self, *, streams: bool) -> float:
-        """Seconds of silence, from the start of a call, after which nothing is expected of it any more."""
+        """Return the seconds of silence after the start of a call after which the call is abandoned."""
         said, usual = (self.first_byte_s, 60.0) if streams else (self.whole_s, 150.0)
         return said or (self.prefill_s if self.is_local else usual)
 
 
 class ModelConfig(LinkConfig):
-    """Which model answers, and who else when it does not."""
+    """The model that answers, and its fallbacks."""
 
     fallback: Mapping[str, LinkConfig] = Field(default_factory=dict)
-    """By a name of the operator's choice: models that are asked, in this order, when those before give no response."""
+    """Fallback models by a name of the operator's choice, tried in this order if the ones before fail."""
     with_tools: LinkConfig | None = None
-    """Asked in place of the model where it is given tools; None: the model itself."""
+    """Model for requests with tools; None: the main model."""
     with_images: LinkConfig | None = None
-    """Asked in place of both where the conversation has pictures in it; None: no other than without."""
+    """Model for conversations with pictures, with or without tools; None: the same as without pictures."""
     light: LinkConfig | None = None
-    """Asked first in turns that ask little, see `agent.context.sizes`; None: the model itself."""
+    """Model that is tried first in simple turns, see `agent.context.sizes`; None: the main model."""
     offline_when_down: bool = True
-    """When every provider is down the agent's offline rules answer, and say so; off: the person is told to wait."""
+    """The agent's offline rules answer, and say so, if every provider is down; off: the person is asked to wait."""
 
     def links(self) -> Sequence[LinkConfig]:
-        """Every model that may be asked, this one first."""
+        """Return every configured model, this one first."""
         beside = (self.with_images, self.with_tools, self.light)
         return (self, *self.fallback.values(), *(link for link in beside if link is not None))
 
 
-@lru_cache(64)  # every call of a model asks for its own
+@lru_cache(64)  # each model call asks for its URL
 def _is_near(base_url: str | None) -> bool:
-    """Return whether a URL names this machine or one of its own network: an address that is not public, or a bare
-    name.
-    """
+    """Return True if a URL names this machine or its network: a non-public address or a bare name."""
     try:
         host = urlsplit(base_url or "").hostname or ""
     except ValueError:
@@ -204,7 +206,7 @@ def _is_near(base_url: str | None) -> bool:
 
 
 _NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
-"""Ends of names that are never public (RFC 6761, 6762, 8375; ICANN 2024 for .internal)."""
+"""Suffixes of names that are never public (RFC 6761, 6762, 8375; ICANN 2024 for .internal)."""
 
 
 class AgentConfig(BaseModel):
@@ -213,41 +215,42 @@ class AgentConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_steps: int = Field(default=25, ge=1, le=1000)
-    """Model responses a turn may take before one last call without tools."""
+    """Maximum model responses of a turn; one last call without tools follows."""
     deadline_s: float = Field(default=150.0, gt=0)
     """Seconds from the start of the turn, or from its resumption after a crash."""
     working_s: float = Field(default=1800.0, ge=0)
-    """Seconds, in all, that do not count for `deadline_s` because a model works that is local or says so."""
+    """Seconds in all that do not count for `deadline_s` while a model works that is local or reports progress."""
     tool_timeout_s: float | None = Field(default=None, gt=0)
-    """Bound of a tool's own timeout; None: it takes as long as it says, 60 where it says nothing."""
+    """Upper bound of a tool's own timeout; None: the tool's own, 60 if it declares none."""
     max_timeouts_in_row: int = Field(default=5, ge=1)
-    """Tool calls that time out one after the other before the turn ends."""
+    """Consecutive tool timeouts after which the turn ends."""
     max_calls: int = Field(default=50, ge=1)
-    """Tool calls of one response that are run; more are refused."""
+    """Tool calls of one response that are run; the others are refused."""
     max_parallel_calls: int = Field(default=10, ge=1)
-    """Tool calls that run at the same time."""
+    """Maximum parallel tool calls."""
     max_results_chars: int = Field(default=400_000, ge=1000)
-    """Characters of tool results that a conversation takes, at most half the model's window; the rest is read on."""
+    """Maximum characters of tool results in a conversation, at most half the window; the model reads the rest in parts.
+    """
     max_output_tokens: int = Field(default=8192, ge=1)
-    """Output cap of a response."""
+    """Output cap of a response in tokens."""
     raised_output_tokens: int = Field(default=65_536, ge=1)
-    """Output cap after a response was cut, for the rest of the turn."""
+    """Output cap after a response was cut off, for the rest of the turn."""
     patience_s: float = Field(default=60.0, ge=0)
-    """Seconds a turn may sleep, all in all, for a provider that is busy."""
+    """Seconds that a turn may sleep in all for a busy provider."""
     max_answer_chars: int = Field(default=1_000_000, ge=1)
-    """An answer longer than this is cut."""
+    """Characters after which an answer is cut."""
     context_window_tokens: int | None = Field(default=None, ge=1000)
-    """Of the model's window, so much is used, output included; None: all of it."""
+    """Tokens of the model's window that a conversation may use, output included; None: all."""
     history_items: int = Field(default=50, ge=2)
-    """Items of earlier turns after which the older ones are summarised, once a turn is over."""
+    """Number of earlier items above which the older ones are summarised after a turn."""
     summary_s: float = Field(default=30.0, gt=0)
-    """Seconds that a summary may take; then the conversation goes on without it."""
+    """Seconds for a summary; then the conversation continues without it."""
     allow_tools: tuple[str, ...] = ()
-    """Name patterns of tools that may change the outside world unasked."""
+    """Name patterns of tools that may change the outside world without approval."""
     deny_tools: tuple[str, ...] = ()
-    """Name patterns of tools that never run; goes before `allow_tools`."""
+    """Name patterns of tools that never run; they go before `allow_tools`."""
     gate: str | None = None
-    """A JSON schema, as JSON text, that final answers have to fit; None: any answer will do."""
+    """JSON schema, as JSON text, that final answers must fit; None: no check."""
 
     @field_validator("gate")
     @classmethod

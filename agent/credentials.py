@@ -1,4 +1,4 @@
-"""A credential lets a model server know us; as data. Where it is kept, and who renews it, is not known here."""
+"""Credentials for a model server, as data."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,18 +6,18 @@ from enum import StrEnum
 
 
 class CredentialKind(StrEnum):
-    """Which profile says how it is shown."""
+    """The kind of a credential, which selects the profile that sends it."""
 
-    API = "api"  # a key that holds until it is taken back
-    OAUTH = "oauth"  # an access token, renewed with another
+    API = "api"  # a key, valid until revoked
+    OAUTH = "oauth"  # an access token with a refresh token
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credential:
-    """A secret: in no log, no prompt, no repr."""
+    """A secret: in no log, prompt or repr."""
 
-    secret: str  # what the server is shown; "" where it asks for nothing
+    secret: str  # "": the server needs none
     kind: CredentialKind = CredentialKind.API
     expires_at: datetime | None = None  # aware; None: unknown
-    refresh_token: str = ""  # "": it cannot be renewed
-    place: str = field(default="", compare=False)  # where an operator finds it; "": the settings', or a person's own
+    refresh_token: str = ""  # "": cannot be renewed
+    place: str = field(default="", compare=False)  # where an operator finds it; "": in the settings, or a person's own

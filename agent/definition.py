@@ -20,7 +20,7 @@ from agent.tools.toolbox import ToolBox
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """A model, tools, a prompt, texts, and what bounds a turn. One for many turns at once."""
+    """A model, tools, a prompt, texts and limits. One object serves many turns at once."""
 
     model: ChatModel
     prompt: PromptBuilder
@@ -33,16 +33,16 @@ class Agent:
     hooks: TurnHooks = field(default_factory=NoHooks)
     permissions: Permissions | None = None  # None: the name patterns of the limits
     calibration: Calibration = field(default_factory=Calibration)
-    """How the model's provider counts tokens, beside our estimates."""
+    """Correction of our token estimates by the provider's counts."""
 
     @cached_property
     def toolbox(self) -> ToolBox:
-        """The tools by name, their schemas built once."""
+        """Return the tools by name, their schemas built once."""
         return ToolBox(self.tools)
 
     @cached_property
     def permits(self) -> Permissions:
-        """Decides which tool calls may run."""
+        """Return the permissions, or those of the limits' name patterns."""
         if self.permissions is not None:
             return self.permissions
         return ChainPermissions(

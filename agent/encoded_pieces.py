@@ -1,6 +1,6 @@
-"""Reuses the encoded items of a conversation's last request in its next one; nothing older is kept.
+"""A cache of the encoded items of a conversation's last request, for the next one.
 
-A wire defines what a piece is; here pieces are only held beside the items they encode.
+The wire defines a piece; this class keeps pieces beside the items that they encode.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -14,14 +14,14 @@ Piece = TypeVar("Piece")
 
 
 class EncodedPieces:
-    """The pieces of one conversation's last request, on one wire. They are bounded by that request."""
+    """The pieces of one conversation's last request on one wire; that request bounds them."""
 
     def __init__(self) -> None:
         self._wire = ""
-        self._last: tuple[Sequence[Item], Sequence[Any]] = (), ()  # what was encoded, and as what
+        self._last: tuple[Sequence[Item], Sequence[Any]] = (), ()  # the items and their pieces
 
     def of(self, wire: str, things: Sequence[Item], make: Callable[[Item], Piece]) -> Sequence[Piece]:
-        """Return the pieces of these things, in order; make those that the last request did not have."""
+        """Return the pieces of these things in order, and make those that the last request did not have."""
         if wire != self._wire:
             self._wire, self._last = wire, ((), ())
         old, old_pieces = self._last
@@ -35,7 +35,7 @@ class EncodedPieces:
         return pieces
 
     def lacks(self, wire: str, things: Sequence[Item]) -> list[Item]:
-        """Return those of these things of which the last request had no piece."""
+        """Return the things for which the last request had no piece."""
         old = self._last[0] if wire == self._wire else ()
         held = set(map(_key, old))
         return [thing for thing in things if _key(thing) not in held]

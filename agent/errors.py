@@ -1,21 +1,21 @@
-"""Each thing that can go wrong in the agent has a name; no handling lives here."""
+"""Errors of the agent by name."""
 
 from enum import StrEnum
 
 
 class FailureKind(StrEnum):
-    """The nine named kinds of model error."""
+    """The nine kinds of model error."""
 
     RATE_LIMIT = "rate_limit"
     QUOTA = "quota"  # out of credit: an operator must act
     AUTH = "auth"
     OVERLOADED = "overloaded"
     SERVER = "server"
-    NETWORK = "network"  # refused, reset, cut, not HTTP we can read
-    TIMEOUT = "timeout"  # no byte, or none for too long
+    NETWORK = "network"  # refused, reset, cut off, or not valid HTTP
+    TIMEOUT = "timeout"  # no byte for too long
     CONTEXT = "context"  # the request is longer than the window
     BAD_REQUEST = "bad_request"  # anything else the provider refuses; also an unknown model
 
 
 class Fenced(Exception):
-    """Another process owns the session: what this one holds of the turn is void."""
+    """Another process owns the session: this process must not write the turn any more."""

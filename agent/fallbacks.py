@@ -1,6 +1,6 @@
 """The fallbacks of a turn, journaled by name, and the responses that were thrown away.
 
-`recovery`, `model_caller` and `agent.models` decide when one is taken.
+`recovery`, `model_caller` and `agent.models` decide when to take one.
 """
 
 from dataclasses import dataclass
@@ -10,62 +10,61 @@ from typing import Literal
 UNANSWERED = "That turn ended here ({reason}); the person was told so, in words that are not yours."
 NEXT_MODEL = "From here on another model answers."
 BY_RULES = "No model was there for the last message: rules answer it."
-"""`/retry` asks a model what stands before this."""
+"""Prefix of a transcript item after which `/retry` asks a model again."""
 
 ANSWER_AGAIN = (
     "Your answer was not given, because {problem}. Answer again with nothing but JSON that fits this schema: {schema}"
 )
 
 RULES_PREFIX = "offline:"
-"""Begins the names of rules that answer in a model's place."""
-"""What stands in the transcript for an end that is no answer, and for a change of model."""
+"""Prefix of the names of rules that answer in a model's place."""
 
 
 class Fallback(StrEnum):
     """The ways in which a turn recovers from a missing or unusable response; each is journaled and counted."""
 
     RESULTS_DROPPED = "results_dropped"  # prompt too long: old tool results are left out
-    COMPACTED = "compacted"  # prompt too long: the history was made shorter
-    HISTORY_DROPPED = "history_dropped"  # prompt too long: the prompt and this turn alone
+    COMPACTED = "compacted"  # prompt too long: the history was condensed
+    HISTORY_DROPPED = "history_dropped"  # prompt too long: only the prompt and this turn
     PICTURES_DROPPED = "pictures_dropped"  # pictures too large or too many: the older ones are left out
     PICTURES_STRIPPED = "pictures_stripped"  # refused all the same: all of them are left out
-    CAP_RAISED = "cap_raised"  # cut: the same again with the higher output cap
+    CAP_RAISED = "cap_raised"  # cut off: the same request with the higher output cap
     CAP_LOWERED = "cap_lowered"  # the model's own cap is below the raised one
-    CONTINUED = "continued"  # cut again: it goes on from the cut
-    CALL_EXPLAINED = "call_explained"  # a call that cannot be read: it is told how
-    EMPTY_NUDGED = "empty_nudged"  # nothing said: it is asked to answer
-    CIRCLE_NUDGED = "circle_nudged"  # it goes in circles: it is told so
-    SENT_ON = "sent_on"  # a hook does not let its answer be the end
-    ASKED_TO_FIT = "asked_to_fit"  # its answer does not fit the operator's schema: it is told how
+    CONTINUED = "continued"  # cut off again: the model continues from the cut
+    CALL_EXPLAINED = "call_explained"  # an unreadable call: the model is told the format
+    EMPTY_NUDGED = "empty_nudged"  # an empty response: the model is asked to answer
+    CIRCLE_NUDGED = "circle_nudged"  # repeated calls: the model is told
+    SENT_ON = "sent_on"  # a hook does not accept the answer as the end
+    ASKED_TO_FIT = "asked_to_fit"  # the answer does not fit the operator's schema: the model is told how
     ANSWER_FORCED = "answer_forced"  # the next response is the last, without tools
-    RETRIED = "retried"  # a try gave no response: the same again
-    UNSTREAMED = "unstreamed"  # a stream fell silent: the same again, whole
+    RETRIED = "retried"  # an attempt gave no response: the same request again
+    UNSTREAMED = "unstreamed"  # a stream fell silent: the same request without streaming
     NEXT_MODEL = "next_model"  # another model of the chain is asked
-    HANDED_OVER = "handed_over"  # a shorter way came to nothing: the loop does it all
+    HANDED_OVER = "handed_over"  # the shortcut failed: the full loop runs
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The turn took a fallback; what the model is told of it, if anything, is a nudge of its own."""
+    """The turn took a fallback; a message to the model about it is a nudge of its own."""
 
     step: int
-    rung: Fallback  # journals have it under this name
-    detail: str = ""  # for an operator: the failure's kind, the next model's name
-    why: str = ""  # for an operator: which model failed of what, where the next one is asked
+    rung: Fallback  # the journal's name of it
+    detail: str = ""  # for operators: the failure's kind or the next model's name
+    why: str = ""  # for operators: which model failed and why, if the next one is asked
     kind: Literal["recovered"] = "recovered"
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseDiscarded:
-    """A response, or what there was of one, that counts for nothing but what it cost."""
+    """A whole or partial response that was thrown away, but has a cost."""
 
-    step: int  # in place of which the response of this step stands, if any does
-    number: int  # from 1 within the turn: known by it
+    step: int  # of the response that replaced it, if any
+    number: int  # from 1 within the turn: its key
     model: str  # provider:name
     input_tokens: int | None
     output_tokens: int | None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
-    estimated: bool = False  # not counted by the provider: estimated from the length of request and response
+    estimated: bool = False  # not counted by the provider: estimated from the lengths of request and response
     cost_microusd: int | None = None  # None: unknown
     kind: Literal["response_discarded"] = "response_discarded"

@@ -1,6 +1,6 @@
-"""Calls of code that others wrote: it may neither end the process nor use up the threads that everything else needs.
+"""Calls of third-party code, which can neither end the process nor use up its threads.
 
-An `async` function that blocks holds up the event loop; that cannot be contained here.
+An `async` function that blocks holds up the event loop; this cannot be contained here.
 """
 
 import asyncio
@@ -14,23 +14,23 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MOST_THREADS = 8
-"""Of one function's calls so many run at once; a call that hangs keeps its thread until the process ends."""
+"""Maximum parallel calls of one function; a call that hangs keeps its thread until the process ends."""
 
 
 class ForeignExit(Exception):
-    """Code that others wrote raised what would end the process: `SystemExit`, or a panic of a Rust extension."""
+    """Third-party code raised an error that would end the process: `SystemExit`, or a panic of a Rust extension."""
 
 
 class AllBusy(Exception):
-    """A call had to wait for a thread, and was cancelled: as many calls of its function as may be run still."""
+    """A call was cancelled while it waited for a thread: the function's other calls still run."""
 
 
 @contextmanager
 def contain_exits() -> Iterator[None]:
-    """Turn what would end the process into an error of this piece of work.
+    """Turn exceptions that would end the process into an error of this piece of work.
 
     Raises:
-        ForeignExit: something was raised that is no `Exception`, but for the cancellation of its task.
+        ForeignExit: the code raised neither an `Exception` nor a cancellation of its task.
     """
     task = _task()
     try:
@@ -50,10 +50,9 @@ def _task() -> "asyncio.Task[object] | None":
 
 
 class ForeignThreads(Generic[P, T]):
-    """Runs one blocking function, each call in a daemon thread of its own: the process's end waits for none of them."""
+    """A blocking function, each call in a daemon thread of its own, so that the process can end before them."""
 
     def __init__(self, function: Callable[P, T], most: int = MOST_THREADS) -> None:
-        """Start nothing; calls beyond `most` wait."""
         self._function = function
         self._free = asyncio.Semaphore(most)
 
@@ -93,7 +92,7 @@ class ForeignThreads(Generic[P, T]):
     def _outcome(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
         try:
             result = self._function(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001  one call: raised again where it is waited for
+        except BaseException as error:  # noqa: BLE001  one call: raised again in the waiting task
             broke = error if isinstance(error, Exception) else ForeignExit(f"{type(error).__name__} {error}".strip())
 
             def fail() -> T:

@@ -1,6 +1,6 @@
-"""A turn's events as this process knows them: appended here only once the port made them durable.
+"""The events of a turn in this process, appended only after the port made them durable.
 
-What a turn took is worked out from them, for the line that its end leaves in the log.
+`turn_figures` computes from them the log line of a turn's end.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from agent.transcript import (
 
 
 def whole_result(events: Iterable[JournalEvent], call_key: str) -> str | None:
-    """Return the result of a call before it was shortened, as hooks left it; None if unknown or not heard yet."""
+    """Return the result of a call before it was shortened, as hooks left it; None if unknown or hooks are pending."""
     content = None
     for event in events:
         match event:
@@ -50,7 +50,7 @@ def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, in
 
 
 def unheard_results(events: Sequence[JournalEvent]) -> tuple[ToolReturned, ...]:
-    """Return the results of the last response that hooks are still to be heard about, in the order they came."""
+    """Return the results of the last response for which hooks have not run yet, in the order they came."""
     found: list[ToolReturned] = []
     heard: set[str] = set()
     for event in reversed(events):
@@ -72,12 +72,12 @@ class Journal:
     def __init__(self, turn_id: str, events: Sequence[JournalEvent], port: JournalPort) -> None:
         self.events: list[JournalEvent] = []
         self.steps = 0
-        """Model responses so far: the number of the next step, too."""
+        """Model responses so far, and so the number of the next step."""
         self.taken: set[Fallback] = set()
-        """The fallbacks that the turn took, before a crash too."""
+        """The fallbacks that the turn took, including those before a crash."""
         self._turn_id = turn_id
         self._port = port
-        self._folded: tuple[int, Transcript] = (0, ())  # of so many events
+        self._folded: tuple[int, Transcript] = (0, ())  # the transcript of the first n events
         self._append(events)
 
     def _append(self, events: Sequence[JournalEvent]) -> None:
@@ -100,7 +100,7 @@ class Journal:
         return applied
 
     async def steer(self, overtaken: Sequence[ToolReturned] = ()) -> bool:
-        """Take in what the person said meanwhile, if anything; the overtaken calls are skipped for it."""
+        """Take in the person's new messages, if any; calls in `overtaken` are skipped for them."""
         if not self._port.steering_waits():
             return False
         step = self.steps
@@ -115,7 +115,7 @@ class Journal:
 
     @property
     def items(self) -> Transcript:
-        """The turn's transcript so far."""
+        """Return the turn's transcript so far."""
         if self._folded[0] != len(self.events):
             self._folded = len(self.events), fold(self.events)
         return self._folded[1]
@@ -127,7 +127,7 @@ class Journal:
 
     @property
     def unfinished(self) -> ModelResponded | None:
-        """A response without calls that stands last: an answer that is not the turn's end yet."""
+        """Return the last event if it is a response without calls: an answer that has not ended the turn yet."""
         last = self.last
         return last if isinstance(last, ModelResponded) and not last.tool_calls else None
 
@@ -170,7 +170,7 @@ _FALLBACKS = {
 
 
 def fallback_of(event: JournalEvent) -> Fallback | None:
-    """Return the fallback that this event journals, or None; a nudge is one, told to the model in words."""
+    """Return the fallback that this event journals, or None; a nudge is a fallback that the model is told of."""
     match event:
         case Recovered():
             return event.rung
@@ -181,7 +181,9 @@ def fallback_of(event: JournalEvent) -> Fallback | None:
 
 
 def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
-    """Return counts of one turn: steps, calls, tokens, seconds of model and tools; failures only if there were any."""
+    """Return the figures of one turn: steps, calls, tokens, seconds of model and tools; failures only if there were
+    any.
+    """
     figures: dict[str, int | float] = dict.fromkeys(("steps", "calls", "input_tokens", "output_tokens"), 0)
     figures |= {"model_s": 0.0, "tools_s": 0.0}
     for event in events:

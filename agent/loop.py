@@ -1,8 +1,7 @@
-"""The page everybody reads: model and tools in turn until there is an answer; every step is journaled.
+"""The agent loop: model and tools take turns until there is an answer, and every step is journaled.
 
-The journal is the only state that counts: each round looks at its last event and does what comes next, so a turn that
-another process began goes on in the same way. What the person says meanwhile (steering) is read at four checkpoints,
-marked below.
+The journal is the only state: each round looks at its last event and does what comes next, so that another process can
+resume the turn. The person's new messages (steering) are read at four checkpoints, marked below.
 """
 
 from dataclasses import replace
@@ -21,10 +20,10 @@ __all__ = ["Agent", "run_turn"]
 
 
 async def run_turn(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-    """Take the turn to its end, from wherever its journal stands, and return how it ended.
+    """Run the turn to its end, from wherever its journal is, and return how it ended.
 
-    The person always gets an answer: a failed model, a stop, a deadline or a limit is an end with words of its own.
-    Cancelling this leaves a journal that another call can go on from.
+    The person always gets an answer: a failed model, a stop, a deadline and a limit each have their own text.
+    Cancelling this leaves a journal that another call can resume.
 
     Raises:
         TurnParked: the turn waits for its person; it is resumed later.
@@ -49,9 +48,9 @@ async def run_turn(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
 
 
 async def _step(run: TurnRun) -> EndReason | None:
-    """Run the tools that are called for, then ask the model; return how the turn ended, or None to go on."""
+    """Run the open tool calls, then ask the model; return how the turn ended, or None to continue."""
     journal = run.scope.journal
-    if results := await run.run_open_calls():  # steering, 1: before each call; what has not begun is skipped
+    if results := await run.run_open_calls():  # steering, 1: before each call; calls that have not begun are skipped
         await after_calls(run, results)
     run.check()
     await journal.steer()  # steering, 2: before the model is asked
@@ -65,7 +64,7 @@ async def _step(run: TurnRun) -> EndReason | None:
 
 
 async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
-    """Do what this response calls for; return how the turn ended, or None to go on."""
+    """Act on this response; return how the turn ended, or None to continue."""
     journal, kind = run.scope.journal, classify(response)
     match kind:
         case ToolCalls():
@@ -77,7 +76,7 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
             response = replace(response, tool_calls=()) if response.tool_calls else response
         case never:
             assert_never(never)
-    if not run.scope.ports.journal.steering_waits():  # steering, 3: behind an answer; it stands, and the loop reads on
+    if not run.scope.ports.journal.steering_waits():  # steering, 3: after an answer, which stays; the loop reads on
         if isinstance(kind, Text) and (await run.gate_refused(response) or await run.stop_denied(response)):
             return None
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)  # steering, 4: as the turn ends

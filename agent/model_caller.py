@@ -1,7 +1,7 @@
-"""Asks the model for one whole response: builds the request, forwards the stream, asks again with a smaller request.
+"""Calls of the model for one whole response: build the request, forward the stream, retry with a smaller request.
 
-The loop decides what a response means, `recovery` what follows from one that is no answer, `agent.models` waits for a
-busy provider and tries again. What a call did to recover is gathered meanwhile, and journaled once it is over.
+The loop decides what a response means, `recovery` repairs an unusable one, and `agent.models` waits for a busy provider
+and retries. Recovery steps are collected during a call and journaled after it.
 """
 
 import asyncio
@@ -39,14 +39,14 @@ from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, Tur
 from agent.turn import TurnScope
 
 TOLD_CALLS = 2
-"""So many times the calls that may run are kept, each with a result; of more, only their number."""
+"""Factor on `max_calls`: this many calls are kept, each with a result; of more, only the number."""
 
 SLIM_RESULTS = 2
 """Tool results that are sent after the provider has refused a request as too long."""
 
 
 FEWER_PICTURES = (Fallback.PICTURES_DROPPED, Fallback.PICTURES_STRIPPED)
-"""Tried where a provider refuses a request with pictures: few say that it is for them."""
+"""Fallbacks if a provider refuses a request with pictures; few say that the pictures are the reason."""
 
 LESS = (
     Fallback.RESULTS_DROPPED,
@@ -55,14 +55,14 @@ LESS = (
     Fallback.HISTORY_DROPPED,
     Fallback.PICTURES_STRIPPED,
 )
-"""Tried where it refuses one as too long."""
+"""Fallbacks if a provider refuses a request as too long."""
 
 
 class ModelCaller:
-    """The model calls of one turn. Calls that only read are begun while their response still streams."""
+    """The model calls of one turn. Read-only tool calls start while their response still streams."""
 
     def __init__(self, scope: TurnScope, agent: Agent, executor: Executor) -> None:
-        """`executor` runs the calls that begin early."""
+        """`executor` runs the calls that start early."""
         turn, now = scope.turn, scope.clock()
         self._scope = scope
         self._model = agent.model
@@ -74,14 +74,14 @@ class ModelCaller:
         self._window = ContextWindow(scope, agent.model, agent.calibration, fixed_tokens, agent.hooks.pre_compact)
         self._recoveries = Recoveries(scope.journal, agent.model)
         self._retry_budget_s = scope.limits.patience_s
-        self._streamed: list[str] = []  # of the response under way
-        self._separator = ""  # stands between what was answered before and the response under way
+        self._streamed: list[str] = []  # of the current response
+        self._separator = ""  # between the earlier answer and the current response
 
     async def ask(self, *, with_tools: bool = True) -> ModelResponded:
-        """One whole response to everything so far; cut short by a stop or the deadline.
+        """Return one whole response to the conversation so far, unless a stop or the deadline cuts it short.
 
         Raises:
-            Interrupted: the turn should end; what had streamed is `streamed_text`.
+            Interrupted: the turn should end; `streamed_text` is the partial text.
             ModelFailure: there is no response, and no fallback is left.
         """
         response: ModelResponded | None = None
@@ -105,14 +105,14 @@ class ModelCaller:
         await self._recoveries.write()
         self._window.note(self._recoveries.tries.asked, response)
         if response.tool_calls:
-            self._discard_streamed()  # said beside a call: no answer
+            self._discard_streamed()  # text beside a call is not part of the answer
         self._streamed.clear()
         used = self._used_ids() if response.tool_calls else frozenset()
         kept, took_s = at_most(response, TOLD_CALLS * self._scope.limits.max_calls), round(_now_s() - asked_s, 3)
         return with_own_ids(kept, self._scope.journal.steps, used, self._scope.turn.id, took_s)
 
     def _next_request(self, *, with_tools: bool) -> ModelRequest:
-        """Return the next request, with the earlier response cleared."""
+        """Build the next request and clear the streamed text."""
         self._streamed.clear()
         self._separator = answer_separator(self._scope.journal.events)
         self._executor.expect(self._scope.journal.steps if with_tools else None)
@@ -138,7 +138,9 @@ class ModelCaller:
         return self._separator + text if text.strip() else ""
 
     async def raise_cap(self, cut: ModelResponded) -> bool:
-        """Throw the cut response away and ask the same with the higher output cap; False where that was tried."""
+        """Discard a truncated response and raise the output cap for the same request; return False if that was tried
+        before.
+        """
         self._executor.expect(None)
         if self._has_taken(Fallback.CAP_RAISED) or self._scope.limits.raised_output_tokens <= self._cap:
             return False
@@ -149,21 +151,21 @@ class ModelCaller:
         return True
 
     async def discard(self, response: ModelResponded) -> None:
-        """Throw a whole response away; what it cost is journaled."""
+        """Discard a whole response and journal its cost."""
         self._executor.expect(None)
         self._recoveries.discard(response)
         await self._recoveries.write()
         self._scope.ports.watchers.progress(TextDiscarded())
 
     async def compact(self) -> None:
-        """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
+        """Condense the older part of the conversation before the model is asked again; done once a turn."""
         self._window.note_overflow(self._recoveries.tries.asked)
         self._recoveries.note(Fallback.COMPACTED)
         await self._window.compact()
 
     @property
     def _cap(self) -> int:
-        """The output cap as the turn's journal has it."""
+        """Return the output cap according to the turn's journal."""
         raised = self._has_taken(Fallback.CAP_RAISED) and not self._has_taken(Fallback.CAP_LOWERED)
         return self._scope.limits.raised_output_tokens if raised else self._scope.limits.max_output_tokens
 
@@ -172,11 +174,13 @@ class ModelCaller:
 
     @property
     def asked(self) -> str:
-        """Return the name of the model that was asked last, of a chain its link; "" before the first."""
+        """Return the name of the model that was asked last (in a chain, the link); "" before the first call."""
         return self._recoveries.tries.asked
 
     async def _mend(self, failure: ModelFailure) -> bool:
-        """Return whether something was changed that makes it worth asking again; each remedy serves once a turn."""
+        """Change the next request after a failure; return True if asking again is worthwhile. Each remedy is used once
+        a turn.
+        """
         mended = await self._apply_remedy(failure)
         await self._recoveries.write(abandoned=True)
         if mended:
@@ -192,7 +196,7 @@ class ModelCaller:
         return failure.kind is FailureKind.BAD_REQUEST and await self._send_less(FEWER_PICTURES)
 
     async def _send_less(self, fallbacks: Sequence[Fallback]) -> bool:
-        """Return True if a fallback leaves anything out of what was too long; skip those that leave out nothing."""
+        """Shorten the next request by the first fallback that leaves something out; return False if none does."""
         sent = self._items()
         for fallback in fallbacks:
             if self._has_taken(fallback) or (fallback in FEWER_PICTURES and _after(fallback, sent) == sent):
@@ -207,7 +211,7 @@ class ModelCaller:
         return False
 
     def _discard_streamed(self) -> None:
-        """Tell watchers that the streamed text of this response is void."""
+        """Tell watchers that the streamed text of this response is discarded."""
         if self._streamed:
             self._scope.ports.watchers.progress(TextDiscarded())
         self._streamed.clear()
@@ -234,7 +238,7 @@ class ModelCaller:
         self._scope.ports.watchers.progress(event)
 
     def _specs(self) -> tuple[ToolSpec, ...]:
-        """Return the tools that are always told of, and those that this conversation has looked for."""
+        """Return the tools that are always offered, and those that this conversation has looked up."""
         box = self._executor.tools
         return box.specs_with(box.names_loaded((*self._window.history, *self._scope.journal.items)))
 
@@ -263,7 +267,7 @@ def _after(fallback: Fallback, items: list[Item]) -> list[Item]:
 
 
 def _weight_of(turn: Turn) -> float | None:
-    """Return the weight of what the turn began with, so that all its steps go to one model."""
+    """Return the score of the turn's first message, so that all its steps go to one model."""
     started = next((event for event in turn.events if isinstance(event, TurnStarted)), None)
     return None if started is None else score(features_of(turn.history, started.items))
 
@@ -273,7 +277,7 @@ def _now_s() -> float:
 
 
 class Recoveries:
-    """Counts the recoveries of one turn's model calls."""
+    """The recoveries and discarded responses of one turn's model calls, until they are journaled."""
 
     def __init__(self, journal: Journal, model: ChatModel) -> None:
         self._journal = journal
@@ -288,7 +292,7 @@ class Recoveries:
             self._waiting.append(Recovered(self._journal.steps, event.fallback, event.detail, event.why))
 
     def abandon(self) -> None:
-        """Discard the try under way; its cost counts if any of a response arrived."""
+        """Discard the current attempt; its cost counts if any of a response arrived."""
         self._discard_uncounted(self.tries.abandon())
 
     def discard(self, response: ModelResponded) -> None:
@@ -303,7 +307,7 @@ class Recoveries:
         self._waiting.append(Recovered(self._journal.steps, fallback, detail))
 
     async def write(self, *, abandoned: bool = False) -> None:
-        """Journal what was gathered, in one commit; none where all went well. `abandoned`: with the try under way."""
+        """Journal the collected events, if any, in one commit; with `abandoned`, discard the current attempt first."""
         if abandoned:
             self.abandon()
         if self._waiting:

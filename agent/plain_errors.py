@@ -1,4 +1,4 @@
-"""Explains invalid values in plain words instead of pydantic's."""
+"""Plain sentences for invalid values, in place of pydantic's."""
 
 import json
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ _WANTED: Mapping[str, str] = {
     "union_tag_invalid": "{discriminator} has to be one of: {expected_tags}",
     "union_tag_not_found": "{discriminator} is missing",
 }
-"""By pydantic's name of the problem; `{...}` is what pydantic knows of it."""
+"""By pydantic's error type; `{...}` is a field of pydantic's context."""
 
 UNKNOWN = "this is not a value that can stand here"
 
@@ -65,18 +65,18 @@ UNKNOWN = "this is not a value that can stand here"
 def words_of_problem(problem: Mapping[str, Any]) -> str:
     """Return the sentence for one entry of `ValidationError.errors()`."""
     context = problem.get("ctx", {})
-    if problem["type"] == "value_error":  # ours
+    if problem["type"] == "value_error":  # raised by our own validators
         return str(context["error"])
     words = _WANTED.get(problem["type"], UNKNOWN)
     return words.format_map({key: _plain(value) for key, value in context.items()})
 
 
 def as_written(value: object) -> str:
-    """Return a value as TOML and JSON write it."""
+    """Format a value as TOML and JSON write it."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _plain(value: object) -> str:
-    """Return pydantic's list of what could stand as it would be written: `'a', 'b' or True` as `a, b, true`."""
+    """Format pydantic's list of choices as a person would write them: `'a', 'b' or True` as `a, b, true`."""
     words = str(value)
     return words.replace("'", "").replace(" or ", ", ").replace("True", "true").replace("False", "false")

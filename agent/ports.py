@@ -1,6 +1,6 @@
-"""The agent owns Protocols for all it needs from outside; `gateway` supplies them, tests supply fakes.
+"""The protocols of all that the agent needs from outside; `gateway` implements them, tests use fakes.
 
-The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
+The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn use these ports.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The one person a turn acts for. It comes from the envelope, never from the model."""
+    """The person for whom a turn runs. It comes from the gateway, never from the model."""
 
     user_id: str
     tenant: str
@@ -33,7 +33,7 @@ class Principal:
     timezone: str = "UTC"  # IANA name
     locale: str | None = None  # BCP 47
     week_start: int = 0  # 0 Monday ... 6 Sunday
-    model: str | None = None  # by which they want to be answered; None: the first
+    model: str | None = None  # the person's choice; None: the first
 
 
 # ---------------------------------------------------------------- the model
@@ -41,7 +41,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True, eq=False)  # equal schemas may differ as JSON: `1` and `1.0`
 class ToolSpec:
-    """A tool as the model is told of it."""
+    """A tool as the model sees it."""
 
     name: str
     description: str
@@ -50,24 +50,24 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """For whom and when a response is, as data: for models that run in this process; no wire sends it anywhere."""
+    """The person and time of a request, for models that run in this process; no wire sends it."""
 
     locale: str | None  # BCP 47
     now: datetime  # aware, in the person's own zone
-    data: object = None  # what was read for this request, in the agent's own form; None: nothing
+    data: object = None  # parsed for this request, in the agent's own form; None: nothing
 
 
 BOUNDARY = "\n\n---\n\n"
-"""Stands between the two halves of a prompt where a wire sends it as one text."""
+"""Separates the two halves of a prompt if a wire sends it as one text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemPrompt:
-    """A model's instructions, in two halves: up to the boundary between them a provider may cache."""
+    """A model's instructions in two halves: a provider may cache the first."""
 
-    static: str = ""  # byte for byte the same for everybody, as long as a session's settings are
-    dynamic: str = ""  # of this person and moment
-    leading: tuple[str, ...] = ()  # blocks that stand before it, where a credential's profile asks for them
+    static: str = ""  # byte for byte the same for all people, as long as the session's settings are
+    dynamic: str = ""  # for this person and time
+    leading: tuple[str, ...] = ()  # blocks before it, if a credential's profile has some
 
     def __str__(self) -> str:
         return BOUNDARY.join(part for part in (*self.leading, self.static, self.dynamic) if part)
@@ -75,35 +75,35 @@ class SystemPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Everything one model call depends on."""
+    """Everything on which one model call depends."""
 
     system: SystemPrompt
     items: Sequence[Item]
-    tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
+    tools: Sequence[ToolSpec] = ()  # empty: the model cannot call tools
     max_output_tokens: int = 8192
     stream: bool = True
-    retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
+    retry_budget_s: float = 60.0  # maximum sleep between attempts in this call; waiting for bytes does not count
     context: RequestContext | None = None  # None: the person is unknown
-    pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
-    who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
+    pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: none
+    who: Principal | None = None  # whose credential may be used; None: only the gateway's
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
-    own_credential: bool = field(default=False, compare=False)  # it is the person's: its refusal is theirs alone
-    estimated_tokens: int | None = field(default=None, compare=False)  # about all of it; None: not measured
-    weight: float | None = None  # how much its turn asks of a model, see agent.context.sizes; None: it is no turn's
-    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: no pictures are kept
-    picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
+    own_credential: bool = field(default=False, compare=False)  # the person's: its refusal affects only them
+    estimated_tokens: int | None = field(default=None, compare=False)  # estimated, of all of it; None: not measured
+    weight: float | None = None  # how hard its turn is, see agent.context.sizes; None: not part of a turn
+    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: no pictures are stored
+    picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # loaded so far, by id
 
 
-@dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
+@dataclass(eq=False)  # neither frozen nor slots: the interpreter sets an exception's traceback and context
 class ModelFailure(Exception):
     """A model call that gave no usable response."""
 
     kind: FailureKind
-    message: str  # for an operator; never holds a secret
-    status: int | None = None  # HTTP status, None where there was none
+    message: str  # for operators; never contains a secret
+    status: int | None = None  # HTTP status; None: there was none
     retryable: bool = False
     retry_after_s: float | None = None
-    unasked: bool = False  # the provider never had the request, so that it cost nothing
+    unasked: bool = False  # the request was not sent and is not billed
 
     def __str__(self) -> str:
         status = "" if self.status is None else f" (HTTP {self.status})"
@@ -112,28 +112,28 @@ class ModelFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More of the answer."""
+    """Event: more of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TextDiscarded:
-    """The streamed text and calls of this response are void; the model is asked again."""
+    """Event: the streamed text and calls of this response are discarded; the model is asked again."""
 
-    stands: str = ""  # what was answered before it and holds
+    stands: str = ""  # the earlier answer, which stays
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingDelta:
-    """More of what the model thinks before it answers; no part of the answer."""
+    """Event: more of the model's thinking, which is not part of the answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallStreamed:
-    """A call whose arguments have streamed in whole, before the response is over."""
+    """Event: the arguments of a call have streamed completely, before the response ends."""
 
     index: int
     call: ToolCall
@@ -141,14 +141,14 @@ class CallStreamed:
 
 @dataclass(frozen=True, slots=True)
 class RetryPause:
-    """The provider is busy: it is asked again after this long."""
+    """Event: the provider is busy and is asked again after a pause."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """The provider sent something of the response that is not told otherwise: thinking, part of a call. No ping."""
+    """Event: the provider sent a part of the response that no other event reports: thinking, part of a call."""
 
 
 ALIVE = Alive()
@@ -156,7 +156,7 @@ ALIVE = Alive()
 
 @dataclass(frozen=True, slots=True)
 class Pinged:
-    """The server said that it works (a comment, progress on the prompt, an empty piece) and nothing of the response."""
+    """Event: the server is working (a comment, progress, an empty chunk), without a part of the response."""
 
 
 PINGED = Pinged()
@@ -164,25 +164,25 @@ PINGED = Pinged()
 
 @dataclass(frozen=True, slots=True)
 class ModelAtWork:
-    """From here on the time is the model's, which works and is waited for; with `on` false it is the turn's again."""
+    """Event: pause (`on`) or resume the turn's deadline while the model is working."""
 
     on: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """A fallback within the model: what there was of the response is void, and it is asked once more."""
+    """Event: a fallback within the model discards the response so far and asks once more."""
 
     fallback: Fallback
-    detail: str = ""  # for an operator: the kind of failure, the next model's name
-    why: str = ""  # which model failed of what, where the next is asked
+    detail: str = ""  # for operators: the kind of failure or the next model's name
+    why: str = ""  # which model failed and why, if the next one is asked
 
 
 ModelEvent = (
     TextDelta | TextDiscarded | ThinkingDelta | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
 )
 BINDING = (TextDelta, CallStreamed)
-"""What, once it was told, has to be taken back where the response counts for nothing."""
+"""Events that must be retracted if the response is discarded."""
 
 OnModelEvent = Callable[[ModelEvent], None]
 
@@ -191,7 +191,7 @@ OnModelEvent = Callable[[ModelEvent], None]
 class ModelFacts:
     """The known limits and abilities of a model."""
 
-    context_window_tokens: int = 128_000  # what it takes in, its output included
+    context_window_tokens: int = 128_000  # input and output together
     max_output_tokens: int | None = None  # of one response; None: unknown
     sees_images: bool = False
     takes_tools: bool = True
@@ -205,19 +205,19 @@ class ChatModel(Protocol):
 
     @property
     def facts(self) -> ModelFacts:
-        """Return the model's limits; of a chain, those of its first model. The first call may take some 300 ms."""
+        """Return the model's limits; those of a chain's first model. The first call may be slow."""
         ...
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """One whole response (its `step` is 0; the loop sets it); text and calls are told as they stream in.
+        """Return one whole response (the loop sets its `step`); report text and calls to `on_event` as they stream in.
 
         Raises:
-            ModelFailure: there is no usable response; nothing was charged to the transcript.
+            ModelFailure: there is no usable response.
         """
         ...
 
     async def aclose(self) -> None:
-        """Close connections."""
+        """Close the connections."""
         ...
 
 
@@ -225,57 +225,58 @@ class ChatModel(Protocol):
 
 
 TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | HistoryShortened | TurnFinished
-"""One piece of what happens in a turn; `agent.turn_events` streams them."""
+"""An event of a turn; `agent.turn_events` streams them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
     """The text that replaces the older part of a conversation in one person's prompts."""
 
-    notes: str  # what a model wrote down of it; "" where none could
-    turn_id: str  # what is kept word for word begins with this turn
-    step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
-    condensed: int = 0  # messages in the notes, all told
-    left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
-    kept_at: datetime | None = field(default=None, compare=False)  # a turn that ended later is not in it; None: unknown
+    notes: str  # written by a model; "" if none could
+    turn_id: str  # the first turn that is kept word for word
+    step: int = 0  # and its first kept step; the person's messages in it are all kept
+    condensed: int = 0  # total messages in the notes
+    left_out: int = 0  # total messages without notes, because no model could condense them
+    kept_at: datetime | None = field(default=None, compare=False)  # turns that ended later are not in it; None: unknown
 
 
 class Prefix:
-    """The static half of a session's prompt, as its first turn found it: what settings say since comes with the next.
+    """The static half of a session's prompt, frozen by its first turn; changed settings apply to the next session.
 
-    It holds until `/new`, or until the older part of the conversation is summarised: then the cache is lost anyway.
+    It holds until `/new`, or until the older part of the conversation is summarised, which invalidates the provider's
+    cache anyway.
     """
 
     def __init__(self) -> None:
         self._latched: str | None = None
 
     def latch(self, prompt: SystemPrompt) -> SystemPrompt:
-        """Return the prompt with the static half of the first request."""
+        """Return the prompt with the static half of the session's first request."""
         if self._latched is None:
             self._latched = prompt.static
         return prompt if prompt.static == self._latched else replace(prompt, static=self._latched)
 
     def release(self) -> None:
-        """Forget the static half: the next prompt sets a new one."""
+        """Forget the static half, so that the next prompt sets a new one."""
         self._latched = None
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The argument of a function that changes the agent's own data: its owner, and the transaction."""
+    """The argument of a function that changes the agent's own data: person, transaction, key, time."""
 
-    tx: Any  # the gateway's connection, for SQL beside the agent's tables; opaque to the agent
+    tx: Any  # the gateway's database transaction; opaque to the agent
     principal: Principal
-    key: str  # of the tool call, command or request that asked for it; unique
-    now: datetime  # aware, of the wall clock
+    key: str  # of the tool call, command or request; unique
+    now: datetime  # aware
 
 
 @dataclass(init=False, slots=True)
 class LocalEffect:
-    """A change that a tool asks for: a function and its arguments.
+    """A change that a tool requests: a function and its arguments.
 
-    The gateway runs it in the commit that journals its result, once a call. It returns data for the model; if it raises
-    ToolError, nothing of it is kept and the model reads why.
+    The gateway runs it once a call, in the commit that journals its result. It returns data for the model; if it raises
+    ToolError, nothing is written and the model reads why.
     """
 
     function: Callable[..., object]
@@ -288,32 +289,32 @@ class LocalEffect:
         self.function, self.arguments, self.named = function, arguments, named
 
     def run(self, change: Change) -> object:
-        """Make the change, and return its result."""
+        """Make the change and return its result."""
         return self.function(change, *self.arguments, **self.named)
 
 
 Spent = ModelResponded | ResponseDiscarded
-"""What was paid for, whether anything came of it or not."""
+"""A response that costs money, whether it is used or not."""
 
 NoteCost = Callable[[Spent], Awaitable[None]]
-"""Counts what a model call cost that is no step of a turn."""
+"""Counts the cost of a model call that is no step of a turn."""
 
 
 class JournalPort(Protocol):
-    """Keeps what a running turn did, durably, and reads what was kept."""
+    """The durable journal of a running turn."""
 
     async def record(self, *events: JournalEvent) -> None:
-        """Append events to the journal, durable when this returns.
+        """Append events to the journal; they are durable when this returns.
 
         Raises:
-            Fenced: another process owns the session now; drop everything.
+            Fenced: another process owns the session now.
         """
         ...
 
     async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
         """Run a local effect and journal its result in one commit; `returned.content` is filled in.
 
-        The same `call_key` again changes nothing and gives the first result.
+        A repeated `call_key` changes nothing and gives the first result.
 
         Raises:
             ToolError: the effect was refused; nothing was written.
@@ -325,14 +326,14 @@ class JournalPort(Protocol):
         ...
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
-        """Claim what the principal said meanwhile, with the skipped results it causes, in one commit.
+        """Claim the person's new messages, and journal the calls that they skip, in one commit.
 
-        Empty, without a commit, when nothing waits; then nothing was overtaken either.
+        Return () without a commit if there are none; then no call was skipped either.
         """
         ...
 
     async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
-        """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
+        """Store the summary of the conversation's older part and its cost, in one commit.
 
         Raises:
             Fenced: another process owns the session; nothing was written.
@@ -340,7 +341,7 @@ class JournalPort(Protocol):
         ...
 
     async def note_cost(self, response: Spent) -> None:
-        """Count what a model call cost that is no step of the turn: a judge's of a tool call, a summary not kept.
+        """Count the cost of a model call that is no step of the turn: a judge's, or a discarded summary's.
 
         Raises:
             Fenced: another process owns the session; nothing was written.
@@ -348,19 +349,25 @@ class JournalPort(Protocol):
         ...
 
     async def finish(
-        self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "", *,
-        busy_s: float | None = None, why: str = "",
-    ) -> bool:  # fmt: skip
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+        why: str = "",
+    ) -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
-        False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
-        Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
-        harness's own words. `busy_s` is when a busy model may be asked again; `why` tells an operator what failed.
+        Return False, with nothing done, if a message came in that the turn should read first; only for `COMPLETED`.
+        Other ends always succeed, and such a message starts the next turn. `text` is never empty; it ends with `note`,
+        the harness's own text. `busy_s` is when a busy model may be asked again; `why` tells an operator what failed.
         """
         ...
 
     def scrub(self, text: str) -> str:
-        """Return a tool's result without secrets, before it is journaled."""
+        """Remove secrets from a tool's result before it is journaled."""
         ...
 
     async def whole_result(self, handle: str) -> str | None:
@@ -368,12 +375,12 @@ class JournalPort(Protocol):
         ...
 
     async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the bytes of pictures of this conversation by id, without those that are no longer kept."""
+        """Return the bytes of this conversation's pictures by id, without those that are no longer kept."""
         ...
 
 
 class ConsentPort(Protocol):
-    """Asks the turn's person whether a tool may run."""
+    """Approvals by the turn's person."""
 
     async def consent(self, ask: AskedCall) -> Consent | None:
         """Return the person's answer about exactly this call; None if they were not asked or the question is void.
@@ -383,44 +390,44 @@ class ConsentPort(Protocol):
         ...
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
-        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
+        """Ask the person and suspend the turn: the question and the wait are durable when this raises.
 
-        `left_s` is what is left of the turn's time.
+        `left_s` is the rest of the turn's time.
 
         Raises:
             TurnParked: always; the gateway ends this run and resumes the turn later.
-            Fenced: another process owns the session now; drop everything.
+            Fenced: another process owns the session now.
         """
         ...
 
 
 class WatcherPort(Protocol):
-    """Shows a running turn to people, who may stop it."""
+    """The people who watch a running turn and may stop it."""
 
     def progress(self, event: TurnEvent) -> None:
-        """Show an event; never blocks, never fails.
+        """Show an event; never block or raise.
 
-        A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or asked for tools, and was
-        no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
+        `TextDiscarded` retracts a response's `TextDelta`s: it is asked again, or it called tools and was no answer.
+        `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
         ...
 
     async def let_watchers_read(self) -> None:
-        """Wait, at most some seconds, until the watchers are not too far behind."""
+        """Wait, at most some seconds, until slow watchers have caught up."""
         ...
 
     def stopping(self) -> EndReason | None:
-        """Return why the turn should end now (`/stop`, an interrupt), else None."""
+        """Return the reason why the turn should end now (`/stop`, an interrupt), or None."""
         ...
 
     def until_stopped(self) -> asyncio.Future[EndReason]:
-        """Return the turn's own future of what `stopping` will say; callers must not cancel it."""
+        """Return the turn's own future of the value of `stopping`; callers must not cancel it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TurnPorts:
-    """The ports by which a running turn acts outside the loop."""
+    """The ports through which a running turn acts."""
 
     journal: JournalPort
     consents: ConsentPort
@@ -436,9 +443,9 @@ class Turn:
     history: Sequence[Item]  # of the session, before this turn
     events: Sequence[JournalEvent]  # of this turn so far; more than TurnStarted after a crash
     started_at: datetime  # aware UTC
-    hints: str = ""  # how this channel wants text formatted
-    starts: tuple[tuple[int, str], ...] = ()  # where in `history` a turn begins, and its id; oldest first
-    summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
+    hints: str = ""  # the channel's formatting hints for text
+    starts: tuple[tuple[int, str], ...] = ()  # (index in `history`, turn id), oldest first
+    summary: Summary | None = None  # of the part before `history`; None: nothing was summarised
     prefix: Prefix = field(default_factory=Prefix)  # of the session
     pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
-    history_tokens: int | None = None  # about; None: not measured
+    history_tokens: int | None = None  # estimated; None: not measured

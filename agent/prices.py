@@ -1,6 +1,6 @@
-"""Counts cost in whole millionths of a dollar: a price in USD per million tokens is one in microdollars a token.
+"""Costs in whole microdollars; a price in USD per million tokens equals microdollars a token.
 
-Pure. An unknown price gives a cost of None, which is not 0.
+Pure. An unknown price gives a cost of None, not 0.
 """
 
 from dataclasses import dataclass, replace
@@ -14,10 +14,10 @@ class TokenPrice:
     """The price of one kind of token."""
 
     usd_per_mtok: Decimal
-    tiers: tuple[tuple[int, Decimal], ...] = ()  # (input tokens, price), ascending: a call with more input pays this
+    tiers: tuple[tuple[int, Decimal], ...] = ()  # (input tokens, price), ascending: for calls with more input
 
     def at(self, input_tokens: int) -> Decimal:
-        """USD per million, in a call with so much input."""
+        """Return the USD per million tokens in a call with this input."""
         passed = [price for start, price in self.tiers if input_tokens > start]
         return passed[-1] if passed else self.usd_per_mtok
 
@@ -33,23 +33,23 @@ class TokenPrices:
 
     @property
     def dearest_usd_per_mtok(self) -> Decimal:
-        """The most that any token costs, in a call of any size."""
+        """Return the highest price of any token, in a call of any size."""
         kinds = [kind for kind in (self.input, self.output, self.cache_read, self.cache_write) if kind is not None]
         return max(price for kind in kinds for price in (kind.usd_per_mtok, *(tier for _, tier in kind.tiers)))
 
     def without_tiers(self) -> "TokenPrices":
-        """Return the prices for sums of many calls, whose single sizes are unknown."""
+        """Return the prices without tiers, for sums of many calls whose sizes are unknown."""
         four = (self.input, self.output, self.cache_read, self.cache_write)
         given, written, *cached = (None if each is None else replace(each, tiers=()) for each in four)
         return TokenPrices(given or self.input, written or self.output, *cached)
 
     @classmethod
     def flat(cls, usd_per_mtok: Decimal) -> "TokenPrices":
-        """Return one price for every token, read or written."""
+        """Return the same price for every token."""
         return cls(TokenPrice(usd_per_mtok), TokenPrice(usd_per_mtok))
 
     def cost_microusd(self, used: Usage) -> int | None:
-        """Return the cost of a call, rounded up; None if tokens of either side were not counted."""
+        """Return the cost of a call, rounded up; None if input or output was not counted."""
         if used.input_tokens is None or used.output_tokens is None:
             return None
         whole = used.input_tokens

@@ -1,4 +1,4 @@
-"""Answers with tools that only read, where a request must not change anything."""
+"""Turns with read-only tools, for requests that must not change anything."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""Recovers from empty, truncated or malformed responses. Each fallback has its own bound a turn.
+"""Recovery from empty, truncated and malformed responses; each fallback has its own bound a turn.
 
-A turn that goes in circles gets a hint, then an end; what a circle is, `detect_loop` says.
+A turn that repeats itself, see `detect_loop`, gets a hint first and is then ended.
 """
 
 import json
@@ -40,7 +40,7 @@ _LAST = "Answer the person now from what you know so far. You cannot use tools a
 
 
 async def recover(run: TurnRun, response: Empty | Truncated | Malformed) -> EndReason | None:
-    """Put the turn on its way again, or end it when this fallback is used up; None: ask the model again."""
+    """Repair the turn, or end it if this fallback is used up; return None to ask the model again."""
     match response:
         case Empty():
             return await _nudge(run, response.response, NudgeReason.EMPTY, MAX_EMPTY, _EMPTY)
@@ -60,7 +60,7 @@ async def _nudge(run: TurnRun, response: ModelResponded, why: NudgeReason, most:
 
 
 async def _continue(run: TurnRun, response: ModelResponded) -> EndReason | None:
-    """Raise the cap once and ask the same again; after that let the model go on from the cut."""
+    """Raise the cap once for the same request; after that, let the model continue from the cut."""
     if await run.model.raise_cap(response):
         return None
     said = run.answer(response)
@@ -84,7 +84,7 @@ async def _continue(run: TurnRun, response: ModelResponded) -> EndReason | None:
 
 
 async def after_calls(run: TurnRun, ended: Sequence[CallResult]) -> None:
-    """Say how a call was malformed, and that the turn goes in circles; too often, and the next answer is the last."""
+    """Tell the model about malformed calls and loops; after too many of them, force the next answer to be the last."""
     step = run.scope.journal.steps
     if any(result.malformed for result in ended):
         if run.scope.journal.nudges(NudgeReason.MALFORMED) + 1 >= MAX_MALFORMED:
@@ -100,7 +100,7 @@ async def after_calls(run: TurnRun, ended: Sequence[CallResult]) -> None:
 
 
 async def force_answer(run: TurnRun, reason: EndReason) -> None:
-    """Let the next response be the last: without tools, whatever it is."""
+    """Make the next response the last, without tools."""
     await run.scope.journal.record(Nudged(run.scope.journal.steps, _LAST, NudgeReason.LAST, reason))
 
 
@@ -119,7 +119,7 @@ TOO_LONG = 3
 WINDOW = 20
 
 MAX_COMPARED_CHARS = 20_000
-"""Results that are the same so far count as the same."""
+"""Characters of results and arguments that are compared."""
 
 _TIMES = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?"
@@ -135,7 +135,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call with what came of it; times blanked, arguments in one spelling."""
+    """One call with its result, normalised: without times, arguments as canonical JSON."""
 
     what: str
     result: str
@@ -146,7 +146,7 @@ class _Call:
 class _Step:
     """One response with the results of its calls."""
 
-    response: ModelResponded | None  # None: the person spoke between it and its results
+    response: ModelResponded | None  # None: the person wrote between it and its results
     returned: list[ToolReturned] = field(default_factory=list)
 
     def calls(self) -> tuple[_Call, ...]:
@@ -162,7 +162,7 @@ class _Step:
         )
 
     def monologue(self) -> str:
-        """Return the text of a step that made no call."""
+        """Return the text of a step without calls."""
         alone = self.response is not None and not self.response.tool_calls
         return _timeless(self.response.text.strip()) if alone and self.response is not None else ""
 
@@ -199,7 +199,7 @@ def _alternates(last: Sequence[tuple[_Call, ...]]) -> bool:
 
 
 def _steps(events: Sequence[JournalEvent]) -> list[_Step]:
-    """Return the steps since the person's last message or the last nudge, without overtaken ones."""
+    """Return the steps since the person's last message or the last nudge, without skipped calls."""
     steps: list[_Step] = []
     for event in events:
         match event:
@@ -217,10 +217,10 @@ def _steps(events: Sequence[JournalEvent]) -> list[_Step]:
 
 
 def _spell(arguments: str) -> str:
-    """Return canonical JSON: arguments in another order or with other blanks are equal.
+    """Return arguments as canonical JSON, so that order and spaces do not matter.
 
-    Times within ten minutes count as one: a model that writes down the present time repeats itself, while four
-    reminders differ.
+    Times within ten minutes are equal: a model that writes down the current time repeats itself, while four reminders
+    differ.
     """
     if len(arguments) <= MAX_COMPARED_CHARS:
         with suppress(ValueError, RecursionError):
@@ -229,7 +229,7 @@ def _spell(arguments: str) -> str:
 
 
 def _coarsely(time: re.Match[str]) -> str:
-    """Return a time of day to its ten minutes; a bare number as it is: it may be anybody's id."""
+    """Cut a time of day to its ten minutes; keep a bare number, which may be an id."""
     text = time[0]
     return text[: 15 if "-" in text[:5] else 4] if ":" in text else text
 

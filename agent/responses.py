@@ -1,4 +1,4 @@
-"""A model's response is one of six kinds, a tagged union; `loop` and `recovery` decide what follows."""
+"""The six kinds of a model's response as a tagged union; `loop` and `recovery` act on them."""
 
 import re
 from collections.abc import Set as AbstractSet
@@ -23,28 +23,28 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """It says nothing, or only thinks aloud."""
+    """A response without text, or only with thinking."""
 
     response: ModelResponded
 
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """It was cut at the output cap; its last call, if any, may be half a call, so none of them runs."""
+    """A response that was cut at the output cap; its last call may be incomplete, so none of them runs."""
 
     response: ModelResponded
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The provider's filter stopped it."""
+    """A response that the provider's filter stopped."""
 
     response: ModelResponded
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """It says that it calls tools and names none."""
+    """A response that announces tool calls and has none."""
 
     response: ModelResponded
 
@@ -55,7 +55,7 @@ _THINKING = re.compile(r"<(think|thinking)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORE
 
 
 def classify(response: ModelResponded) -> Response:
-    """Return the one kind this response is of; a cut and a refusal count before what came with them."""
+    """Return the kind of this response; a cut or a refusal goes before the rest of its content."""
     if response.stop is StopReason.LENGTH:
         return Truncated(response)
     if response.stop is StopReason.REFUSED:
@@ -70,9 +70,7 @@ def classify(response: ModelResponded) -> Response:
 
 
 def at_most(response: ModelResponded, calls: int) -> ModelResponded:
-    """Return the response with its first calls; how many are left out stays with it, so that the model can be
-    told (F37).
-    """
+    """Return the response with its first calls and the number of those left out, of which the model is told (F37)."""
     surplus = len(response.tool_calls) - calls
     if surplus <= 0:
         return response
@@ -82,7 +80,7 @@ def at_most(response: ModelResponded, calls: int) -> ModelResponded:
 def with_own_ids(
     response: ModelResponded, step: int, used: AbstractSet[str], turn_id: str, took_s: float | None = None
 ) -> ModelResponded:
-    """Return the response as this step's, every call id present and seen for the first time (F36)."""
+    """Return the response with this step's number and unique ids of all its calls (F36)."""
     taken = set(used)
     calls: list[ToolCall] = []
     for index, call in enumerate(response.tool_calls):

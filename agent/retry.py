@@ -1,4 +1,4 @@
-"""`/retry` asks again what the last turn had no answer to; the words are in the history, nothing else is kept."""
+"""The command `/retry`: ask again what the last turn could not answer, taken from the history."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem,
 
 
 async def run_retry(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-    """Take the turn to its end as if it had begun with what was asked before; there may be nothing of the kind.
+    """Run the turn as if it had begun with the earlier question; say so if there is none.
 
     Raises:
         Fenced: another process owns the session; nothing more was written.
@@ -27,7 +27,7 @@ async def run_retry(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
 
 
 def _is_unanswered(history: Sequence[Item]) -> bool:
-    """Return whether the last turn ended in words of the harness or of rules in a model's place, or in none."""
+    """Return True if the last turn ended without an answer of a model."""
     after = _behind_the_question(history)
     if after is None:
         return False
@@ -43,7 +43,7 @@ def _is_by_rules(after: Sequence[Item]) -> bool:
 
 
 def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
-    """Return the items behind the person's last message; None if they wrote none."""
+    """Return the items after the person's last message, or None if there is no message."""
     for place in range(len(history) - 1, -1, -1):
         item = history[place]
         if isinstance(item, UserItem) and item.own:
@@ -52,8 +52,9 @@ def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
 
 
 def _as_asked_before(turn: Turn, readers: Collection[str]) -> Turn:
-    """Return the turn with those words in place of `/retry`. If tools have run already the model reads on from there,
-    but not from what rules have read.
+    """Return the turn with the earlier question in place of `/retry`.
+
+    If a model's tools have run, the turn continues from their results; tools run by rules do not count.
     """
     after = _behind_the_question(turn.history) or ()
     free = readers if _is_by_rules(after) else ()

@@ -1,7 +1,7 @@
-"""The conversation as the model sees it, and the journal it is folded from.
+"""The conversation as the model sees it, and the journal from which it is folded.
 
-A turn is journaled as append-only `JournalEvent`s; the transcript is `fold` of them and never stored. No I/O and
-no model format here: a wire turns items into its own messages, the gateway's store keeps the events.
+A turn is journaled as append-only `JournalEvent`s; the transcript is `fold` of them and never stored. A wire converts
+items to its own messages, the gateway's store keeps the events.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,29 +15,29 @@ from agent.consent import Parked
 from agent.fallbacks import BY_RULES, NEXT_MODEL, RULES_PREFIX, UNANSWERED, Fallback, Recovered, ResponseDiscarded
 from agent.pictures import Picture, Unseen, without_pictures
 
-SKIPPED = "Skipped due to queued user message."  # the result of a call that steering overtook
-EDITED = "(I changed my earlier message to:)"  # how an edit of a message begins that was answered already
+SKIPPED = "Skipped due to queued user message."  # the result of a call that a new message skipped
+EDITED = "(I changed my earlier message to:)"  # first line of an edit of a message that was already answered
 
 
 @dataclass(frozen=True, slots=True)
 class UserItem:
-    """Something a person said."""
+    """A message of a person."""
 
-    text: str  # their own words: the only part of it that can be a wish of theirs
-    sender: str | None = None  # display name, where several people share the session
+    text: str  # their own words: the only part that can be a request
+    sender: str | None = None  # display name, if several people share the session
     at: str | None = None  # ISO 8601 instant, UTC
     data: str = ""  # framed by the gateway: text that they quote, forward or attach; not their request
-    own: bool = True  # of the person the turn acts for; False only in what is shown of others' turns
-    pictures: tuple[Picture, ...] = ()  # that came with it, seen or not
+    own: bool = True  # of the turn's person; False only in other people's turns
+    pictures: tuple[Picture, ...] = ()  # attached, seen or not
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run."""
+    """A tool call of a model."""
 
     id: str  # the provider's call id: pairs with the result, never used as a key
     name: str
-    arguments: str  # JSON as the model wrote it, perhaps malformed
+    arguments: str  # JSON as the model wrote it, possibly malformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class AssistantItem:
 
     text: str
     tool_calls: tuple[ToolCall, ...] = ()
-    thinking: tuple[JsonValue, ...] = ()  # provider blocks kept for replay, opaque
+    thinking: tuple[JsonValue, ...] = ()  # provider blocks stored for replay, opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +60,38 @@ class ToolItem:
 
 @dataclass(frozen=True, slots=True)
 class NoteItem:
-    """Something the harness tells the model: a nudge, a change of model."""
+    """A message of the harness to the model: a nudge, a change of model."""
 
     text: str
-    ends_turn: bool = False  # the turn before it is over, answered or not
+    ends_turn: bool = False  # the turn before it has ended, answered or not
 
 
 Item = UserItem | AssistantItem | ToolItem | NoteItem
 Transcript = tuple[Item, ...]
 
 
-# ---------------------------------------------------------------- events: what is journaled
+# ---------------------------------------------------------------- journaled events
 
 
 class StopReason(StrEnum):
-    """Why the model stopped, in one vocabulary for all providers."""
+    """The reason why the model stopped, in one vocabulary for all providers."""
 
     END = "end"
     TOOLS = "tools"
-    LENGTH = "length"  # cut at the output cap
+    LENGTH = "length"  # cut off at the output cap
     REFUSED = "refused"  # the provider's filter
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call as the provider counted them; None where it did not say."""
+    """Tokens of one call as the provider counted them; None if it did not say."""
 
-    input_tokens: int | None = None  # all input, cached included
+    input_tokens: int | None = None  # all input, cached input included
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
-    cost_microusd: int | None = None  # by the prices of the day of the call; None: unknown
+    cost_microusd: int | None = None  # by the prices at the time of the call; None: unknown
 
 
 class EndReason(StrEnum):
@@ -110,7 +110,7 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The turn began with these items."""
+    """The turn began with these messages."""
 
     items: tuple[UserItem, ...]
     kind: Literal["turn_started"] = "turn_started"
@@ -118,12 +118,12 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedReply:
-    """Something the person may well say next: shown as a button where there are any, and typed where there are none."""
+    """A suggestion for the person's next message, shown as a button if the platform has buttons."""
 
-    label: str  # what the button says; at most 40 characters of it are shown
-    words: str  # what they have said when they pressed it, or a complete command
+    label: str  # text of the button; at most 40 characters are shown
+    words: str  # the message that a press sends, or a complete command
     is_yes: bool = False  # typing "yes" chooses it, too
-    language: str = ""  # of the answer that suggests it, in which the command replies; "": the person's own
+    language: str = ""  # of the answer that suggests it, used for the command's reply; "": the person's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +137,15 @@ class ModelResponded:
     stop: StopReason = StopReason.END
     usage: Usage = Usage()
     model: str = ""  # provider:name that answered
-    took_s: float | None = field(default=None, compare=False)  # asked to whole, all tries; None: not measured
-    calls_left_out: int = 0  # behind `tool_calls`: more than one response may hold
-    replies: tuple[SuggestedReply, ...] = ()  # what the person may say to it; no part of the transcript
+    took_s: float | None = field(default=None, compare=False)  # with all attempts; None: not measured
+    calls_left_out: int = 0  # calls beyond the limit of one response
+    replies: tuple[SuggestedReply, ...] = ()  # not part of the transcript
     kind: Literal["model_responded"] = "model_responded"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolIntended:
-    """A call is about to run; without a result after it, whether it ran is unknown."""
+    """A call is about to run; without a later result it is unknown if it ran."""
 
     step: int
     call_key: str  # turn/step/index: the idempotency key of the effect
@@ -159,10 +159,10 @@ class CallOutcome(StrEnum):
 
     DONE = "done"
     FAILED = "failed"
-    SKIPPED = "skipped"  # steering or a stop overtook it before it started
-    UNKNOWN = "unknown"  # it may have happened: the process died or the deadline passed in between
+    SKIPPED = "skipped"  # skipped before it started, by a new message or a stop
+    UNKNOWN = "unknown"  # it may have happened: the process died or the deadline passed
     DENIED = "denied"
-    EXPIRED = "expired"  # its person was asked, and said nothing in time
+    EXPIRED = "expired"  # its person was asked and did not answer in time
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,28 +175,26 @@ class ToolReturned:
     name: str
     content: str  # JSON object {"success", "data", "error"}
     outcome: CallOutcome = CallOutcome.DONE
-    ran_with: str | None = None  # its input, where hooks have a word on the result: what they make of it is rewritten
-    took_s: float | None = field(
-        default=None, compare=False
-    )  # the tool itself; None: it did not run, or it was not measured
+    ran_with: str | None = None  # its input, if hooks listen for the result and may rewrite it
+    took_s: float | None = field(default=None, compare=False)  # of the tool; None: did not run, or not measured
     kind: Literal["tool_returned"] = "tool_returned"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultRewritten:
-    """A result as the model sees it, if hooks changed or bounds shortened it; the raw one stays in the journal."""
+    """A result as the model sees it, if hooks changed it or a limit shortened it; the raw one stays in the journal."""
 
     step: int
     call_key: str
     call_id: str
     content: str
-    is_cut: bool = False  # shortened for room, to be read on; else a hook put it in the result's place
+    is_cut: bool = False  # shortened, with the rest readable in parts; else replaced by a hook
     kind: Literal["tool_result_rewritten"] = "tool_result_rewritten"
 
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """Messages that came in mid-turn joined it here."""
+    """Messages that came in during the turn joined it here."""
 
     step: int
     items: tuple[UserItem, ...]
@@ -204,37 +202,37 @@ class Steered:
 
 
 class NudgeReason(StrEnum):
-    """Why the harness told the model something: each has its own bound a turn."""
+    """The reason for a message of the harness to the model; each has its own bound a turn."""
 
-    EMPTY = "empty"  # the response said nothing
-    CUT = "cut"  # the response was cut at the output cap
-    MALFORMED = "malformed"  # a call could not be read
-    STUCK = "stuck"  # it goes in circles
-    STOP = "stop"  # a hook wants it to go on
-    GATE = "gate"  # its answer does not fit the operator's schema
+    EMPTY = "empty"  # the response was empty
+    CUT = "cut"  # the response was cut off at the output cap
+    MALFORMED = "malformed"  # a call was unreadable
+    STUCK = "stuck"  # the turn repeats itself
+    STOP = "stop"  # a hook wants the turn to go on
+    GATE = "gate"  # the answer does not fit the operator's schema
     LAST = "last"  # answer now, without tools
 
 
 @dataclass(frozen=True, slots=True)
 class Nudged:
-    """The harness told the model something."""
+    """The harness sent the model a message."""
 
     step: int
     text: str
     why: NudgeReason | None = None  # None: journaled before nudges had reasons
-    ends: EndReason | None = None  # the next response is the turn's last, whatever it is, and the turn ends so
+    ends: EndReason | None = None  # the next response is the turn's last, and the turn ends with this reason
     kind: Literal["nudged"] = "nudged"
 
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The turn is over; `text` is what the person gets."""
+    """The turn ended; `text` is what the person gets."""
 
     reason: EndReason
     text: str
-    note: str = ""  # the harness's words at the end of `text`; unknown in an old journal
+    note: str = ""  # the harness's text at the end of `text`; unknown in an old journal
     busy_s: float | None = None  # seconds until the model may be asked again; None: not busy, or not recorded
-    why: str = ""  # for an operator: which model failed of what, which cap was reached; "": neither, or not recorded
+    why: str = ""  # for operators: which model failed and why, or which cap was reached; "": neither, or not recorded
     kind: Literal["turn_ended"] = "turn_ended"
 
 
@@ -255,15 +253,15 @@ JournalEvent = (
 JOURNAL_EVENT: TypeAdapter[JournalEvent] = TypeAdapter(
     Annotated[JournalEvent, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
 )
-"""Reads and writes a journal event as JSON; what the store keeps."""
+"""Converts a journal event from and to JSON."""
 
 
 def fold(events: Iterable[JournalEvent]) -> Transcript:
     """Return the transcript of these events: valid for a strict API, the same for the same events.
 
-    Every call of a response has exactly one result right behind it, in the order asked; a missing one is made up
-    as unknown, an orphan or second one is left out. What streamed to the person of a response that never was whole
-    closes the turn as an assistant item, the harness's own words as a note. Empty responses leave nothing behind.
+    Every call of a response has exactly one result right after it, in the order of the calls; a missing one is filled
+    in as unknown, an orphan or second one is dropped. Streamed text of an incomplete response ends the turn as an
+    assistant item, the harness's own text as a note. Empty responses are dropped.
     """
     folding = _Folding()
     for event in events:
@@ -273,7 +271,7 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
 
 
 def answer_text(events: Iterable[JournalEvent]) -> str:
-    """Return the answer of one turn's events so far: responses without calls, joined."""
+    """Return the answer in one turn's events so far: the responses without calls, joined."""
     text, between = "", ""
     for event in events:
         if _answers(event):
@@ -295,28 +293,28 @@ def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
 PARAGRAPH = "\n\n"
 RULES_ANSWERED = NoteItem("(Rules answered this message, not you.)", ends_turn=True)
 NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
-"""What stands for the result of a call that never got one."""
+"""The result of a call that never returned."""
 
 WITHHELD = '{"success":false,"data":null,"error":"It ran. Its result is withheld: the hooks behind it were not heard."}'
-"""What stands for a result until hooks that have a word on it have said it."""
+"""The result of a call until its hooks have run."""
 
 
 class _Folding:
-    """A transcript in the making; what follows a response waits until all its calls have results."""
+    """A transcript while it is folded; items after a response wait until all its calls have results."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
-        self._turn: list[JournalEvent] = []  # responses of the turn at hand
-        self._open: list[tuple[str, ToolCall]] = []  # id in the journal, call as the transcript has it
-        self._asked: frozenset[str] = frozenset()  # the ids of those
-        self._results: dict[str, str] = {}  # content by id in the journal
-        self._after: list[Item] = []  # what was said while calls were open
-        self._used: set[str] = set()  # call ids: strict APIs want each once
-        self._next_model = ""  # that the turn at hand went on to, and was told of
-        self._numbers: dict[str, int] = {}  # by id: how many were made of it
+        self._turn: list[JournalEvent] = []  # responses of the current turn
+        self._open: list[tuple[str, ToolCall]] = []  # (id in the journal, call in the transcript)
+        self._asked: frozenset[str] = frozenset()  # ids of the open calls
+        self._results: dict[str, str] = {}  # contents by id in the journal
+        self._after: list[Item] = []  # items added while calls were open
+        self._used: set[str] = set()  # call ids: strict APIs want each to be unique
+        self._next_model = ""  # the model to which the current turn switched and of which it was told
+        self._numbers: dict[str, int] = {}  # number of variants by id
 
     def apply(self, event: JournalEvent) -> None:
-        """Fold one event in."""
+        """Fold one event into the transcript."""
         match event:
             case TurnStarted():
                 self.close_calls()
@@ -337,10 +335,10 @@ class _Folding:
                 self.close_calls()
                 self._end(event)
             case _:
-                pass  # an intent, a wait, a recovery, or a result that belongs to no open call
+                pass  # an intent, a wait, a recovery, or a result without an open call
 
     def _note(self, event: Nudged | Recovered) -> None:
-        """Add the harness's note for the model, and of a change of model once; drop items it may not see any more."""
+        """Add a message of the harness, mention a change of model once, and drop pictures that were refused."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
         elif event.rung is Fallback.NEXT_MODEL:
@@ -352,7 +350,7 @@ class _Folding:
             self.items = without_pictures(self.items, Unseen.REFUSED)
 
     def close_calls(self) -> None:
-        """Every open call gets its result, then comes what was said meanwhile."""
+        """Add the results of all open calls, then the items that came meanwhile."""
         if not self._open:
             return
         for id_, call in self._open:
@@ -384,7 +382,7 @@ class _Folding:
             self.items.append(NoteItem(UNANSWERED.format(reason=ended.reason.value), ends_turn=True))
 
     def _add(self, item: AssistantItem) -> None:
-        """Two assistant items in a row are one: strict APIs want turns to alternate."""
+        """Merge with a preceding assistant item: strict APIs want roles to alternate."""
         if self.items and isinstance(before := self.items[-1], AssistantItem):
             text = "\n\n".join(part for part in (before.text, item.text) if part.strip())
             self.items[-1] = AssistantItem(text, item.tool_calls, before.thinking + item.thinking)

@@ -1,6 +1,6 @@
-"""Streams what happens in a turn: told at once to those who only note it, kept for those who read when they can.
+"""The stream of a turn's events: watchers are called at once, readers have bounded queues.
 
-What an event means stands in `ports`; the watcher decides what is made of it.
+`ports` defines the events.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ MOST_WAITING = 256
 """Events that one reader may be behind before the publisher waits for it."""
 
 LONGEST_WAIT_S = 5.0
-"""So long a turn waits for a reader; then it goes on, and the reader loses what it has not read but the text."""
+"""Seconds that a turn waits for a slow reader; then the reader loses all unread events except text."""
 
 _DELTAS = (TextDelta, ThinkingDelta)
 
@@ -22,7 +22,7 @@ Watcher = Callable[[TurnEvent], None]
 
 
 class EventReader:
-    """The unread events of one watcher: bounded, text joined, of a call's progress only the newest.
+    """The unread events of one watcher: bounded, with joined text and only the newest progress of each call.
 
     Text is never lost: consecutive pieces become one event.
     """
@@ -30,12 +30,12 @@ class EventReader:
     def __init__(self, most: int = MOST_WAITING) -> None:
         self._most = most
         self._waiting: deque[TurnEvent] = deque()
-        self._text: list[str] = []  # of the last event, which is a delta; joined when it is taken
+        self._text: list[str] = []  # further pieces of the last event, joined when it is read
         self._room: asyncio.Event | None = None  # set once there is room; None: no publisher waits
         self._is_open = True
 
     def put(self, event: TurnEvent) -> None:
-        """One more event; a reader that is closed hears nothing."""
+        """Append an event; a closed reader ignores it."""
         if not self._is_open:
             return
         last = self._waiting[-1] if self._waiting else None
@@ -49,7 +49,7 @@ class EventReader:
         self._waiting.append(event)
 
     def drain(self) -> list[TurnEvent]:
-        """All that has not been read, in its order."""
+        """Return and remove all unread events in order."""
         self._join()
         taken = list(self._waiting)
         self._make_room()
@@ -57,11 +57,11 @@ class EventReader:
 
     @property
     def has_room(self) -> bool:
-        """Return whether it is not too far behind."""
+        """Return True if the queue is not full."""
         return len(self._waiting) < self._most
 
     async def wait_for_room(self) -> None:
-        """Until it is not too far behind; one that does not read loses all but the text, which is one piece then."""
+        """Wait until the queue has room; after a timeout, drop all unread events except text."""
         if self.has_room:
             return
         self._room = self._room or asyncio.Event()
@@ -92,10 +92,10 @@ class EventReader:
 
 
 class TurnEvents:
-    """The stream of one turn."""
+    """The stream of events of one turn."""
 
     def __init__(self, *watchers: Watcher) -> None:
-        """`watchers` are told of each event as it is published; they only note it."""
+        """`watchers` are called with each event; they must return at once."""
         self._watchers = watchers
         self._readers: list[EventReader] = []
 
@@ -106,14 +106,14 @@ class TurnEvents:
         return made
 
     def publish(self, event: TurnEvent) -> None:
-        """Tell everybody; never waits."""
+        """Pass an event to all watchers and readers without waiting."""
         for watch in self._watchers:
             watch(event)
         for reader in self._readers:
             reader.put(event)
 
     async def drain(self) -> None:
-        """Wait until no reader is too far behind: back-pressure for the publisher."""
+        """Wait until every reader has room: back-pressure for the publisher."""
         for reader in self._readers:
             if not reader.has_room:
                 await reader.wait_for_room()

@@ -1,4 +1,4 @@
-"""Types of events in a turn beside the model's response; `agent.turn_events` streams them to watchers."""
+"""Events of a turn beside those of the model's response; `agent.turn_events` streams them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,26 +8,26 @@ from agent.transcript import EndReason
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool call runs now."""
+    """A tool call started."""
 
     name: str
     call_key: str = ""
-    words: str = ""  # key of the agent's catalogue for what it does; empty: it has no words but its name
+    words: str = ""  # catalogue key of its action; empty: show its name
 
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """A tool says what it is doing."""
+    """A tool reported progress."""
 
     name: str
     call_key: str
     words: str  # key of the agent's catalogue
-    values: Mapping[str, object] = field(default_factory=dict)  # of the fields of those words
+    values: Mapping[str, object] = field(default_factory=dict)  # fields of that text
 
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
-    """A tool call is over."""
+    """A tool call ended."""
 
     name: str
     success: bool
@@ -37,7 +37,7 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPut:
-    """The turn is parked: its person has been asked whether this tool may run."""
+    """The turn waits: its person was asked to approve this tool."""
 
     tool: str
 
@@ -46,11 +46,11 @@ class QuestionPut:
 class HistoryShortened:
     """The conversation in the prompt was shortened."""
 
-    how: str  # the fallback, or the layer
+    how: str  # name of the fallback or layer
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn is over, and its answer on its way."""
+    """The turn ended, and its answer is being sent."""
 
     reason: EndReason

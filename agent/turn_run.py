@@ -42,12 +42,12 @@ MAX_WHY_CHARS = 300
 """Characters of a model's failure that the journal keeps."""
 
 MAX_STOPS_DENIED = 3
-"""Times a turn goes on because a hook says so."""
+"""Maximum times that hooks make a turn go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRun:
-    """The parts of a running turn: what it acts on, its agent, who asks the model, who runs the tools."""
+    """The parts of a running turn: its state, its agent, the model caller, the tool executor."""
 
     scope: TurnScope
     agent: Agent
@@ -94,7 +94,7 @@ class TurnRun:
         return True
 
     def _misfit(self, response: ModelResponded) -> tuple[str, Mapping[str, object]]:
-        """Return the reason why an answer does not fit the operator's schema, and the schema; rules need not fit it."""
+        """Return why an answer does not fit the operator's schema, and the schema; answers of rules need not fit it."""
         gate = self.scope.limits.gate
         if gate is None or response.model.startswith(RULES_PREFIX):
             return "", {}
@@ -102,7 +102,7 @@ class TurnRun:
         return misfit(response.text, schema), schema
 
     def check(self) -> None:
-        """Raise Interrupted when the turn should end now."""
+        """Raise Interrupted if the turn should end now."""
         if (reason := self.scope.ports.watchers.stopping()) is not None:
             raise Interrupted(reason)
         late = self.scope.deadline.remaining_s() <= 0
@@ -110,7 +110,7 @@ class TurnRun:
             raise Interrupted(EndReason.TIMEOUT)
 
     async def run_open_calls(self) -> list[CallResult]:
-        """Run the calls of the last response that have no result yet, also those that a dead process left open."""
+        """Run the calls of the last response that have no result yet, also those that a crashed process left open."""
         await self.tools.hear_hooks(unheard_results(self.scope.journal.events))
         return await self.tools.run(open_calls(self.scope.journal.events))
 
@@ -126,7 +126,7 @@ class TurnRun:
         return answer_text([*events, _without_calls(response)])
 
     async def end(self, reason: EndReason, said: str, response: ModelResponded | None = None) -> EndReason | None:
-        """End the turn with an answer the person can read; None when it should read on instead."""
+        """End the turn with an answer for the person; return None if it should read new messages instead."""
         if len(said) > self.scope.limits.max_answer_chars:
             said, reason = said[: self.scope.limits.max_answer_chars], EndReason.MAX_TOKENS
         refused = response is not None and response.stop is StopReason.REFUSED
@@ -146,7 +146,7 @@ class TurnRun:
         )
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
-        """End the turn because the model failed; what was said before stands, what was found is told."""
+        """End the turn because the model failed; keep the answer so far, and list the results of tools."""
         log.warning("turn_failed", kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
@@ -160,7 +160,7 @@ class TurnRun:
         )
 
     async def end_over_budget(self, over: OverBudget) -> EndReason | None:
-        """End the turn because a cap is reached; what was said before stands, and `/retry` asks again."""
+        """End the turn because a cap is reached; keep the answer so far. `/retry` asks again."""
         now, principal = self.scope.clock(), self.scope.turn.principal
         note = answers.over_budget_text(self.agent.texts, over, now, principal)
         note = self._with_open_ends(self._with_findings(note))
@@ -174,14 +174,14 @@ class TurnRun:
         )
 
     def _with_findings(self, note: str) -> str:
-        """Return the words of an end without an answer, behind what the tools had found or done until then."""
+        """Return the note of an end without an answer, after the results of the tools."""
         principal = self.scope.turn.principal
         today = today_of(principal, self.scope.clock())
         found = found_text(self.agent.texts, self.scope.journal.events, self.agent.tell, principal.locale, today)
         return answers.with_note(found, note)
 
     def _with_open_ends(self, note: str) -> str:
-        """Add calls of unknown outcome, questions that expired and unseen pictures to the words of an end."""
+        """Add calls of unknown outcome, expired questions and unseen pictures to the note of an end."""
         texts, locale = self.agent.texts, self.scope.turn.principal.locale
         if expired := _names(self.scope.journal.events, CallOutcome.EXPIRED):
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
@@ -192,10 +192,10 @@ class TurnRun:
 
 
 def _without_calls(response: ModelResponded) -> ModelResponded:
-    """Return a last response without its calls: they never run."""
+    """Return a last response without its calls, which never run."""
     return replace(response, tool_calls=()) if response.tool_calls else response
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:
-    """Return the tools whose calls came to this."""
+    """Return the names of the tools with a call of this outcome."""
     return sorted({event.name for event in events if isinstance(event, ToolReturned) and event.outcome is outcome})

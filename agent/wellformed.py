@@ -1,6 +1,6 @@
-"""Text that every encoder and every database takes (F40), and that no function of a library takes long over; pure.
+"""Text that every encoder and database accepts (F40), in bounded time; pure.
 
-Also text that came from elsewhere read as a JSON object, and text cut where it is too long to be shown.
+It also parses a text as a JSON object, and shortens text for display.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Literal
 import regex
 
 MAX_MARKS = 30
-"""Marks on one letter; more are no writing (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
+"""Maximum combining marks on one letter (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
 
 JOINERS = "\u200d\ufe0f"  # zero-width joiner and emoji variation: the only invisible characters that are kept
 UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surrogate
@@ -20,17 +20,17 @@ UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surroga
 _LONE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _SURPLUS_MARKS = rf"(?<!\p{{M}})(\p{{M}}{{{MAX_MARKS}}})\p{{M}}++"
 _PERHAPS_SURPLUS = re.compile(rf"[\u0300-\U0010ffff]{{{MAX_MARKS + 1}}}")
-"""No mark stands before U+0300, so that the words of most texts have no such run."""
+"""Combining marks start at U+0300, so most texts do not match."""
 
 
 @cache
 def unicode_pattern(source: str) -> regex.Pattern[str]:
-    """Return a pattern that asks for properties of letters, compiled when it is first needed."""
+    """Return a pattern with Unicode properties, compiled on first use."""
     return regex.compile(source)
 
 
 def well_formed(text: str) -> str:
-    """Return the text without NUL and lone surrogates, which neither UTF-8 nor every database takes."""
+    """Return the text without NUL and lone surrogates, which neither UTF-8 nor every database accepts."""
     if "\x00" in text:
         text = text.replace("\x00", "")
     if text.isascii():
@@ -43,9 +43,9 @@ def well_formed(text: str) -> str:
 
 
 def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """Return the text in this form of Unicode; of a letter's marks the first 30 are kept.
+    """Normalise the text to this Unicode form and keep at most 30 marks of a letter.
 
-    Python puts the marks of a letter in order by moving each past those before it: 4,000 of them take 0.2 s.
+    Python sorts the marks of a letter in quadratic time: 4,000 of them take 0.2 s.
     """
     if text.isascii():
         return text
@@ -55,7 +55,7 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
+    """Clean a text for a store and a chat: one line, single spaces, no control, invisible or surrogate characters."""
     if text.isascii() and text.isprintable():
         return " ".join(text.split())
     spaced = "".join(" " if character.isspace() else character for character in normalize("NFC", text))
@@ -64,7 +64,7 @@ def clean(text: str) -> str:
 
 
 def read_object(text: str) -> dict[str, object] | None:
-    """Parse a text as a JSON object; None if it is none, or nested too deep."""
+    """Parse a text as a JSON object; return None if it is not one, or nested too deep."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -73,5 +73,5 @@ def read_object(text: str) -> dict[str, object] | None:
 
 
 def cut_text(text: str, most_chars: int) -> str:
-    """Return the text in so many characters, the last of them a sign that it was longer."""
+    """Return the text cut to this length, with an ellipsis at its end if it was longer."""
     return text if len(text) <= most_chars else text[: most_chars - 1] + "…"

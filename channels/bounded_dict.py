@@ -1,4 +1,4 @@
-"""A dict that does not grow without bound. Bounds by weight or by age stand where they are needed."""
+"""A dict of bounded size."""
 
 from collections import OrderedDict
 from typing import TypeVar
@@ -8,10 +8,9 @@ V = TypeVar("V")
 
 
 class BoundedDict(OrderedDict[K, V]):
-    """Forgets the entry that was set longest ago once there are more than `most`; setting one again makes it young."""
+    """A dict with at most `most` entries: the one that was set longest ago is dropped; setting one again renews it."""
 
     def __init__(self, most: int) -> None:
-        """Empty."""
         super().__init__()
         self._most = most
 

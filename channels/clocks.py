@@ -1,9 +1,8 @@
-"""Tells the time twice: as the machine's clock shows it, for dates that people read, and steadily, for everything
-that waits, expires or has an age.
+"""Two clocks: the machine's wall clock for dates that people read, and a steady one for waits, expiry and ages.
 
-Whoever sets the machine's clock by hours must not end drains and retries, let codes run out or make messages look
-missed. So the steady clock goes by the time since boot, and follows a set clock slowly. Of machines that work together
-each goes by the clock of one.
+A wall clock that is set by hours must not end drains and retries, expire codes or make messages look missed. So the
+steady clock follows the time since boot, and approaches a changed wall clock slowly. Several processes on one database
+all follow that server's clock.
 """
 
 import threading
@@ -14,20 +13,20 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 Clock = Callable[[], datetime]
-"""Gives aware UTC."""
+"""Returns the time, aware UTC."""
 
 Sleep = Callable[[float], Awaitable[None]]
-"""Waits so many seconds."""
+"""Waits for some seconds."""
 
 FOLLOWS = 0.1
-"""Part of the time that passes by which a set clock is followed: an hour is 54 to 66 minutes, a day is met in ten."""
+"""Rate at which a changed wall clock is approached: an hour lasts 54 to 66 minutes, a day is made up in ten."""
 
 FOLLOWED_AT_ONCE = timedelta(days=3)
-"""A clock set by more had been wrong: machines without a battery begin in another year until they ask the network."""
+"""A larger change is applied at once: machines without a battery start in another year until they ask the network."""
 
 GONE_BY = timedelta(minutes=2)
-"""How far from the machine's a clock may be that is gone by: it is held against platforms' stamps, too, and what Slack
-signs holds for five minutes.
+"""Maximum difference of a followed clock from the machine's: it is compared with platforms' timestamps, and Slack's
+signatures are valid for five minutes.
 """
 
 
@@ -37,27 +36,27 @@ wall_now: Callable[[], datetime] = partial(datetime.now, UTC)
 since_boot_s: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 )
-"""Seconds that nobody can set; they pass while the machine sleeps, where the system can tell."""
+"""Seconds since boot, including suspend if the system supports it; they cannot be set."""
 
 
 class SteadyClock:
-    """Aware UTC instants that never go back, and pass like the time since boot. For any thread."""
+    """A thread-safe clock of aware UTC instants that never go back and pass like the time since boot."""
 
     def __init__(self, wall: Callable[[], datetime] = wall_now, passed_s: Callable[[], float] = since_boot_s) -> None:
-        """It begins with the machine's clock."""
+        """Start with the machine's time."""
         self._wall = wall
         self._passed_s = passed_s
         self._lock = threading.Lock()
         self._read_s = passed_s()
         self._now = wall()
-        self._off = timedelta(0)  # of the clock that it goes by, from the machine's
+        self._off = timedelta(0)  # of the followed clock from the machine's
         self._alone = True
 
     def go_by(self, shown: datetime, within: timedelta) -> timedelta:
-        """Go by another clock that showed this at some time within the last so long; not by one too far off.
+        """Follow another clock that showed `shown` within the last `within`, unless it is too far off.
 
-        At once the first time, from then on as a set clock is followed. How far that one is from the machine's, 0 where
-        they may be alike.
+        The first call sets the time at once, later ones approach it. Return the difference from the machine's clock, 0
+        if they may be equal.
         """
         with self._lock:
             wall = self._wall()
@@ -71,7 +70,7 @@ class SteadyClock:
             return off
 
     def __call__(self) -> datetime:
-        """Now."""
+        """Return the current time."""
         with self._lock:
             read_s, wall = self._passed_s(), self._wall()
             if self._off:
@@ -79,14 +78,14 @@ class SteadyClock:
             passed_s = read_s - self._read_s
             self._read_s = read_s
             gap_s, may_s = (wall - self._now).total_seconds() - passed_s, FOLLOWS * passed_s
-            if -may_s <= gap_s <= may_s:  # asked a dozen times a message: nobody has set anything
+            if -may_s <= gap_s <= may_s:  # the usual case: the wall clock was not set
                 self._now = wall
             else:
                 self._now = self._follow(wall, timedelta(seconds=max(0.0, passed_s)))
             return self._now
 
     def _follow(self, wall: datetime, passed: timedelta) -> datetime:
-        """What it is now, where the machine's clock was set."""
+        """Return the current time after the wall clock was set."""
         now = self._now + passed
         gap = wall - now
         if abs(gap) > FOLLOWED_AT_ONCE:
@@ -95,13 +94,13 @@ class SteadyClock:
 
 
 steady_now = SteadyClock()
-"""The steady clock of this process: instants are comparable only where all of them are of one clock. Of several
-processes on a PostgreSQL each goes by that server's.
+"""The steady clock of this process. Instants are comparable only within one clock; several processes on PostgreSQL all
+follow that server's.
 """
 
 
 def steady_s() -> float:
-    """The same as Unix time."""
+    """Return the steady clock's time as Unix time."""
     return steady_now().timestamp()
 
 
@@ -110,6 +109,6 @@ class Clocks:
     """The two clocks of a process."""
 
     now: Clock = steady_now
-    """For ages, waits and expiry."""
+    """Clock for ages, waits and expiry."""
     dates: Clock = wall_now
-    """For days that people read."""
+    """Clock for dates that people read."""

@@ -1,8 +1,7 @@
-"""Numbers, dates and words that came from elsewhere, made fit to be reckoned with and to be stored. Pure and total.
+"""Validation and clamping of untrusted numbers, dates and texts; pure and total.
 
-A platform, a proxy or whoever plays one may say anything: `inf`, 10**30, `true`, a date of the year 1. Nothing here
-raises, and what comes out is finite, in its bounds and aware. What is left out comes out as None; what it means that
-it is left out is decided where it is read. No wire is known here.
+A platform or proxy may send anything: `inf`, 10**30, `true`, a date of the year 1. These functions never raise; they
+return finite, bounded and aware values, or None if a value is unusable.
 """
 
 import json
@@ -18,28 +17,28 @@ from pydantic import BeforeValidator, JsonValue, ValidationError, ValidatorFunct
 JsonObject = dict[str, JsonValue]
 
 LONGEST_WAIT_S = 3600.0
-"""A wait that a platform asks for is obeyed for so long; then it is asked again."""
+"""Maximum wait at a platform's request; then the call is repeated."""
 
 MOST_SAID_S = 86_400.0
-"""A longer wait is not believed at all; what is said is kept up to here, for who is to read it."""
+"""Maximum stored waiting time."""
 
 MOST_ID = 2**63 - 1
-"""The largest id: what a signed number of 64 bits holds. Telegram's, Discord's and a database's are such numbers."""
+"""The largest signed 64-bit number, the limit of Telegram's, Discord's and a database's ids."""
 
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 LATEST = datetime(2100, 1, 1, tzinfo=UTC)
-"""No platform of ours is older; a date beyond these is no date."""
+"""Bounds of valid dates: no platform is older."""
 
-MAX_WORDS = 500  # characters of what a platform says about a failure
+MAX_WORDS = 500  # of a platform's text about a failure
 
 _DIGITS = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NUMBER_CHARS = 64  # a longer text is no number anybody means
+_NUMBER_CHARS = 64  # longer texts are not parsed as numbers
 
 
 def number_of(value: object) -> float | None:
-    """A number, or a text that is one; beyond 64 bits it is infinite. None where it is none, or not a number (NaN)."""
+    """Return a number, or that of a numeric text; infinite beyond 64 bits. None for anything else and NaN."""
     if isinstance(value, str):
         value = _read(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  NaN
@@ -55,13 +54,13 @@ def _read(text: str) -> float | None:
 
 
 def seconds_of(value: object, most_s: float = MOST_SAID_S) -> float | None:
-    """A wait in seconds, from 0 to `most_s`; None where it is no number."""
+    """Return a wait in seconds, from 0 to `most_s`; None if it is no number."""
     number = number_of(value)
     return None if number is None else min(max(number, 0.0), most_s)
 
 
 def wait_of(header: object, now: datetime, most_s: float = MOST_SAID_S) -> float | None:
-    """The seconds of a `Retry-After` header, which may be a number or an HTTP date; as `seconds_of`."""
+    """Return the seconds of a `Retry-After` header, a number or an HTTP date, clamped as in `seconds_of`."""
     seconds = seconds_of(header, most_s)
     if seconds is not None or not isinstance(header, str):
         return seconds
@@ -74,7 +73,7 @@ def wait_of(header: object, now: datetime, most_s: float = MOST_SAID_S) -> float
 
 
 def whole_of(value: object, least: int = 0, most: int = MOST_ID) -> int | None:
-    """An integer, or its ASCII digits, within bounds; None for anything else."""
+    """Return an integer, or that of its ASCII digits, within bounds; None for anything else."""
     if isinstance(value, str):
         value = int(value) if _DIGITS.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int):
@@ -83,7 +82,7 @@ def whole_of(value: object, least: int = 0, most: int = MOST_ID) -> int | None:
 
 
 def instant_of(unix_s: object, otherwise: datetime) -> datetime:
-    """The instant of a Unix time in seconds; `otherwise` where that is no date of our time."""
+    """Return the instant of a Unix time in seconds; `otherwise` if it is no valid date."""
     number = number_of(unix_s)
     if number is None or not EARLIEST.timestamp() <= number <= LATEST.timestamp():
         return otherwise
@@ -91,13 +90,13 @@ def instant_of(unix_s: object, otherwise: datetime) -> datetime:
 
 
 def in_our_time(at: datetime) -> datetime:
-    """The same instant in UTC, one without a zone being taken for UTC; what lies beyond our time is at its edge."""
+    """Return the instant in UTC, clamped to valid dates; one without a zone is taken as UTC."""
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
     return min(max(at, EARLIEST), LATEST).astimezone(UTC)
 
 
 def decode_json(content: str | bytes) -> JsonValue:
-    """The JSON value; None when it is none. Lone surrogates in it, which orjson refuses, survive."""
+    """Parse JSON; return None if it is invalid. Lone surrogates, which orjson refuses, are kept."""
     value: JsonValue
     try:
         value = orjson.loads(content)
@@ -110,20 +109,20 @@ def decode_json(content: str | bytes) -> JsonValue:
 
 
 def without_surrogates(text: str) -> str:
-    """The text with the replacement character for each lone surrogate, so that every offset holds."""
+    """Replace each lone surrogate by U+FFFD, so that offsets stay valid."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def storable(text: str) -> str:
-    """The text as every database takes it: without NUL and without lone surrogates (A91)."""
+    """Remove NUL and lone surrogates, so that every database accepts the text (A91)."""
     return without_surrogates(text.replace("\x00", "") if "\x00" in text else text)
 
 
 def as_text(raw: object) -> str:
-    """What cannot be understood, written down: as JSON where that can be, else as Python writes it."""
+    """Return an unreadable value as text: JSON if possible, else its Python form."""
     try:
         return orjson.dumps(raw).decode()
-    except (TypeError, ValueError, RecursionError):  # no Unicode, a large integer, too deep
+    except (TypeError, ValueError, RecursionError):  # invalid Unicode, a large integer, too deep
         pass
     try:
         return repr(raw)
@@ -132,11 +131,11 @@ def as_text(raw: object) -> str:
 
 
 def words_of(text: object, most_chars: int = MAX_WORDS) -> str:
-    """A text in one line that every database takes and an operator can read: no NUL, no lone surrogate, bounded."""
+    """Return a text in one bounded line without NUL and lone surrogates, for databases and operators."""
     return " ".join(_UNSTORABLE.sub("\ufffd", str(text)[:most_chars]).split())
 
 
-# ---------------------------------------------------------------- in models of what comes in
+# ---------------------------------------------------------------- fields of pydantic models
 
 
 def _as_words(value: object) -> str | None:
@@ -153,7 +152,7 @@ def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
 _T = TypeVar("_T")
 
 Words = Annotated[str | None, BeforeValidator(_as_words)]
-"""What somebody else said or is called: where it is no text it is not read, and never makes a message unreadable."""
+"""A foreign text; another type becomes None instead of making the message invalid."""
 
 Beside = Annotated[_T | None, WrapValidator(_or_none)]
-"""A part of what somebody else said: None where it is malformed, whatever the message itself is."""
+"""An optional part of a foreign message: None if it is malformed."""

@@ -1,6 +1,6 @@
-"""Types what passes between a platform and the gateway: addresses, people, inbound events, outbound parts.
+"""The types that pass between a platform and the gateway: addresses, people, inbound events, outbound parts.
 
-Nothing here knows a platform, a table or a model. Everything is frozen and safe to share between tasks.
+All are frozen and safe to share between tasks.
 """
 
 from dataclasses import dataclass
@@ -13,40 +13,40 @@ from pydantic import ConfigDict, TypeAdapter
 from channels.tenant import DEFAULT_TENANT as DEFAULT_TENANT  # noqa: PLC0414  mypy knows by it that others have it from here
 
 GOES_ON = " …"
-"""Stands behind what is shown of an answer that is still being written."""
+"""End of the text of an unfinished answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a message came from or goes to: one chat (and thread) of one account of one channel."""
+    """The origin or destination of a message: one chat (and thread) of one account of one channel."""
 
     channel: str  # registry name: "telegram"
-    account: str  # which bot account of that channel, the name in the configuration: "main"
+    account: str  # bot account of that channel, by its name in the configuration: "main"
     chat: str  # the platform's chat id, as text
     thread: str | None = None  # topic or thread id; None outside threads
 
     @property
     def lane(self) -> str:
-        """The key of the ordered queue that carries everything said to this chat."""
+        """Return the key of the ordered queue of all messages to this chat."""
         return f"{self.channel}:{self.account}:{self.chat}"
 
     @classmethod
     def of_lane(cls, lane: str) -> "Address":
-        """The chat whose queue has this key."""
+        """Return the address of the chat whose queue has this key."""
         return cls(*lane.split(":", 2))
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who wrote. `id` alone decides access; the display name is only ever shown."""
+    """The author of an event. Only `id` decides access; the display name is only shown."""
 
-    id: str  # the platform's opaque id, with its team where ids are only unique inside one
+    id: str  # the platform's opaque id, with its team if ids are only unique inside one
     display_name: str
     is_bot: bool = False
 
 
 class ChatKind(StrEnum):
-    """Whether a chat is one person's or shared."""
+    """The kind of a chat: one person's, or shared."""
 
     DIRECT = "direct"
     GROUP = "group"
@@ -54,13 +54,13 @@ class ChatKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way of its own to answer one event, for a while: a Discord interaction, a Slack response URL."""
+    """A temporary way to answer one event: a Discord interaction, a Slack response URL."""
 
-    kind: str  # the adapter's word for it: "interaction", "response_url"
-    token: str  # what the adapter needs; a secret: never logged
+    kind: str  # the adapter's name of it: "interaction", "response_url"
+    token: str  # a secret of the adapter: never logged
     expires_at: datetime  # aware UTC; afterwards the answer goes to the chat
-    uses: int = 1_000_000  # how many calls it takes at most
-    private: bool = False  # only the person who asked sees what goes this way
+    uses: int = 1_000_000  # maximum number of calls
+    private: bool = False  # only the person who asked sees the answer
 
 
 class AttachmentKind(StrEnum):
@@ -73,20 +73,20 @@ class AttachmentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file somebody sent, by the platform's handle; nothing is downloaded yet."""
+    """A person's file, by the platform's handle; its content is not downloaded yet."""
 
     kind: AttachmentKind
-    handle: str  # what the adapter needs to fetch it
+    handle: str  # for the adapter's download
     name: str | None = None  # as the sender named it: untrusted, never used as a path
     mime: str | None = None
     size_bytes: int | None = None
 
 
 class QuoteKind(StrEnum):
-    """How words that were said before come into a message."""
+    """The kinds of quoted text."""
 
-    REPLY = "reply"  # the sender answers them
-    FORWARD = "forward"  # the sender passes them on
+    REPLY = "reply"  # the sender answers it
+    FORWARD = "forward"  # the sender forwards it
 
 
 MAX_QUOTED_CHARS = 4_000
@@ -95,16 +95,16 @@ MAX_QUOTES = 5
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What was said before, mostly by somebody else: data, never a wish of the sender's."""
+    """An earlier message, mostly of another person: data, never the sender's request."""
 
     kind: QuoteKind
     text: str  # at most MAX_QUOTED_CHARS; never empty
-    author: str | None = None  # as the platform shows them, untrusted; None: it does not say
-    ours: bool = False  # the bot said it
+    author: str | None = None  # as the platform shows them, untrusted; None: unknown
+    ours: bool = False  # the bot's own message
 
 
 def to_quoted(kind: QuoteKind, text: str | None, author: str | None, *, ours: bool = False) -> tuple[Quoted, ...]:
-    """The words as one quotation, cut to the bound; none where there are no words."""
+    """Return the text as one quotation, cut to the limit; () if it is empty."""
     words = (text or "").strip()
     if len(words) > MAX_QUOTED_CHARS:
         words = words[: MAX_QUOTED_CHARS - 1] + "…"
@@ -113,44 +113,44 @@ def to_quoted(kind: QuoteKind, text: str | None, author: str | None, *, ours: bo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
-    """What every inbound event carries."""
+    """The common fields of all inbound events."""
 
-    event_id: str  # the platform's own identity of this event: the dedupe key within an account
+    event_id: str  # the platform's own id of this event: unique within an account, for deduplication
     address: Address
     sender: Sender
-    received_at: datetime  # aware UTC, the platform's clock where it gives one
+    received_at: datetime  # aware UTC, by the platform's clock if it sends one
     tenant: str = DEFAULT_TENANT
 
     @property
     def sender_key(self) -> str:
-        """The canonical sender, `telegram:42`; the only name access is decided by."""
+        """Return the canonical sender, `telegram:42`, by which access is decided."""
         return f"{self.address.channel}:{self.sender.id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboundMessage(_Event):
-    """Somebody said something; with `edited`, they changed what they had said."""
+    """A person's message; with `edited`, an edit of it."""
 
     type: Literal["message"] = "message"
     message_id: str
     kind: ChatKind
     text: str  # clean Unicode: no NUL, no lone surrogates; "" for a bare attachment
-    mentions_bot: bool = False  # a mention, a reply to the bot or a command meant for it; never by forwarded words
+    mentions_bot: bool = False  # a mention, a reply to the bot or a command meant for it; never by forwarded text
     reply_to: str | None = None  # message id in the same chat
     attachments: tuple[Attachment, ...] = ()
     edited: bool = False
-    locale: str | None = None  # BCP 47 tag the platform told of the sender; a hint only
-    timezone: str | None = None  # IANA name as the sender's device told it, unchecked; a hint only
-    album: str | None = None  # the same for files that were sent as one
-    forwarded: bool = False  # text and files are somebody else's: data, not a wish of the sender's
-    forwarded_from: str | None = None  # whose, as the platform shows them, untrusted; None: it does not say
-    quoted: tuple[Quoted, ...] = ()  # beside the text: what is replied to or passed on, at most MAX_QUOTES
+    locale: str | None = None  # BCP 47 tag of the sender from the platform; a hint only
+    timezone: str | None = None  # IANA name from the sender's device, unchecked; a hint only
+    album: str | None = None  # common id of files that were sent as one album
+    forwarded: bool = False  # text and files are another person's: data, not the sender's request
+    forwarded_from: str | None = None  # the original author as the platform shows them, untrusted; None: unknown
+    quoted: tuple[Quoted, ...] = ()  # what is replied to or forwarded, at most MAX_QUOTES
     only_reads: bool = False  # its answer may change nothing: no command, no tool that writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDeleted(_Event):
-    """Somebody took back what they had said."""
+    """A person deleted their message."""
 
     type: Literal["delete"] = "delete"
     message_id: str
@@ -158,30 +158,30 @@ class MessageDeleted(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ButtonPressed(_Event):
-    """Somebody pressed a button under one of our messages."""
+    """A person pressed a button under one of our messages."""
 
     type: Literal["button"] = "button"
     message_id: str
     kind: ChatKind
-    data: str  # what we put into the button
+    data: str  # the button's own data
     locale: str | None = None
-    route: Route | None = None  # how this press is answered, where it has a way of its own
+    route: Route | None = None  # for answers to this press, if there is one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandInvoked(_Event):
-    """Somebody used a platform-native command (a slash command with its own payload)."""
+    """A person used a platform-native command (a slash command with its own payload)."""
 
     type: Literal["command"] = "command"
     name: str  # without the slash
     arguments: str
     kind: ChatKind
     locale: str | None = None
-    route: Route | None = None  # how this command is answered, where it has a way of its own
+    route: Route | None = None  # for answers to this command, if there is one
 
 
 class Membership(StrEnum):
-    """What became of the bot in a chat."""
+    """The changes of the bot's membership in a chat."""
 
     ADDED = "added"
     LEFT = "left"
@@ -199,7 +199,7 @@ class MembershipChanged(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatMigrated(_Event):
-    """A chat goes on under another id (a Telegram group became a supergroup)."""
+    """A chat continues under another id (a Telegram group became a supergroup)."""
 
     type: Literal["migration"] = "migration"
     new_chat: str
@@ -207,10 +207,10 @@ class ChatMigrated(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemEvent(_Event):
-    """The gateway itself has something to do for a person in a chat of theirs: a reminder is due."""
+    """The gateway itself acts for a person in their chat: a reminder is due."""
 
     type: Literal["system"] = "system"
-    name: str  # of the command that answers it; people cannot type it
+    name: str  # of the command that handles it; people cannot type it
     arguments: str
     kind: ChatKind = ChatKind.DIRECT
 
@@ -220,28 +220,28 @@ InboundEvent = (
 )
 
 INBOUND_EVENT: TypeAdapter[InboundEvent] = TypeAdapter(InboundEvent, config=ConfigDict(defer_build=True))
-"""Reads and writes an inbound event as JSON; what the inbox keeps."""
+"""Converts an inbound event from and to JSON, the inbox's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A raw event that could not be understood; it is kept for the operator, never retried."""
+    """An unreadable raw event; it is stored for the operator, never retried."""
 
-    event_id: str  # the best identity that could be found in it
+    event_id: str  # best id found in it
     raw: str  # the event as received, cut at 16,384 characters
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One part as its platform wants it. Its length is that of `text`, in the platform's unit."""
+    """One part in its platform's format. Its length is that of `text`, in the platform's unit."""
 
     text: str
     markup: str | None = None  # the platform's own JSON beside the text (Telegram: entities)
 
 
 class ButtonStyle(StrEnum):
-    """How a button looks, where a platform can."""
+    """The style of a button, if the platform has styles."""
 
     PRIMARY = "primary"
     SECONDARY = "secondary"
@@ -250,10 +250,10 @@ class ButtonStyle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """Something to press under a message. It works as long as the message stands, also after a restart."""
+    """A button under a message. It works as long as the message exists, also after a restart."""
 
     label: str  # ≤ 40 characters
-    data: str  # ≤ 64 bytes of ASCII: what comes back in `ButtonPressed.data`
+    data: str  # ≤ 64 bytes of ASCII: returned in `ButtonPressed.data`
     style: ButtonStyle = ButtonStyle.SECONDARY
 
 
@@ -265,27 +265,27 @@ class OutboundMedia:
     name: str
     mime: str
     content: bytes
-    description: str = ""  # the same in words, for who does not see it; at most 1,000 characters
+    description: str = ""  # alternative text; at most 1,000 characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundPart:
-    """One thing to send: small enough for one call, already rendered."""
+    """One rendered part, small enough for one call."""
 
     address: Address
     rendered: Rendered
     idem_key: str  # ≤ 25 characters, the same for every attempt at this part
     reply_to: str | None = None  # message id in the same chat
-    route: Route | None = None  # answer this way; None: say it in the chat
+    route: Route | None = None  # answer this way; None: in the chat
     buttons: tuple[Button, ...] = ()
     media: tuple[OutboundMedia, ...] = ()
     unfinished: bool = False  # more will replace it: a placeholder, or an answer so far with GOES_ON behind it
-    recipient: str | None = None  # `Sender.id` of the person a placeholder is for; None: not known
-    is_status: bool = False  # of an unfinished part: what is being done, no beginning of the answer
+    recipient: str | None = None  # `Sender.id` of a placeholder's person; None: unknown
+    is_status: bool = False  # of an unfinished part: progress, not the beginning of the answer
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The platform took it."""
+    """The platform accepted the message."""
 
     platform_id: str  # the platform's id of the message

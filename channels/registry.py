@@ -1,6 +1,6 @@
 """A lookup of channel classes by name, through the entry points of group `tenk.channels`.
 
-It imports only the platform that is asked for: its SDK may be heavy, or not installed.
+It imports only the requested platform: its SDK may be heavy, or not installed.
 """
 
 import sys
@@ -14,7 +14,7 @@ GROUP = "tenk.channels"
 
 
 class UnknownChannel(LookupError):
-    """No installed package offers a channel of this name; the message lists those that are offered."""
+    """No installed package offers a channel with this name; the message lists those that are offered."""
 
 
 class ChannelNotInstalled(Exception):
@@ -22,7 +22,7 @@ class ChannelNotInstalled(Exception):
 
 
 class AccountConfig(Protocol):
-    """What the gateway reads of an account's configuration; the rest is its adapter's."""
+    """The part of an account's configuration that the gateway reads."""
 
     @property
     def name(self) -> str:
@@ -80,7 +80,7 @@ def account_model(name: str) -> type[BaseModel]:
 
 
 def _load(point: EntryPoint) -> type:
-    """Import what an entry point names."""
+    """Import the target of an entry point."""
     try:
         loaded = point.load()
     except ModuleNotFoundError as error:

@@ -1,3 +1,3 @@
-"""Whose an account is where nobody says otherwise. A module of its own: a list of `tenk` loads no messages for it."""
+"""The default tenant of an account, in a module of its own, so that listings of `tenk` need not load messages."""
 
 DEFAULT_TENANT = "default"

@@ -1,7 +1,7 @@
-"""The older part of a conversation is condensed into notes by a model that is given no tools; the rest stays as it is.
+"""Condensing the older part of a conversation into notes, by a model without tools.
 
-It is cut between turns, or between the steps of the turn under way, never between a call and its result. What no model
-condenses is left out, and counted: nothing drops off in silence. Who is told is decided elsewhere.
+It is cut between turns, or between the steps of the current turn, never between a call and its result. If no model can
+condense a part, it is left out and counted, never dropped silently.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,15 +33,15 @@ from agent.transcript import (
 log = structlog.get_logger()
 
 KEPT_SHARE = 0.3
-"""Of a conversation's tokens so much stays word for word."""
+"""Share of a conversation's tokens that is kept word for word."""
 
 MAX_CHUNKS = 8
-"""Calls for one summary: what was said is condensed piece by piece where it does not fit a window."""
+"""Maximum calls for one summary: text that does not fit a window is condensed piece by piece."""
 
 RESULT_CHARS = 600
 DATA_CHARS = 1_000
 UNRECORDED = "offline"
-"""How the names of models begin that are none: rules condense nothing."""
+"""Prefix of the names of offline rules, which cannot condense."""
 
 INSTRUCTIONS = SystemPrompt(
     "You keep the notes of a conversation between a person and their assistant. You are given the notes so far and "
@@ -59,7 +59,7 @@ HEAD = (
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a conversation that is not cut: a turn, or one step of the turn under way."""
+    """A part of a conversation that is kept or condensed as a whole: a turn, or one step of the current turn."""
 
     turn_id: str
     step: int
@@ -67,21 +67,21 @@ class Stretch:
 
 
 class NotCondensed(Exception):
-    """No model made notes of it; `str()` says why."""
+    """The model made no notes; `str()` says why."""
 
 
-# ------------------------------------------------------------ what stands where
+# ------------------------------------------------------------ choosing the cut
 
 
 def summary_item(summary: Summary) -> UserItem:
-    """Return the head of a history whose older part is summarised."""
+    """Return the item that begins a history whose older part is summarised."""
     lost = f"\n[{summary.left_out} messages are left out: they could not be condensed.]" if summary.left_out else ""
     notes = f"\n{summary.notes}" if summary.notes else ""
     return UserItem("", data=f"{HEAD}{notes}{lost}\n[end of the notes]")
 
 
 def since_step(events: Sequence[JournalEvent], step: int) -> list[JournalEvent]:
-    """Return the events of a turn without what was done before this step; what its person said stays."""
+    """Return the events of a turn without the model's work before this step; the person's messages stay."""
     done = ModelResponded | ToolIntended | ToolReturned | ToolResultRewritten | Nudged
     return [event for event in events if not (isinstance(event, done) and event.step < step)]
 
@@ -93,12 +93,10 @@ def own_items(turn: Turn, journal: Journal, summary: Summary | None) -> Sequence
 
 
 def spans_of(turn: Turn, events: Sequence[JournalEvent]) -> list[Stretch]:
-    """Return the conversation behind its summary, as it may be cut, oldest first; the last is the turn's newest
-    step.
-    """
+    """Return the conversation since its summary as spans, oldest first; the last is the turn's newest step."""
     bounds = [*(index for index, _ in turn.starts), len(turn.history)]
     before = turn.history[1 if turn.summary is not None else 0 :]
-    if before and not turn.starts:  # its turns cannot be told apart: all of it or nothing
+    if before and not turn.starts:  # the turns are not known: condense all of it or nothing
         return [Stretch("", 0, before), *_own_spans(turn, events)]
     spans = [
         Stretch(id_, 0, turn.history[index:end]) for (index, id_), end in zip(turn.starts, bounds[1:], strict=True)
@@ -141,12 +139,12 @@ async def condense(
     also: str = "",
     who: Principal | None = None,
 ) -> Summary:
-    """Return the summary after which the span at `kept` comes first; `also` is to be in it, `who` is whose it is.
+    """Return the summary of the spans before `kept`; `also` is text that it must contain, `who` its person.
 
-    What it cost is added to `spent`, also where nothing comes of it, or where it is cancelled.
+    The cost is added to `spent`, even if the call fails or is cancelled.
 
     Raises:
-        NotCondensed: the model failed, or made nothing of it.
+        NotCondensed: the model failed, or wrote no notes.
     """
     if model.name.startswith(UNRECORDED):
         raise NotCondensed(f"{model.name} is no model")
@@ -173,9 +171,11 @@ async def _respond(model: ChatModel, request: ModelRequest, spent: list[Spent]) 
     def pay(cost: TryCost | None) -> None:
         if cost is not None:
             by, used = cost
-            spent.append(ResponseDiscarded(
-                0, 1, by, used.input_tokens, used.output_tokens, estimated=True, cost_microusd=used.cost_microusd
-            ))  # fmt: skip
+            spent.append(
+                ResponseDiscarded(
+                    0, 1, by, used.input_tokens, used.output_tokens, estimated=True, cost_microusd=used.cost_microusd
+                )
+            )
 
     response = None
     try:
@@ -183,8 +183,8 @@ async def _respond(model: ChatModel, request: ModelRequest, spent: list[Spent]) 
     except ModelFailure as failure:
         raise NotCondensed(str(failure)) from failure
     except Interrupted:
-        raise  # a cap is reached: nothing else may be asked either
-    except Exception as problem:  # one try at notes: the conversation goes on without them
+        raise  # a cap is reached: no other model may be asked either
+    except Exception as problem:  # one attempt at notes: the conversation continues without them
         log.exception("notes_failed", model=model.name)
         raise NotCondensed(type(problem).__name__) from problem
     finally:
@@ -195,19 +195,19 @@ async def _respond(model: ChatModel, request: ModelRequest, spent: list[Spent]) 
 
 
 def leave_out(summary: Summary | None, spans: Sequence[Stretch], kept: int) -> Summary:
-    """Return the summary in which what comes before the span at `kept` is missing, and said to be."""
+    """Return a summary without the spans before `kept`, which it counts as left out."""
     before = summary or Summary("", spans[kept].turn_id)
     lost = sum(count_messages(span.items) for span in spans[:kept])
     return Summary(before.notes, spans[kept].turn_id, spans[kept].step, before.condensed, before.left_out + lost)
 
 
 def count_messages(items: Sequence[Item]) -> int:
-    """Return the number of messages that people wrote."""
+    """Return the number of messages that people and the assistant wrote."""
     return sum(isinstance(item, UserItem) or (isinstance(item, AssistantItem) and bool(item.text)) for item in items)
 
 
 def _read(response: ModelResponded, room: WindowRoom) -> str:
-    """Return the notes of a response, cut to what may be put back."""
+    """Return the notes of a response, cut to their maximum size."""
     text = response.text.strip()
     if not text or response.tool_calls or response.stop is StopReason.REFUSED:
         raise NotCondensed("the model wrote no notes")
@@ -224,7 +224,7 @@ def _record(notes: str, lines: Sequence[str]) -> UserItem:
 
 
 def _chunks(items: Sequence[Item], room: WindowRoom) -> Iterator[list[str]]:
-    """Yield what was said as lines, in pieces of half a window."""
+    """Yield the items as lines, in pieces of half a window."""
     most, size = room.window_tokens // 2, 0
     chunk: list[str] = []
     for item in items:
@@ -240,7 +240,7 @@ def _chunks(items: Sequence[Item], room: WindowRoom) -> Iterator[list[str]]:
 
 
 def _lines(item: Item, most_tokens: int) -> list[str]:
-    """Return an item in words; no pictures, of results their beginnings."""
+    """Return an item as lines of text, without pictures and with only the beginnings of results."""
     chars = most_tokens * 2
     match item:
         case UserItem():

@@ -1,4 +1,4 @@
-"""Shows a prompt its earlier turns: all of the person's own, of others' what everybody could read; pure."""
+"""The history that a prompt contains: all turns of the person, and the public part of other people's turns; pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,21 +26,21 @@ from agent.transcript import (
 class PastTurn:
     """One ended turn of a session."""
 
-    user_id: str  # whom it acted for
+    user_id: str  # the person for whom it ran
     events: tuple[JournalEvent, ...]
     id: str = ""
     ended_at: datetime | None = None  # None: unknown
-    elsewhere: bool = False  # it was said in another chat: only its own person has read it
+    elsewhere: bool = False  # from another chat: only its own person has read it
 
     def events_for(self, user_id: str) -> Iterable[JournalEvent]:
-        """Return the turn's events that may stand in a prompt of this person."""
+        """Return the turn's events that may be part of a prompt for this person."""
         return self.events if self.user_id == user_id else self._seen_by_all()
 
     def _seen_by_all(self) -> Iterable[JournalEvent]:
         return () if self.elsewhere else _seen_by_all(self.events)
 
     def part_for(self, user_id: str) -> "_Part":
-        """Return the same, folded and measured; worked out once."""
+        """Return the turn's items for this person, folded and measured once."""
         return self._own if self.user_id == user_id else self._public
 
     @cached_property
@@ -53,7 +53,7 @@ class PastTurn:
 
     @cached_property
     def begins(self) -> bool:
-        """Return whether it is there from its beginning on."""
+        """Return True if the events include the turn's beginning."""
         return bool(self.events) and isinstance(self.events[0], TurnStarted)
 
 
@@ -62,7 +62,7 @@ class _Part:
     """The part of a prompt that one turn contributes."""
 
     items: Transcript
-    tokens: int  # about
+    tokens: int  # estimated
     call_ids: tuple[str, ...]
 
 
@@ -74,8 +74,8 @@ def _part_of(items: Transcript) -> _Part:
 def history_for(past: Sequence[PastTurn], user_id: str) -> Transcript:
     """Return the transcript of these turns for a turn of this person; valid for a strict API, as `fold` makes it.
 
-    Of another person's turn stay what they said in the chat and the answer that was said there. Calls, results,
-    thinking, notes and what was said beside a call are theirs alone.
+    Another person's turn contributes their messages in the chat and the answer there. Its calls, results, thinking,
+    notes and texts beside calls are private to that person.
     """
     return _remember(past, user_id).history
 
@@ -85,15 +85,15 @@ class Remembered:
     """The history from which a turn starts, for one person."""
 
     history: Transcript
-    starts: tuple[tuple[int, str], ...] = ()  # where in it a turn begins, and its id; empty: unknown
+    starts: tuple[tuple[int, str], ...] = ()  # (index, turn id) of each turn's first item; empty: unknown
     summary: Summary | None = None
-    tokens: int = 0  # about, of all of it
+    tokens: int = 0  # estimated, of the whole history
 
 
 def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = None, turn_id: str = "") -> Remembered:
-    """Return the history of a turn of this person: notes for the older part where there are any, then the turns since.
+    """Return the history of a turn of this person: notes for the older part if there are any, then the turns since.
 
-    `turn_id` is the turn that begins, or goes on.
+    `turn_id` is the turn that begins or resumes.
     """
     if summary is None:
         return _remember(past, user_id)
@@ -104,10 +104,10 @@ def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = N
 
 
 def kept_whole(past: Sequence[PastTurn], summary: Summary, turn_id: str = "") -> Sequence[PastTurn]:
-    """Return the turns that a summary does not stand for: from the one it names on, and all that ended after it
-    was made.
+    """Return the turns that a summary does not cover: from the one it names on, and all that ended after it was made.
 
-    A turn that waits for its person ends behind those that ran meanwhile; `turn_id` is the one that begins or goes on.
+    A turn that waited for an approval ends behind those that ran meanwhile; `turn_id` is the one that begins or
+    resumes.
     """
 
     def came_later(turn: PastTurn) -> bool:
@@ -116,7 +116,7 @@ def kept_whole(past: Sequence[PastTurn], summary: Summary, turn_id: str = "") ->
     at = next((place for place, turn in enumerate(past) if turn.id == summary.turn_id), None)
     if at is not None or turn_id == summary.turn_id:
         return [*filter(came_later, past[:at]), *(() if at is None else past[at:])]
-    # the turn it names waits, or is gone by age: what began after that is not in it
+    # the named turn is waiting, or expired: later turns are not in the summary
     return [turn for turn in past if turn.id > summary.turn_id or turn.ended_at is None or came_later(turn)]
 
 
@@ -127,7 +127,7 @@ def _since(turn: PastTurn, step: int) -> PastTurn:
 def _remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = None) -> Remembered:
     head = () if summary is None else (summary_item(summary),)
     items, ids, starts, tokens = [*head], list[str](), list[tuple[int, str]](), estimate_tokens(head)
-    stands_alone = True  # each turn by itself is what it is in the whole
+    stands_alone = True  # folding turn by turn gives the same as folding all of them
     for turn in past:
         part = turn.part_for(user_id)
         starts.append((len(items), turn.id))

@@ -1,6 +1,6 @@
-"""Layers make what is sent smaller until it fits, cheapest first; pure, each keeps the transcript valid.
+"""Layers that shorten a request until it fits, cheapest first; pure, each keeps the transcript valid.
 
-A result's own size is bounded where it is made; what no layer can do, a summary does: see `agent.context.compaction`.
+The size of one result is bounded when it is made; `agent.context.compaction` summarises what no layer can shorten.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -12,17 +12,17 @@ from agent.transcript import AssistantItem, Item, ToolItem, UserItem
 
 BLANKED = '{"success":true,"data":"(an older result, left out for room: ask again if it matters)","error":null}'
 KEPT_RESULTS = 5
-"""Observations that stay whole; of older ones the call stays, and a marker."""
+"""Newest results that stay whole; of older ones the call stays, with a marker for the result."""
 
 DROPPED = '{"success":true,"data":"(left out for room)","error":null}'
 KEPT_TURNS = 2
-"""Of so many of the newest turns every step stays."""
+"""Newest turns of which every step stays."""
 
 COLLAPSED = "(Steps left out for room: {steps}.)"
 
 
 def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
-    """Layer 1: the items with all tool results but the newest `keep` left out; that they were asked for stays."""
+    """Layer 1: blank all tool results but the newest `keep`; their calls stay."""
     results = [index for index, item in enumerate(items) if isinstance(item, ToolItem)]
     old = set(results[: max(0, len(results) - keep)])
     return [
@@ -34,7 +34,7 @@ def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[I
 
 
 def drop_results(items: Sequence[Item], ids: Collection[str]) -> list[Item]:
-    """Layer 2: the items with the results of these calls left out; each call still has one."""
+    """Layer 2: blank the results of these calls; each call still has one."""
     return [
         replace(item, content=DROPPED)
         if isinstance(item, ToolItem) and item.call_id in ids and len(item.content) > len(DROPPED)
@@ -44,7 +44,7 @@ def drop_results(items: Sequence[Item], ids: Collection[str]) -> list[Item]:
 
 
 def largest_results(items: Sequence[Item], excess_tokens: float) -> list[str]:
-    """Return the calls whose results, the largest first, make up for this excess; that of the last call never."""
+    """Return the calls whose results, largest first, make up for this excess; never that of the last call."""
     results = [item for item in items if isinstance(item, ToolItem)][:-1]
     chosen: list[str] = []
     for result in sorted(results, key=item_bytes, reverse=True):
@@ -56,7 +56,7 @@ def largest_results(items: Sequence[Item], excess_tokens: float) -> list[str]:
 
 
 def collapse_steps(items: Sequence[Item], keep: int = KEPT_TURNS) -> list[Item]:
-    """Layer 3: of turns before the newest `keep` each span of calls with their results becomes one line."""
+    """Layer 3: in turns before the newest `keep`, replace each span of calls and results by one line."""
     starts = [index for index, item in enumerate(items) if isinstance(item, UserItem)]
     if len(starts) <= keep:
         return list(items)
@@ -93,8 +93,9 @@ def _line(steps: Sequence[str]) -> str:
 
 
 def keep_newest_pictures(items: Sequence[Item], most: int = 0, most_bytes: int = 0) -> list[Item]:
-    """Return the items with so many pictures at most, and those of the newest message that has any; words for the
-    older.
+    """Return the items with at most this many pictures, and always those of the newest message that has any.
+
+    Older pictures become text.
     """
     newest = True
     for at in range(len(items) - 1, -1, -1):
@@ -107,9 +108,7 @@ def keep_newest_pictures(items: Sequence[Item], most: int = 0, most_bytes: int =
 
 
 def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] = int) -> list[Item]:
-    """Return the items after as many of these layers as it takes to come below `most_tokens`; `tokens` corrects
-    estimates.
-    """
+    """Apply as many layers as it takes to get below `most_tokens`; `tokens` corrects estimates."""
 
     def excess() -> float:
         return tokens(estimate_tokens(fitted)) - most_tokens
@@ -126,8 +125,9 @@ def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] 
 
 
 def trim_history(history: Sequence[Item], max_items: int, max_tokens: float) -> Sequence[Item]:
-    """Return the newest of the history that fits; it begins with something a person said, so no call loses its
-    result.
+    """Return the newest part of the history that fits.
+
+    It begins with a person's message, so that no call loses its result.
     """
     start, size = len(history), 0.0
     for index in range(len(history) - 1, max(-1, len(history) - 1 - max_items), -1):

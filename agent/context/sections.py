@@ -1,4 +1,4 @@
-"""A prompt is a list of sections in one fixed order, cut where its bytes begin to be of a person and a moment; pure."""
+"""The sections of a prompt in one fixed order; those that depend on person and time come last; pure."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -7,16 +7,16 @@ from enum import IntEnum
 from agent.ports import Principal, SystemPrompt
 
 PromptBuilder = Callable[[Principal, datetime, str], SystemPrompt]
-"""(whom the turn acts for, aware UTC now, the channel's formatting hints) to the whole system prompt."""
+"""(person for whom the turn runs, aware UTC now, the channel's formatting hints) to the system prompt."""
 
 
 class Section(IntEnum):
-    """The sections of a prompt, in their order; those from `PERSON` on stand below the boundary."""
+    """The sections of a prompt in their order; those from `PERSON` on are dynamic."""
 
     IDENTITY = 0
     FIRST_RUN = 1
     PERSONA = 2
-    TOOLS = 3  # words about them; the tools themselves travel beside the prompt, sorted
+    TOOLS = 3  # text about tools; the tools themselves are sent beside the prompt, sorted
     SAFETY = 4
     SKILLS = 5
     MCP = 6
@@ -26,11 +26,11 @@ class Section(IntEnum):
     FORMATTING = 10
     PROJECT = 11
     MEMORY = 12
-    REMINDER = 13  # critical rules stand at both ends
+    REMINDER = 13  # critical rules are repeated at the end
 
 
 def compose(sections: Mapping[Section, str]) -> SystemPrompt:
-    """Return a system prompt of these sections, empty ones left out; in which order they are given does not matter."""
+    """Join these sections to a system prompt in their fixed order, without empty ones."""
     written = sorted([(section, kept) for section, text in sections.items() if (kept := text.strip())])
     return SystemPrompt(
         static="\n\n".join([text for section, text in written if section < Section.PERSON]),

@@ -1,6 +1,6 @@
-"""Estimates of tokens, the point at which a window is full, and a score of how hard a turn is; pure.
+"""Estimates of tokens, thresholds of a full window, and a score of how hard a turn is; pure.
 
-Counts of providers correct the estimates; tries without a count are estimated too. `agent.models` uses the score.
+Providers' counts correct the estimates; attempts without a count are estimated. `agent.models` uses the score.
 """
 
 import re
@@ -24,32 +24,32 @@ from agent.ports import (
 from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, ToolItem, Usage, UserItem
 
 BYTES_PER_TOKEN = 3.5
-"""An estimate for mixed English, Spanish and JSON."""
+"""Estimate for mixed English, Spanish and JSON."""
 
 
 def estimate_tokens(items: Iterable[Item]) -> int:
-    """About how many tokens these items are."""
+    """Estimate the tokens of these items."""
     return int(sum(map(item_bytes, items)) / BYTES_PER_TOKEN)
 
 
 def estimate_text(text: str) -> int:
-    """About how many tokens a text is."""
+    """Estimate the tokens of a text."""
     return int(_bytes_of(text) / BYTES_PER_TOKEN)
 
 
 class RequestSizes:
-    """Estimates of whole requests; the tools, which stay the same, are measured once."""
+    """Estimates of whole requests; tools, which do not change, are measured once."""
 
     def __init__(self) -> None:
         self._tools: Sequence[ToolSpec] = ()
         self._tools_tokens = 0
 
     def estimate(self, request: ModelRequest) -> int:
-        """About how many tokens a request is: instructions, tools, conversation."""
+        """Estimate the tokens of a request: instructions, tools, conversation."""
         return self.estimate_fixed(request.system, request.tools) + estimate_tokens(request.items)
 
     def estimate_fixed(self, system: SystemPrompt, tools: Sequence[ToolSpec]) -> int:
-        """About how many a request is without its conversation."""
+        """Estimate the tokens of a request without its conversation."""
         if tools is not self._tools:
             chars = sum(len(spec.name) + len(spec.description) + len(str(spec.schema)) for spec in tools)
             self._tools, self._tools_tokens = tools, int(chars / BYTES_PER_TOKEN)
@@ -57,7 +57,7 @@ class RequestSizes:
 
 
 def item_bytes(item: Item) -> int:
-    """About how many bytes an item is on a wire; a picture as many as words that count the same."""
+    """Estimate the bytes of an item in a request; a picture counts as the text that costs the same."""
     match item:
         case UserItem():
             words = _bytes_of(item.text) + _bytes_of(item.data) + 16
@@ -74,7 +74,7 @@ def item_bytes(item: Item) -> int:
 
 
 def chars_of(event: ModelEvent) -> int | None:
-    """Return the number of characters that this event adds to a response; 0 for a keep-alive, None if it adds none."""
+    """Return the characters that this event adds to a response; 0 for a keep-alive, None if it adds none."""
     match event:
         case TextDelta() | ThinkingDelta():
             return len(event.text)
@@ -92,42 +92,41 @@ def said_chars(response: ModelResponded) -> int:
 
 
 def _bytes_of(text: str) -> int:
-    """Return the size in bytes; plain ASCII, which most text is, needs no encoding to know it."""
+    """Return the size in UTF-8 bytes; ASCII, the usual case, needs no encoding."""
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRoom:
-    """From how many tokens on something is done about a conversation, in a window of this size.
+    """The thresholds of a window: when to summarise, when to refuse.
 
-    The figures in tokens are for windows that are large; of a small one they would leave nothing, so each is a share of
-    it at most.
+    The figures in tokens are for large windows; in a small one each is at most a share of it.
     """
 
-    window_tokens: int  # what the model takes in, its output included
+    window_tokens: int  # the model's context window, output included
 
     @property
     def soft_tokens(self) -> int:
-        """From here on a call is preceded by a summary: 13,000 below the window, or a quarter of it."""
+        """Return the size above which a call is preceded by a summary: 13,000 below the window, or a quarter of it."""
         return self.window_tokens - min(13_000, self.window_tokens // 4)
 
     @property
     def hard_tokens(self) -> int:
-        """Nothing larger is ever sent: 3,000 below the window, or an eighth of it."""
+        """Return the maximum size of a request: 3,000 below the window, or an eighth of it."""
         return self.window_tokens - min(3_000, self.window_tokens // 8)
 
     @property
     def turn_tokens(self) -> int:
-        """Within a turn, and after one, the older part is summarised from 75 % on."""
+        """Return the size above which the older part is summarised within and after a turn: 75 % of the window."""
         return self.window_tokens * 3 // 4
 
     @property
     def notes_tokens(self) -> int:
-        """Return the most tokens that a summary may add: 50,000 or a fifth of the window."""
+        """Return the maximum tokens of a summary: 50,000 or a fifth of the window."""
         return min(50_000, self.window_tokens // 5)
 
     def output_tokens(self, cap: int, asked_tokens: int) -> int:
-        """Return the output cap beside a request of this size: what both need fits the window."""
+        """Return the output cap beside a request of this size, so that both fit the window."""
         return min(cap, self.window_tokens - min(asked_tokens, self.hard_tokens))
 
 
@@ -138,12 +137,11 @@ class Calibration:
     """The ratio of each model's counts to our estimates, learnt from its responses and shared by all turns."""
 
     def __init__(self) -> None:
-        """Estimates hold until a provider says otherwise."""
         self.sizes = RequestSizes()
         self._factors: dict[str, float] = {}  # by model
 
     def factor(self, model: str) -> float:
-        """Return the correction of an estimate, at least 1: a provider that leaves out cached tokens counts too few."""
+        """Return the correction factor, at least 1: a provider that leaves out cached tokens counts too few."""
         return self._factors.get(model, 1.0)
 
     def note(self, model: str, estimated_tokens: int, counted_tokens: int | None) -> None:
@@ -153,35 +151,35 @@ class Calibration:
             self._factors[model] = min(MOST_FACTOR, max(1.0, (self.factor(model) + ratio) / 2))
 
     def note_overflow(self, model: str, estimated_tokens: int, room: WindowRoom) -> None:
-        """Raise the estimate for this model: it refused a request as too long."""
+        """Raise the estimate for this model after it refused a request as too long."""
         if estimated_tokens > 0:
             self._factors[model] = min(MOST_FACTOR, max(self.factor(model), room.window_tokens / estimated_tokens))
 
     def tokens(self, model: str, estimated_tokens: int) -> int:
-        """Return the estimate, corrected."""
+        """Return the corrected estimate."""
         return int(estimated_tokens * self.factor(model))
 
 
 TryCost = tuple[str, Usage]
-"""Of which model, and what it comes to."""
+"""(model, usage) of one attempt."""
 
 
 class Tries:
-    """The tries of one model call after the other."""
+    """The attempts of one model call after the other, and their estimated cost."""
 
     def __init__(self, model: ChatModel) -> None:
-        """`model` is who is asked; of a chain, its facts are those of its first link."""
+        """`model` is the asked model; a chain has the facts of its first link."""
         self._model = model
-        self.asked = model.name  # who is asked now: another one of the chain, once it has changed
+        self.asked = model.name  # model of the current attempt; a chain may change it
         self._request: ModelRequest | None = None
-        self._chars: int | None = None  # streamed of the try under way; None: nothing was heard of a response
+        self._chars: int | None = None  # streamed in the current attempt; None: the response has not begun
 
     def begin(self, request: ModelRequest) -> None:
         """Record the request that is sent now."""
         self._request, self._chars, self.asked = request, None, self._model.name
 
     def hear(self, event: ModelEvent) -> TryCost | None:
-        """Return the model told this; what the try before cost, where another one begins."""
+        """Take in an event of the model; return the cost of the previous attempt if a new one begins."""
         if (chars := chars_of(event)) is not None:
             self._chars = (self._chars or 0) + chars
         elif isinstance(event, Recovering):
@@ -191,12 +189,12 @@ class Tries:
         return None
 
     def abandon(self) -> TryCost | None:
-        """Return the try under way counts for nothing but what it cost; None: nothing of a response was heard."""
+        """Drop the current attempt and return its cost, or None if its response had not begun."""
         chars, self._chars = self._chars, None
         return None if chars is None else self.estimate(chars)
 
     def estimate(self, said_chars: int, model: str = "") -> TryCost | None:
-        """About what a response of this length cost, of this model; "": of who is asked now."""
+        """Estimate the cost of a response of this length; `model` "" is the model of the current attempt."""
         if self._request is None:
             return None
         used = Usage(RequestSizes().estimate(self._request), int(said_chars / BYTES_PER_TOKEN))
@@ -206,10 +204,10 @@ class Tries:
 
 
 HEAVY_FROM = 0.35
-"""From this score on a turn is the main model's."""
+"""Score from which a turn goes to the main model."""
 
 RECENT_ITEMS = 10
-"""Of the conversation so many items count for the tools that ran lately."""
+"""Newest items of the conversation in which recent tool results are counted."""
 
 _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 
@@ -218,15 +216,15 @@ _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 class TurnFeatures:
     """The features of the score."""
 
-    attached: bool  # something comes with the words: a file, a picture, a quote, what others said
-    code: bool  # the words look like a program
-    tokens: int  # of the words, about
-    recent_tools: int  # results among the last items of the conversation
-    depth: int  # messages of the conversation before it
+    attached: bool  # the message has a file, a picture, a quote or group context
+    code: bool  # the text looks like a program
+    tokens: int  # of the text, estimated
+    recent_tools: int  # results among the newest items of the conversation
+    depth: int  # messages in the conversation before it
 
 
 def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatures:
-    """Return the features of a turn that begins with these items, behind this conversation."""
+    """Return the features of a turn that begins with these items after this history."""
     words, kinds = "\n".join(item.text for item in asked), [*map(type, history)]
     return TurnFeatures(
         attached=any(item.data or item.pictures for item in asked),
@@ -238,7 +236,7 @@ def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatu
 
 
 def score(turn: TurnFeatures) -> float:
-    """From 0, a greeting, to about 2."""
+    """Return how hard the turn is, from 0, a greeting, to about 2."""
     points = (100 if turn.attached else 0) + (40 if turn.code else 0) + (10 if turn.depth > 10 else 0)
     points += 35 if turn.tokens > 200 else 15 if turn.tokens > 50 else 0
     points += 25 if turn.recent_tools > 3 else 10 if turn.recent_tools > 0 else 0

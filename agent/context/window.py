@@ -1,6 +1,6 @@
-"""Keeps a turn's prompt inside the model's window: layer by layer, and then by a summary.
+"""The context of a turn, kept inside the model's window by layers and then by a summary.
 
-`compaction` makes notes, the gateway keeps them, and `model_caller` answers a provider's "too long".
+`compaction` makes notes, the gateway stores them, and `model_caller` handles a provider's "too long".
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,20 +33,20 @@ from agent.turn import TurnScope
 log = structlog.get_logger()
 
 TOO_LONG = 1.2
-"""So many times the window, by an estimate, is not even asked: what one person said is too much by itself."""
+"""Multiple of the window above which a message alone is refused without asking the model."""
 
 PATIENCE = 10
-"""A summary between turns may take so many times as long: no person waits for it."""
+"""Factor on `summary_s` for a summary between turns, for which no person waits."""
 
 
 def room_of(facts: ModelFacts, limits: AgentConfig) -> WindowRoom:
-    """Return the model's window, or as much of it as the operator lets a conversation have."""
+    """Return the model's window, or the part of it that the operator allows."""
     window_tokens = facts.context_window_tokens
     return WindowRoom(min(window_tokens, limits.context_window_tokens or window_tokens))
 
 
 class ContextWindow:
-    """The conversation of one turn, as the model may see it."""
+    """The conversation of one turn as the model sees it."""
 
     def __init__(
         self,
@@ -56,21 +56,18 @@ class ContextWindow:
         fixed_tokens: int,
         pre_compact: Callable[[Principal], Awaitable[str]],
     ) -> None:
-        """`fixed_tokens` is about what a request without a conversation is: instructions and tools.
-
-        `pre_compact` says in words what hooks want kept of it.
-        """
+        """`fixed_tokens` is the estimate of instructions and tools; `pre_compact` returns the notes of hooks."""
         self._scope = scope
-        self._turn = scope.turn  # shortened by `compact`
+        self._turn = scope.turn  # `compact` shortens it
         self._model = model
         self._calibration = calibration
         self._fixed_tokens = fixed_tokens
         self._pre_compact = pre_compact
-        self._answers = model.name  # whose window counts: of a chain, the link that answered or refused last
-        self._factor = calibration.factor(model.name)  # of an estimate, as `items` found it last
-        self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
-        self._talk_tokens = 0  # of that
-        self._facts = model.facts  # as the turn found them
+        self._answers = model.name  # the model whose window counts: in a chain, the link that answered or refused last
+        self._factor = calibration.factor(model.name)  # correction of estimates at the last `items`
+        self._made: tuple[object, list[Item]] | None = None  # key and value of the last `items`
+        self._talk_tokens = 0  # of the last `items`
+        self._facts = model.facts  # at the start of the turn
         self._room = room_of(self._facts, scope.limits)
 
     @property
@@ -88,7 +85,7 @@ class ContextWindow:
 
     @property
     def asked_tokens(self) -> int:
-        """About what `items` gave last, with instructions and tools."""
+        """Return the estimated size of the last `items` with instructions and tools."""
         return self._talk_tokens + self._fixed_tokens
 
     def _fit(self, *, with_history: bool) -> list[Item]:
@@ -109,7 +106,7 @@ class ContextWindow:
         return items
 
     def output_tokens(self, cap: int) -> int:
-        """Return the output cap beside what `items` gave last."""
+        """Return the output cap beside the last `items`."""
         most = min(cap, self._facts.max_output_tokens or cap)
         return self._room.output_tokens(most, self._tokens(self.asked_tokens))
 
@@ -119,27 +116,27 @@ class ContextWindow:
         self._calibration.note_overflow(model, self.asked_tokens, self._room)
 
     def note(self, model: str, response: ModelResponded) -> None:
-        """Learn from how this model's provider counted what `items` gave last."""
+        """Learn from this model's count of the last `items`."""
         self._answers = model
         self._calibration.note(model, self.asked_tokens, response.usage.input_tokens)
 
     async def make_room(self) -> None:
-        """Summarise the older part where no layer brings the conversation below its limit.
+        """Summarise the older part if no layer brings the conversation below its limit.
 
         Raises:
-            ModelFailure: what was said last is too long by itself.
+            ModelFailure: the newest message alone is too long.
             Interrupted: the turn should end.
         """
         self.items()
         if self._tokens(self._talk_tokens) + self._overhead() <= self._limit_tokens():
-            return  # what was said last is a part of it
+            return  # the newest message is part of it
         await self.compact()
         said = [item for event in self._scope.journal.events if isinstance(event, TurnStarted) for item in event.items]
         if self._tokens(estimate_tokens(said)) + self._overhead() > TOO_LONG * self._room.window_tokens:
             raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
 
     async def compact(self) -> bool:
-        """Put notes, or a word on what is missing, in place of the older 70 %; False where there is nothing older.
+        """Replace the older 70 % by notes, or by a count of what is missing; return False if there is nothing older.
 
         Raises:
             Interrupted: the turn should end; nothing has changed.
@@ -170,7 +167,9 @@ class ContextWindow:
         return True
 
     def _limit_tokens(self) -> int:
-        """From where on something is done: later before a turn's first call than within it, where more will come."""
+        """Return the size above which something is done: before a turn's first call the soft limit, later the lower
+        one.
+        """
         return self._room.turn_tokens if self._scope.journal.steps else self._room.soft_tokens
 
     def _tokens(self, estimated: int) -> int:
@@ -181,7 +180,7 @@ class ContextWindow:
 
 
 def shorten(turn: Turn, summary: Summary) -> Turn:
-    """Return the turn with this summary at the head of its history."""
+    """Return the turn with this summary at the beginning of its history."""
     at = next((index for index, id_ in turn.starts if id_ == summary.turn_id), len(turn.history))
     starts = tuple((index - at + 1, id_) for index, id_ in turn.starts if index >= at)
     history = (summary_item(summary), *turn.history[at:])
@@ -196,9 +195,9 @@ def is_long(
     fixed: Callable[[], ModelRequest],
     calibration: Calibration,
 ) -> bool:
-    """Return whether a conversation of so many items and, about, tokens is to be condensed between turns.
+    """Return True if a conversation of so many items and estimated tokens is to be condensed between turns.
 
-    `fixed` makes a request without a conversation; it is asked for where that may decide.
+    `fixed` builds a request without a conversation; it is called only if that can decide.
     """
     if model.name.startswith(UNRECORDED):
         return False
@@ -213,8 +212,9 @@ def is_long(
 async def condense_ended(
     turn: Turn, model: ChatModel, limits: AgentConfig, spent: list[Spent], also: str = ""
 ) -> Summary | None:
-    """Return the summary of a conversation that `is_long`, with what is `also` to be in it; None where that
-    failed, or where it is one turn. What it cost is added to `spent`, also then.
+    """Return the summary of a conversation that `is_long`, with `also` in it; None if that failed or it is one turn.
+
+    The cost is added to `spent` in either case.
     """
     room = room_of(model.facts, limits)
     spans: list[Stretch] = spans_of(turn, ())

@@ -1,7 +1,7 @@
-"""Runs the hooks of each point in order, within their time, each apart from the others: none of these raises.
+"""A chain of hooks for each point, run in order with a timeout; a failing hook affects no other and never raises.
 
-Each hook sees what the one before it made. The first deny ends the asking; an ask goes before an allow.
-A hook is a Python function, or a program: JSON on its standard input, JSON from its standard output.
+Each hook sees the previous one's replacement. The first deny ends the chain; an ask goes before an allow. A hook is a
+Python function, or a program with JSON on its standard input and output.
 """
 
 import asyncio
@@ -41,41 +41,42 @@ class HookVoices:
 
     decision: str | None = None  # allow | ask | deny
     reason: str = ""
-    replace: JsonValue = None  # None: as it was
+    replace: JsonValue = None  # None: unchanged
     context: str = ""
-    has_failed: bool = False  # the deny is no hook's word: one that guards failed
+    has_failed: bool = False  # the deny comes from a guard that failed
 
 
 class _GuardFailed(HookSaid):
-    """The verdict of a guard that failed."""
+    """The verdict for a guard that failed."""
 
     decision: Literal["deny"] = "deny"
 
 
 class HookChain:
-    """The hooks of a gateway; also what asks them around a tool call."""
+    """The hooks of a gateway, also around tool calls."""
 
     def __init__(self, hooks: Sequence[Hook] = ()) -> None:
-        """In the order they are asked."""
+        """`hooks` are in the order in which they are called."""
         self._hooks = {point: [hook for hook in hooks if hook.point is point] for point in HookPoint}
-        self._hung: dict[Hook, str] = {}  # and why; none of them is called
+        self._hung: dict[Hook, str] = {}  # the reason, by hook; these are not called
 
     def standing(self) -> dict[str, str]:
-        """Return each hook, and why it is not called any more; "" if it is."""
+        """Return the reason why each hook is not called any more, by its name; "" if it is called."""
         every = [hook for hooks in self._hooks.values() for hook in hooks]
         return {f"{hook.name} {hook.point.value}": self._hung.get(hook, "") for hook in every}
 
     def retry_hung(self) -> None:
-        """Call hooks that hung again."""
+        """Call hooks again that hung."""
         self._hung.clear()
 
     def listens(self, point: HookPoint) -> bool:
-        """Return whether anybody is asked there."""
+        """Return True if the point has hooks."""
         return bool(self._hooks[point])
 
     async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookVoices:
-        """Return the answers of a point's hooks; `subject` is the key of what they may replace, `about` the tool's
-        name.
+        """Return the combined answer of a point's hooks.
+
+        `subject` is the key of the value that they may replace, `about` the tool's name.
         """
         heard, told = HookVoices(), dict(given) | {"point": point.value}
         async for hook, said in self._answers(point, told, about):
@@ -101,7 +102,7 @@ class HookChain:
             yield hook, await self._answer(hook, told)
 
     async def _answer(self, hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
-        """Return one hook's answer; if it fails, only it is skipped, and a guarding hook counts as a no."""
+        """Return one hook's answer; a failing hook has no opinion, or denies if it guards."""
         try:
             if hook in self._hung:
                 raise HookFailed(self._hung[hook])
@@ -111,7 +112,7 @@ class HookChain:
             self._hung[hook] = f"{why}, and is not called again before a reload"
         except HookFailed as failure:
             why = str(failure)
-        except Exception as error:  # one hook: whatever it raises is its own failure
+        except Exception as error:  # one hook: any error is its own failure
             log.exception("hook_broken", hook=hook.name, point=hook.point.value)
             why = f"it raised {type(error).__name__}"
         log.error("hook_failed", hook=hook.name, point=hook.point.value, error=why)
@@ -121,7 +122,7 @@ class HookChain:
     # ---------------------------------------------------------------- around a tool call
 
     async def pre_tool(self, use: ToolUse) -> PreTool:
-        """Before permission; may decide it, rewrite the input, add context."""
+        """Ask hooks before permission; they may decide, rewrite the input or add context."""
         if not self.listens(HookPoint.PRE_TOOL):
             return PreTool()
         heard = await self.ask(HookPoint.PRE_TOOL, _told_of(use), use.tool.name, "input")
@@ -130,11 +131,11 @@ class HookChain:
         return PreTool(_verdict(heard), heard.context, heard.replace)
 
     def listens_after(self, tool: str) -> bool:
-        """Return whether anybody has a word on results of this tool."""
+        """Return True if a hook listens for results of this tool."""
         return any(_is_about(hook, tool) for hook in self._hooks[HookPoint.POST_TOOL])
 
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
-        """After the raw result is durable; may change what the model sees of it."""
+        """Ask hooks after the raw result is durable; they may change what the model sees of it."""
         result = json.loads(returned.content)
         given = _told_of(use) | {"result": result, "outcome": returned.outcome.value}
         heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name, "result")
@@ -143,14 +144,14 @@ class HookChain:
         return PostTool(None if heard.replace is None else success_result(heard.replace), heard.context)
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
-        """Tell hooks that the call will not run; their answers do not count."""
+        """Tell hooks that the call will not run; their answers are ignored."""
         if self.listens(HookPoint.PERMISSION_DENIED):
             await self.ask(HookPoint.PERMISSION_DENIED, _told_of(use) | {"reason": denied.reason}, use.tool.name)
 
     # ---------------------------------------------------------------- around a turn
 
     async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
-        """Why the turn should go on although this answers it; "" where it may end."""
+        """Return a hook's reason why the turn should go on although this answers it; "" if it may end."""
         if not self.listens(HookPoint.STOP):
             return ""
         heard = await self.ask(HookPoint.STOP, _told_of_person(principal) | {"turn": turn_id, "text": text})
@@ -180,10 +181,14 @@ async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
 
 def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     return {
-        "tool": use.tool.name, "input": json.loads(to_json(use.arguments)),
-        "risk": use.risk.value, "read_only": use.only_reads, "destructive": use.is_destructive,
-        "call_key": use.context.call_key, **_told_of_person(use.context.principal),
-    }  # fmt: skip
+        "tool": use.tool.name,
+        "input": json.loads(to_json(use.arguments)),
+        "risk": use.risk.value,
+        "read_only": use.only_reads,
+        "destructive": use.is_destructive,
+        "call_key": use.context.call_key,
+        **_told_of_person(use.context.principal),
+    }
 
 
 def _verdict(heard: HookVoices) -> Verdict | None:
@@ -201,14 +206,14 @@ def _verdict(heard: HookVoices) -> Verdict | None:
 SHOWN_CHARS = 200
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ")
-"""What a program is told of our environment: no key of ours is in it."""
+"""Environment variables that a program inherits; no key is among them."""
 
 HookFunction = Callable[[HookGiven], Any]
-"""Takes what the hook is told, gives a `HookSaid`, a dict of its fields, or None; may be async."""
+"""Takes the hook's input, returns a `HookSaid`, a dict of its fields, or None; may be async."""
 
 
 def python_hook(function: HookFunction) -> CallHook:
-    """Asks a function; one that is not async runs in a thread."""
+    """Make a hook of a function; one that is not async runs in a thread."""
     threads = ForeignThreads(function)
 
     async def call(given: HookGiven) -> HookSaid:
@@ -218,7 +223,7 @@ def python_hook(function: HookFunction) -> CallHook:
                 return read_said(await said if isinstance(said, Awaitable) else said)
         except AllBusy:
             raise HookFailed("no thread was free for it: its earlier calls run still") from None
-        except TimeoutError:  # its own, of what it asked
+        except TimeoutError:  # raised by the function itself
             raise HookFailed("it raised TimeoutError") from None
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None and task.cancelling():
@@ -229,7 +234,7 @@ def python_hook(function: HookFunction) -> CallHook:
 
 
 def program_hook(argv: Sequence[str]) -> CallHook:
-    """Asks a program, never through a shell."""
+    """Make a hook of a program, never run through a shell."""
 
     async def call(given: HookGiven) -> HookSaid:
         env = {name: os.environ[name] for name in INHERITED if name in os.environ}

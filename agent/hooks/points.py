@@ -1,4 +1,4 @@
-"""The eight points of a turn at which a hook of the operator or an extension runs: its input, output and settings.
+"""The eight points of a turn at which a hook of the operator or an extension runs: input, output and settings.
 
 `chain` runs the hooks, with their order and limits.
 """
@@ -12,21 +12,21 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 
 class HookPoint(StrEnum):
-    """When a hook is asked."""
+    """The points at which hooks are called."""
 
     SESSION_START = "session_start"  # a conversation begins; may add context
     USER_PROMPT = "user_prompt"  # before a message becomes part of a turn; may deny, rewrite, add context
     PRE_TOOL = "pre_tool"  # before permission; may allow, ask, deny, rewrite the input, add context
     POST_TOOL = "post_tool"  # after the raw result is journaled; may deny or rewrite what the model sees, add context
-    PERMISSION_DENIED = "permission_denied"  # a call does not run; is told
-    PRE_COMPACT = "pre_compact"  # before old talk is condensed; may add what is to be kept
+    PERMISSION_DENIED = "permission_denied"  # a call does not run; notification only
+    PRE_COMPACT = "pre_compact"  # before old messages are condensed; may add notes to keep
     STOP = "stop"  # before an answer ends the turn, never on an error; may deny: the turn goes on
-    SESSION_END = "session_end"  # a conversation is over (`/new`); is told
+    SESSION_END = "session_end"  # a conversation ends (`/new`); notification only
 
 
 ABOUT_TOOLS = frozenset({HookPoint.PRE_TOOL, HookPoint.POST_TOOL, HookPoint.PERMISSION_DENIED})
 GUARDS = frozenset({HookPoint.PRE_TOOL, HookPoint.USER_PROMPT})
-"""Where a hook that fails counts as a no, if it is required."""
+"""Points at which a failing required hook counts as a deny."""
 
 
 class HookSaid(BaseModel):
@@ -35,45 +35,45 @@ class HookSaid(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     decision: Literal["allow", "ask", "deny"] | None = None
-    reason: str = ""  # of a decision; read by the model, or by the person who wrote
-    replace: JsonValue = None  # pre_tool: the input, an object; user_prompt: the words; post_tool: the result
-    context: str = ""  # read by the model beside what it is about
+    reason: str = ""  # for the decision; the model or the sender reads it
+    replace: JsonValue = None  # pre_tool: the input, an object; user_prompt: the text; post_tool: the result
+    context: str = ""  # shown to the model beside the subject
 
 
 HookGiven = Mapping[str, JsonValue]
-"""What a hook is told: `point`, and what it is about; see `docs/extending.md`."""
+"""A hook's input: `point`, and the fields of its subject; see `docs/extending.md`."""
 
 CallHook = Callable[[HookGiven], Awaitable[HookSaid]]
-"""Asks one hook.
+"""Calls one hook.
 
 Raises:
-    HookFailed: it said nothing that can be used.
+    HookFailed: its answer is missing or invalid.
 """
 
 
 class HookFailed(Exception):
-    """A hook that hangs, fails or says something else; the message says which and what, in English."""
+    """A hook hung, failed or returned an invalid answer; the message says which and why, in English."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
     """One hook at one point."""
 
-    name: str  # as logs call it
+    name: str  # its name in logs
     point: HookPoint
     call: CallHook
     tools: tuple[str, ...] = ("*",)  # of points about tools: patterns of names
     timeout_s: float = 5.0
-    required: bool = True  # before a tool or a message: where it fails, that is denied
+    required: bool = True  # before a tool or a message: a failure denies it
 
 
 class HookConfig(BaseModel):
-    """One hook: a program, a Python function, or what another distribution offers by name."""
+    """One hook: a program, a Python function, or an extension's hook by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     point: HookPoint | None = None
-    """When it is asked; what `use` names knows by itself."""
+    """When it is called; a hook named by `use` has its own point."""
     command: tuple[str, ...] = ()
     """The program and its arguments; never through a shell."""
     python: str | None = None
@@ -81,11 +81,11 @@ class HookConfig(BaseModel):
     use: str | None = None
     """A name among the entry points tenk.hooks."""
     tools: tuple[str, ...] = ("*",)
-    """Patterns of tools' names, where the point is about tools."""
+    """Patterns of tool names, for points about tools."""
     timeout_s: float = Field(default=5.0, gt=0, le=600)
-    """Seconds it may take; then it has failed, and a program is killed with all that it started."""
+    """Seconds after which it has failed; a program is then killed with its children."""
     required: bool = True
-    """Whether a tool call or a message is denied when the hook before it fails."""
+    """True if a tool call or message is denied when the hook before it fails."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:

@@ -1,7 +1,6 @@
-"""The Anthropic Messages wire on aiohttp; also whatever speaks that API, by base URL.
+"""The Anthropic Messages wire on aiohttp, for any server that speaks this API.
 
-One call, one answer or one `ModelFailure`: trying again is `attempts`'s work, the format is `anthropic_format`'s and
-`anthropic_answer`'s.
+One call gives one answer or one `ModelFailure`; `attempts` retries, `anthropic_format` and `anthropic_answer` convert.
 """
 
 from collections.abc import Callable
@@ -24,17 +23,17 @@ from agent.transcript import ModelResponded
 OFFICIAL = "https://api.anthropic.com"
 KEY_NAME = KEY_NAMES["anthropic"]
 VERSION = "2026-10-21"
-"""Of the API, the newest (read 2026-11)."""
+"""The newest version of the API (read 2026-11)."""
 
 VERSION_WITH_TEMPERATURE = "2023-06-01"
-"""The newest refuses a request that sets one."""
+"""The newest version refuses a request with a temperature."""
 
 
 class AnthropicModel:
-    """One model behind one Messages server. One connection pool, opened with the first call."""
+    """One model of one Messages server, with one connection pool, opened by the first call."""
 
     def __init__(self, model: str, config: LinkConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
-        """Raise ValueError where key or model can never work; the message does not hold the key."""
+        """Raise ValueError if key or model can never work; the message does not contain the key."""
         self.name = f"anthropic:{model}"
         self._model = model
         self._config = config
@@ -51,7 +50,7 @@ class AnthropicModel:
         return facts_of(self.name, self._config)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """One whole response; text and calls are told as they stream in.
+        """Return one whole response; text and calls are passed to `on_event` as they stream in.
 
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
@@ -67,10 +66,10 @@ class AnthropicModel:
         await self._wire.connect()
 
     async def check(self, credential: Credential) -> None:
-        """One cheap call with this credential: the list of models.
+        """List the models with this credential, as a cheap check.
 
         Raises:
-            ModelFailure: it is refused, or there is no usable answer.
+            ModelFailure: the credential is refused, or there is no usable answer.
         """
         await self._wire.look(
             self._base + "/v1/models", access_of(credential, self._config, self._headers, _headers_of)
@@ -85,11 +84,11 @@ class AnthropicModel:
 
 
 def _headers_of(credential: Credential) -> dict[str, str]:
-    """Return a key in both forms: the API takes either, servers that stand in for it may know one alone."""
+    """Return a key in both header forms: the API takes either, compatible servers may know only one."""
     bearer = {"Authorization": f"Bearer {credential.secret}"}
     return bearer if credential.kind is CredentialKind.OAUTH else {"x-api-key": credential.secret, **bearer}
 
 
-def make_model(name: str, config: LinkConfig, *, servers: object) -> AnthropicModel:  # noqa: ARG001  a wire of ours is given them
-    """As `tenk.models` finds it; its server is asked for nothing but answers."""
+def make_model(name: str, config: LinkConfig, *, servers: object) -> AnthropicModel:  # noqa: ARG001  the arguments of every wire of ours
+    """Make the model for the entry point `tenk.models`."""
     return AnthropicModel(name, config)

@@ -1,6 +1,6 @@
-"""Puts what Anthropic's Messages API answers, streamed or whole, together as one response; pure.
+"""Parser of the answers of Anthropic's Messages API, streamed or whole; pure.
 
-Source: Anthropic API reference, Messages and streaming, read 2026-11. What is asked is `anthropic_format`'s.
+Source: Anthropic API reference, Messages and streaming, read 2026-11. `anthropic_format` builds the requests.
 """
 
 import json
@@ -25,7 +25,7 @@ _STOPS = {
     "max_tokens": StopReason.LENGTH,
     "model_context_window_exceeded": StopReason.LENGTH,
     "refusal": StopReason.REFUSED,
-    "pause_turn": StopReason.LENGTH,  # a long turn that the server interrupts: it is to be gone on with
+    "pause_turn": StopReason.LENGTH,  # the server interrupts a long turn: continue it
 }
 
 _THOUGHTS = {"thinking", "redacted_thinking"}
@@ -33,12 +33,12 @@ _THOUGHTS = {"thinking", "redacted_thinking"}
 
 @dataclass(slots=True)
 class _Block:
-    """A block as far as its pieces have come."""
+    """A content block that is still streaming."""
 
     start: dict[str, Any]
-    text_before: int  # characters of the response's text in front of it
+    text_before: int  # characters of the response's text before it
     calls_before: int
-    pieces: list[str] = field(default_factory=list)  # of a call's arguments, or of a thought
+    pieces: list[str] = field(default_factory=list)  # of a call's arguments, or of thinking
     signature: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -48,7 +48,7 @@ class _Block:
         return ToolCall(id_, name, arguments)
 
     def to_thought(self) -> JsonValue:
-        """As it is kept for replay: the provider's own block, and where it stood."""
+        """Return the form that is stored for replay: the provider's own block and its position."""
         block = dict(self.start)
         if block["type"] == "thinking":
             block["thinking"] = str(block.get("thinking") or "") + "".join(self.pieces)
@@ -57,38 +57,38 @@ class _Block:
 
 
 class MessageAssembly:
-    """One response in the making, from the events of a stream or from a whole message."""
+    """The parts of one response, from the events of a stream or from a whole message."""
 
     def __init__(self, on_event: OnModelEvent, model: str, secret: str = "") -> None:
         self.over_long = False
-        self._stop: str | None = None  # the provider's word
+        self._stop: str | None = None  # the provider's value
         self._on_event = on_event
         self._model = model
         self._secret = secret
         self._text: list[str] = []
         self._text_chars = 0
-        self._chars = 0  # of everything
+        self._chars = 0  # of all parts
         self._open: dict[int, _Block] = {}
         self._calls: list[_Block] = []
-        self._told = 0  # calls
-        self._waits = False  # the next call to tell cannot be read: it may be half a call
+        self._told = 0  # number of calls reported
+        self._waits = False  # the next call is unreadable: it may be cut off
         self._thinking: list[JsonValue] = []
         self._usage: dict[str, Any] = {}
 
     @property
     def is_whole(self) -> bool:
-        """Return whether a stop reason came."""
+        """Return True if a stop reason came."""
         return self._stop is not None
 
     def note_ping(self) -> None:
-        """Bytes came that hold no event: a comment, or the beginning of one."""
+        """Report bytes that contain no event: a comment, or the beginning of an event."""
         self._on_event(PINGED)
 
     def take_event(self, name: str, data: bytes) -> bool:
-        """Add one event of a stream; whether it was the farewell.
+        """Add one event of a stream; return True if it was the last.
 
         Raises:
-            ModelFailure: it tells an error, or is no event of a message.
+            ModelFailure: the event is an error, or not part of a message.
         """
         event = decode(data)
         try:
@@ -121,10 +121,10 @@ class MessageAssembly:
         return False
 
     def take_whole(self, answer: Any) -> None:
-        """Add a message that was not streamed; told as one piece.
+        """Add a message that was not streamed, and report it in one piece.
 
         Raises:
-            ModelFailure: it tells an error, or is no message at all.
+            ModelFailure: it is an error, or not a message.
         """
         try:
             if answer.get("type") == "error" or "error" in answer:
@@ -191,7 +191,9 @@ class MessageAssembly:
             self._tell_ended_calls()
 
     def _tell_ended_calls(self) -> None:
-        """In order. A response that is cut ends its last block too: what may be half a call waits for the end."""
+        """Report the ended calls in order. A truncated response ends its last block too, so an unreadable call waits
+        for the end.
+        """
         while not self._waits and self._told < len(self._calls) and self._calls[self._told].ended:
             self._waits = read_object("".join(self._calls[self._told].pieces) or "{}") is None
             if not self._waits:
@@ -202,7 +204,6 @@ class MessageAssembly:
         self._told += 1
 
     def response(self) -> ModelResponded:
-        """Return the response, whole."""
         stop = _STOPS.get(self._stop or "end_turn", StopReason.UNKNOWN)
         if self.over_long:
             stop = StopReason.LENGTH
@@ -235,12 +236,12 @@ def _unreadable(problem: Exception) -> Exception:
 
 
 def _counts_in(usage: dict[str, Any] | None) -> dict[str, Any]:
-    """Later counts replace earlier ones, where they say something."""
+    """Return the counts that are present; later ones replace earlier ones."""
     return {name: count for name, count in (usage or {}).items() if count is not None}
 
 
 def _usage(said: dict[str, Any]) -> Usage:
-    """Return the API counts input read from the cache, and written to it, apart from the rest; ours is all of it."""
+    """Convert the counts. The API counts cached input separately; ours is the sum."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     rest, read, written = (token_count(said.get(name)) for name in names)
     whole = None if rest is None else token_count(rest + (read or 0) + (written or 0))

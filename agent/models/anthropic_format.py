@@ -1,8 +1,7 @@
-"""Our items as Anthropic messages and back; pure. Source: Anthropic API reference, Messages, read 2026-11.
+"""Converter of our items to Anthropic messages; pure. Source: Anthropic API reference, Messages, read 2026-11.
 
-The order of a request is what its cache is keyed by: tools, instructions, conversation. Three marks say how far a
-prefix is worth keeping: behind the instructions that are the same for everybody, and behind the last two of the
-person's turns.
+The order of a request is the key of the provider's cache: tools, instructions, conversation. Three cache marks end its
+prefixes: after the instructions that are the same for all people, and after the last two of the person's turns.
 """
 
 import json
@@ -21,12 +20,12 @@ from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
 
 WIRE = "anthropic"
-"""Marks a thinking block in a transcript as this wire's: no other is sent it."""
+"""Marks a thinking block in a transcript as this wire's; no other wire sends it."""
 
 CACHE_MARK = {"type": "ephemeral"}
 MARKED_TURNS = 2
 NOTHING = "(nothing)"
-"""Stands for an empty text, which the API refuses."""
+"""Replaces an empty text, which the API refuses."""
 
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -34,7 +33,7 @@ Blocks = list[dict[str, Any]]
 
 
 def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[str, Any]:
-    """Return the whole request."""
+    """Return the body of a request."""
     cap = min(request.max_output_tokens, config.max_output_tokens or request.max_output_tokens)
     body: dict[str, Any] = {
         "model": model,
@@ -50,16 +49,16 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
         body["tools"] = [*map(_tool if request.pieces is None else _tool_piece, request.tools)]
     if isinstance(config.thinking, int) and _may_think(request.items):
         body["thinking"] = {"type": "enabled", "budget_tokens": config.thinking}
-        body["max_tokens"] = cap + config.thinking  # the budget is counted in the cap
+        body["max_tokens"] = cap + config.thinking  # the cap includes the budget
     elif isinstance(config.thinking, str):
         body["thinking"] = {"type": config.thinking}
-    elif config.temperature is not None:  # beside thinking the API takes none
+    elif config.temperature is not None:  # the API refuses it together with thinking
         body["temperature"] = config.temperature
     return body
 
 
 def _may_think(items: Sequence[Item]) -> bool:
-    """Return whether thinking may be enabled: if the open turn has tool results, it must have begun with a thought.
+    """Return True if thinking may be enabled: a turn with tool results must have begun with a thinking block.
 
     A turn whose first tool call came from another model or wire has none, and the API refuses thinking in the rest.
     """
@@ -73,7 +72,7 @@ def _may_think(items: Sequence[Item]) -> bool:
 
 
 def _instructions(system: SystemPrompt) -> Blocks:
-    """Return the part that is the same for everybody is marked, so that a person's own part does not undo its cache."""
+    """Return the instructions as blocks; a cache mark follows the part that is the same for all people."""
     texts = (*system.leading, system.static, system.dynamic)
     blocks: Blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
     if system.static.strip():
@@ -92,14 +91,13 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def messages(items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]) -> list[dict[str, Any]]:
-    """Return the conversation as messages that take turns and begin with the person's; with `pieces` of blocks to
-    be sent.
+    """Return the conversation as alternating messages that begin with the person's; with `pieces`, of encoded blocks.
 
     Raises:
-        NotLoaded: `content` has not the bytes of a picture that is to be encoded.
+        NotLoaded: `content` lacks the bytes of a picture that is to be encoded.
     """
     found: list[dict[str, Any]] = []
-    ends: list[Item] = []  # what each ends with
+    ends: list[Item] = []  # the last item of each message
     for item, blocks in zip(items, _blocks(items, pieces, content), strict=True):
         if not blocks:
             continue
@@ -150,7 +148,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 _NOBODY = UserItem("")
-"""Speaks before an assistant that speaks first."""
+"""Stands before an assistant message that comes first."""
 
 
 def _to_blocks(item: Item) -> Blocks:
@@ -166,7 +164,9 @@ def _to_blocks(item: Item) -> Blocks:
 
 
 def _blocks_of(item: AssistantItem) -> Blocks:
-    """Thoughts where they stood, as they came: their signatures are over their bytes."""
+    """Return the blocks of an answer, with unchanged thinking blocks in their places: their signatures cover their
+    bytes.
+    """
     blocks: Blocks = []
     said, called = 0, 0
     for kept in item.thinking:
@@ -175,7 +175,7 @@ def _blocks_of(item: AssistantItem) -> Blocks:
         text_before, calls_before = _place(kept)
         blocks += _blocks_between(item, said, text_before, called, calls_before)
         said, called = max(said, text_before), max(called, calls_before)
-        blocks.append(kept["block"])  # type: ignore[arg-type]  # as it was kept: an object
+        blocks.append(kept["block"])  # type: ignore[arg-type]  # stored as an object
     return blocks + _blocks_between(item, said, len(item.text), called, len(item.tool_calls))
 
 
@@ -184,7 +184,7 @@ def _place(kept: dict[str, Any]) -> tuple[int, int]:
 
 
 def _blocks_between(item: AssistantItem, said: int, upto: int, called: int, calls_upto: int) -> Blocks:
-    """Return the text and the calls between two places of a response."""
+    """Return the text and the calls between two positions of a response."""
     text = item.text[said:upto]
     blocks: Blocks = [_text(text)] if text.strip() else []
     for call in item.tool_calls[called:calls_upto]:
@@ -195,5 +195,5 @@ def _blocks_between(item: AssistantItem, said: int, upto: int, called: int, call
 
 
 def _id(id_: str) -> str:
-    """Return an id as the API takes it; another wire's may hold anything."""
+    """Return an id that the API accepts; another wire's may hold any characters."""
     return _NO_NAME.sub("_", id_) or "_"

@@ -1,4 +1,4 @@
-"""Asks one model until it answers: rate limit, retries and `Retry-After`, stall watchdog, circuit breaker, cache.
+"""Retries of one model: rate limit, retries and `Retry-After`, stall watchdog, circuit breaker, cache.
 
 The wire names the kinds of failure; `agent.models.chain` asks the next model.
 """
@@ -42,14 +42,14 @@ class Use:
     """One call within the window."""
 
     at_s: float
-    tokens: int  # an estimate until the provider has counted
+    tokens: int  # estimated until the provider has counted
 
 
 class RateLimiter:
-    """Requests and tokens a minute of one model. State is this process's: a window is a minute long."""
+    """Requests and tokens a minute of one model, in this process."""
 
     def __init__(self, config: LinkConfig, *, waits: bool, sleep: Callable[[float], Awaitable[object]]) -> None:
-        """Without `waits` a call that finds no room fails at once: another model answers meanwhile."""
+        """If not `waits`, a call without room fails at once, so that another model answers."""
         self._waits = waits
         self._requests = config.requests_per_min
         self._tokens = config.tokens_per_min
@@ -58,7 +58,7 @@ class RateLimiter:
         self._used: deque[Use] = deque()
 
     async def wait(self, request: ModelRequest, on_event: OnModelEvent) -> Use:
-        """Take room for a call once there is some; a wait is told as `RetryPause`.
+        """Wait for room, take it for a call, and report each pause as `RetryPause`.
 
         Raises:
             ModelFailure: there is no room within `request.retry_budget_s`.
@@ -77,12 +77,12 @@ class RateLimiter:
 
     @staticmethod
     def settle(use: Use, response: ModelResponded) -> None:
-        """Count what the provider counted."""
+        """Replace the estimate by the provider's count."""
         counted = (response.usage.input_tokens, response.usage.output_tokens)
         use.tokens = sum(count or 0 for count in counted) or use.tokens
 
     def _wait_s(self, tokens: int) -> float:
-        """Seconds until this fits; a request larger than the whole limit fits an empty window."""
+        """Return the seconds until this fits; a request larger than the whole limit fits an empty window."""
         now_s = asyncio.get_running_loop().time()
         while self._used and self._used[0].at_s <= now_s - WINDOW_S:
             self._used.popleft()
@@ -100,25 +100,25 @@ class RateLimiter:
 
 
 MOST = 256
-"""Answers that are kept."""
+"""Maximum number of cached answers."""
 
 
 class AnswerCache:
-    """Whole answers of one model that call nothing: a call may mean something else the next time."""
+    """A cache of whole answers of one model without tool calls, which may act differently the next time."""
 
     def __init__(self, for_s: float) -> None:
         self._for_s = for_s
-        self._kept: OrderedDict[bytes, tuple[float, ModelResponded]] = OrderedDict()  # with when it ends
+        self._kept: OrderedDict[bytes, tuple[float, ModelResponded]] = OrderedDict()  # expiry time and answer
 
     def find(self, request: ModelRequest) -> ModelResponded | None:
-        """Return the answer that was given before, at no cost, or None."""
+        """Return the cached answer at no cost, or None."""
         ends_s, kept = self._kept.get(_key(request), (0.0, None))
         if kept is None or asyncio.get_running_loop().time() >= ends_s:
             return None
         return replace(kept, usage=Usage(0, 0, cost_microusd=0))
 
     def keep(self, request: ModelRequest, response: ModelResponded) -> None:
-        """Keep an answer, and drop the oldest beyond `MOST`."""
+        """Store an answer, and drop the oldest beyond `MOST`."""
         if response.stop is not StopReason.END or response.tool_calls:
             return
         key = _key(request)
@@ -129,7 +129,7 @@ class AnswerCache:
 
 
 def _key(request: ModelRequest) -> bytes:
-    """Return a key of everything that a wire sends; the instructions name the person."""
+    """Return a key of all that a wire sends; the instructions name the person."""
     sent = (request.system, tuple(request.items), tuple(request.tools), request.max_output_tokens)
     return blake2b(repr(sent).encode(errors="replace"), digest_size=16).digest()
 
@@ -137,24 +137,24 @@ def _key(request: ModelRequest) -> bytes:
 log = structlog.get_logger()
 
 QUICK_PAUSES_S = (0.3, 0.6)
-"""Seconds between tries if a fallback model can answer."""
+"""Seconds between attempts if a fallback model can answer."""
 
 HURRY_S = 2.4
-"""Seconds after which no try begins if a fallback model can answer, so that it starts within 3 s."""
+"""Seconds after which no attempt begins if a fallback model can answer, so that it starts within 3 s."""
 
 QUICK_JITTER_S = 0.1
 
 REFUSED_PAUSE_S = 5.0
-"""Before a model that refused its key is asked a second time: one refusal may be the provider's own fault."""
+"""Seconds before a refused key is tried a second time: one refusal may be the provider's own fault."""
 
 PAUSES_S = (5.0, 10.0, 15.0)
-"""Between tries, where the provider names no time."""
+"""Seconds between attempts if the provider names no time."""
 
 JITTER_S = 1.0
 
 
 class Attempts:
-    """One model, asked again when that can help, and never waited for without end."""
+    """A model with retries: it is asked again if that can help, within bounded time."""
 
     def __init__(
         self,
@@ -168,9 +168,10 @@ class Attempts:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """`passes_on` are failures after which another model can answer: no try begins `hurry_s` after the first.
+        """`passes_on` are failures after which another model can answer: no attempt begins `hurry_s` after the first.
 
-        Without `retries` the model is asked once and not watched: another distribution's wire retries as it sees fit.
+        If not `retries`, the model is asked once without a watchdog: another distribution's wire retries as it sees
+        fit.
         """
         self.name = model.name
         self._model = model
@@ -191,14 +192,14 @@ class Attempts:
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return one whole response, from the first try that gives one.
+        """Return one whole response, from the first attempt that gives one.
 
-        A try that is thrown away is told as `TextDiscarded`, a pause as `RetryPause`; pauses add up to at most
-        `request.retry_budget_s`. A stalled stream is asked again without streaming, unless the server was at work on
-        the prompt: what that cost would be lost. `ModelAtWork` tells when the time is the model's.
+        A discarded attempt is reported as `TextDiscarded`, a pause as `RetryPause`; pauses add up to at most
+        `request.retry_budget_s`. A stalled stream is asked again without streaming, unless the server was working on
+        the prompt, whose work would be lost. `ModelAtWork` pauses the turn's deadline.
 
         Raises:
-            ModelFailure: of the last try; `retry_after_s` says when to come back, where the provider said so.
+            ModelFailure: of the last attempt; `retry_after_s` is set if the provider named a time.
         """
         ask = self._retry if self._retries else self._ask
         if self._limiter is None:
@@ -232,7 +233,7 @@ class Attempts:
         raise AssertionError("unreachable: the last try raises or returns")
 
     async def _ask(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Ask once, unless the circuit is open or the answer is known."""
+        """Ask once, unless the circuit is open or the answer is cached."""
         with self._circuit.call():
             if self._cache is not None and (kept := self._cache.find(request)) is not None:
                 on_event(TextDelta(kept.text))
@@ -247,7 +248,7 @@ class Attempts:
         await self._model.aclose()
 
     def _pause(self, problem: ModelFailure, attempt: int, took_s: float) -> float | None:
-        """Return the seconds until the next try; None: do not try again."""
+        """Return the seconds until the next attempt, or None for no further attempt."""
         if attempt + 1 >= self._config.tries:
             return None
         if problem.kind is FailureKind.AUTH:
@@ -260,7 +261,7 @@ class Attempts:
         if problem.retry_after_s is not None:
             return problem.retry_after_s + self._jitter() * JITTER_S
         if problem.kind is FailureKind.TIMEOUT:
-            return 0.0  # it was waited for long enough
+            return 0.0  # the timeout was long enough
         return PAUSES_S[min(attempt, len(PAUSES_S) - 1)] + self._jitter() * JITTER_S
 
     def _quick_pause(self, problem: ModelFailure, attempt: int) -> float | None:
@@ -277,15 +278,15 @@ class Attempts:
                 finally:
                     watch.close()
         except TimeoutError:
-            again = watch.begun or not watch.patient  # work on the prompt that was cut is not begun anew
+            again = watch.begun or not watch.patient  # interrupted work on the prompt is not started again
             words = f"silent for {watch.silent_s():.0f} s"
             raise ModelFailure(FailureKind.TIMEOUT, words, retryable=again) from None
 
 
 class _Watch:
-    """Passes events on, and ends a scope when none comes for too long. One timer, looked at when it is due.
+    """A watchdog that passes events on and ends a scope if none comes for too long.
 
-    A server that is local may be slow all along; one that says that it works, until its response begins.
+    A local server may be slow for the whole response; one that reports progress, until its response begins.
     """
 
     def __init__(self, config: LinkConfig, name: str, tell: OnModelEvent, *, streams: bool) -> None:
@@ -300,15 +301,15 @@ class _Watch:
         self._warn_s = config.idle_warn_s
         self._heard_at = self._loop.time()
         self._warned = False
-        self._binds = False  # something was told that has to be taken back where it counts for nothing
-        self.begun = False  # something of the response was heard
-        self.patient = False  # it works, and its time is not the turn's
+        self._binds = False  # events were passed on that must be retracted if the response is discarded
+        self.begun = False  # the response has begun
+        self.patient = False  # the server is working, and the turn's deadline is paused
         self._timer = self._loop.call_later(min(self._limit_s, self._warn_s), self._look)
         if self._is_local:
             self._be_patient(True)
 
     def hear(self, event: ModelEvent) -> None:
-        """Note an event of the provider, reset the watchdog and pass it on."""
+        """Record an event of the provider, reset the watchdog and pass the event on."""
         if not isinstance(event, Pinged):
             self._heard_at = self._loop.time()
             self.begun, self._limit_s = True, self._idle_abort_s
@@ -322,7 +323,7 @@ class _Watch:
         self._tell(event)
 
     def discard(self) -> None:
-        """Tell the listener to discard what was streamed, if it had counted."""
+        """Tell the listener to discard what was streamed, if anything was."""
         if self._binds:
             self._tell(TextDiscarded())
 
@@ -331,7 +332,7 @@ class _Watch:
         self._tell(ModelAtWork(patient))
 
     def silent_s(self) -> float:
-        """Seconds since something was heard."""
+        """Return the seconds since the last event."""
         return self._loop.time() - self._heard_at
 
     def _look(self) -> None:
@@ -348,7 +349,7 @@ class _Watch:
         self._timer = self._loop.call_later(max(due_s - silent_s, 0.001), self._look)
 
     def close(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         self._timer.cancel()
         if self.patient:
             self._tell(ModelAtWork(False))

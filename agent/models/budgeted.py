@@ -1,6 +1,6 @@
-"""A wire that is not asked before what the call may cost is set aside; each of its tries is a call of its own.
+"""A model whose calls reserve their highest cost first; each attempt is a call of its own.
 
-The budget decides what caps there are, and what is left of them.
+The budget decides which caps there are, and what is left of them.
 """
 
 from collections.abc import Sequence
@@ -22,19 +22,19 @@ from agent.prices import TokenPrices
 from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, Usage, UserItem
 
 LEAST_OUTPUT_TOKENS = 512
-"""An answer must have room for so many, or the older part of the conversation is left out for it."""
+"""Output tokens that must fit; if they do not, the older part of the conversation is left out."""
 
 
 class BudgetedModel:
-    """Reserves for the input as we estimate it and for all the output that the call may have; settles by what was.
+    """A model that reserves for its estimated input and all output that the call may have, and settles the real cost.
 
-    If less is left, the call gets that: shorter output, then less history. If even that does not fit it is refused.
+    If less is left, the call gets that: shorter output, then less history. If even that does not fit, it is refused.
     """
 
     def __init__(
         self, model: ChatModel, config: LinkConfig, budget: Budget, last_prices: TokenPrices | None = None
     ) -> None:
-        """Take a model that knows the price of its responses; `last_prices` count if it no longer does."""
+        """`model` knows the price of its responses; `last_prices` are used if it no longer does."""
         self.name = model.name
         self._model = model
         self._budget = budget
@@ -44,7 +44,6 @@ class BudgetedModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's."""
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -52,7 +51,7 @@ class BudgetedModel:
 
         Raises:
             OverBudget: a cap is reached; the model was not asked.
-            ModelFailure: as the model's.
+            ModelFailure: the model failed.
         """
         prices = self._model.facts.prices or self._last_prices
         sizes = self._sizes(request)
@@ -82,7 +81,7 @@ class BudgetedModel:
         return response
 
     def _sizes(self, request: ModelRequest) -> "list[_Size]":
-        """Return the sizes of the request, whole and with less and less of its history."""
+        """Return the sizes of the request, first whole and then with less and less of its history."""
         found, estimated = [], self._calibration.sizes.estimate(request)
         before = 0
         for start in _starts(request.items):
@@ -101,12 +100,12 @@ class _Size:
     """A request whose conversation begins at an item."""
 
     start: int
-    estimated: int  # tokens, before the provider's way of counting
+    estimated: int  # tokens, before calibration
     tokens: int
 
 
 def _starts(items: Sequence[Item]) -> list[int]:
-    """Return the indexes where a conversation may begin: its start, and each message up to the unanswered ones."""
+    """Return the indexes at which a conversation may begin: its start, and each message up to the unanswered ones."""
     answers = (index for index in range(len(items) - 1, -1, -1) if _is_answer(items[index]))
     answered = next(answers, -1)
     said = [index for index, item in enumerate(items) if index and isinstance(item, UserItem)]
@@ -128,13 +127,13 @@ def _within(
 
 
 def _is_free(problem: ModelFailure) -> bool:
-    """Return whether the provider read and wrote no tokens; False after a broken or silent response."""
+    """Return True if the provider processed no tokens; False after a broken or silent response."""
     broke = problem.kind is FailureKind.NETWORK and problem.status is None and not problem.unasked
     return not broke and problem.kind is not FailureKind.TIMEOUT
 
 
 class _Heard:
-    """Passes events on, and counts about how much of a response they are."""
+    """A listener that passes events on and counts their characters."""
 
     def __init__(self, on_event: OnModelEvent) -> None:
         self._on_event = on_event

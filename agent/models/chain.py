@@ -1,8 +1,8 @@
-"""Which model is asked follows from the request; when it gives no response the next one is, and at last the rules.
+"""The choice of a model for each request, its fallbacks, and at last the offline rules.
 
-Each route is a test and a model, which may be a router itself; each link retries, rests and limits itself. What every
-model would answer alike (a bad request, a full window) is not passed on, and what a person should wait for never goes
-to the rules.
+Each route is a test and a model, which may be a router itself; each link has its own retries, cooldowns and limits. An
+error that every model would repeat (a bad request, a full window) is not passed on, and an error that a person should
+wait for never goes to the rules.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,14 +35,14 @@ from agent.transcript import AssistantItem, ModelResponded, ToolItem, UserItem
 
 @dataclass(frozen=True, slots=True)
 class ModelRoute:
-    """Requests that pass the test go to the model."""
+    """A test of requests and the model for those that pass."""
 
     wants: Callable[[ModelRequest], bool]
     model: ChatModel
 
 
 class RoutedModel:
-    """The first route that wants a request takes it; what no route wants goes to the model for all else."""
+    """A model that sends each request to the first route that wants it, others to a default model."""
 
     def __init__(self, routes: Sequence[ModelRoute], otherwise: ChatModel) -> None:
         self.name = otherwise.name
@@ -51,7 +51,7 @@ class RoutedModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Those of all its models together."""
+        """Return the joint facts of all its models."""
         return joint_facts([self._otherwise.facts, *(route.model.facts for route in self._routes)])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -80,56 +80,58 @@ def joint_facts(facts: Sequence[ModelFacts]) -> ModelFacts:
 
 
 def is_light(request: ModelRequest) -> bool:
-    """Return whether the turn asks so little that a cheaper model does; the same in all steps of it. None with
-    pictures.
-    """
+    """Return True if the turn is so simple that a cheaper model will do; equal in all its steps."""
     return request.weight is not None and request.weight < HEAVY_FROM and not needs_eyes(request)
 
 
 def needs_tools(request: ModelRequest) -> bool:
-    """Return whether the model is given tools."""
+    """Return True if the request has tools."""
     return bool(request.tools)
 
 
 def needs_eyes(request: ModelRequest) -> bool:
-    """Return whether the conversation, as far as it is sent, has a picture in it."""
+    """Return True if the conversation, as it is sent, has a picture."""
     return any(isinstance(item, UserItem) and visible(item.pictures) for item in request.items)
 
 
 log = structlog.get_logger()
 
-MOST_TOLD = 10_000  # people remembered as told of a used-up cap; then the one told longest ago is told again
+MOST_TOLD = 10_000  # people remembered as told of a reached cap; beyond it the oldest is forgotten and told again
 NOT_FOR_RULES = frozenset({FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
 """Failures after which a person should wait or rephrase; after any other the time of recovery is unknown."""
 
 KEPT = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
-"""Kinds that are the request's own fault."""
+"""Kinds that the request itself causes."""
 
 
 Notice = Callable[[RequestContext | None, FailureKind | OverBudget], str]
-"""What rules say first in a model's place: for whom, and why the model does not answer."""
+"""Returns the text that rules say first: for whom, and why the model does not answer."""
 
 
 class StandIn:
-    """Rules that answer in a model's place: their answer begins with words on why."""
+    """Rules that answer in a model's place and first say why."""
 
     def __init__(self, rules: ChatModel, notice: Notice) -> None:
-        """`rules` never fail; `notice` is what is said first."""
+        """`rules` never fail; `notice` returns the text before their answer."""
         self.name = rules.name
         self._rules = rules
         self._notice = notice
-        self._under_way: dict[str, FailureKind | OverBudget] = {}  # by person: why the model does not answer
-        self._told: dict[str, tuple[str, datetime | None]] = {}  # by person: the words on a cap, and its reset
+        self._under_way: dict[
+            str, FailureKind | OverBudget
+        ] = {}  # by person: why the model does not answer the current turn
+        self._told: dict[str, tuple[str, datetime | None]] = {}  # by person: the notice on a cap, and the cap's reset
 
     async def answer(
         self, why: FailureKind | OverBudget, request: ModelRequest, on_event: OnModelEvent
     ) -> ModelResponded:
-        """Return the rules' response in place of a model that failed like this, or may not be asked."""
+        """Return the rules' response in place of a model that failed like this, or is over its cap."""
         self._under_way[_person_of(request)] = why
         return await self.go_on(request, on_event)
 
     async def go_on(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return the rules' response; what they read in the agent's own form they answer in it, without our words."""
+        """Return the rules' response; a request with data of the agent gets it in the agent's own form, without a
+        notice.
+        """
         context = request.context
         if context is not None and context.data is not None:
             return await self._rules.respond(request, on_event)
@@ -166,12 +168,12 @@ def _person_of(request: ModelRequest) -> str:
 
 
 class Chain:
-    """Models in the order they are asked, and perhaps rules behind them."""
+    """Models in the order in which they are asked, then optionally rules."""
 
     def __init__(
         self, links: Sequence[ChatModel], rules: "StandIn | None" = None, light: ChatModel | None = None
     ) -> None:
-        """At least one link; `rules` stand behind the last, `light` before the first where a turn asks little."""
+        """`links` has at least one model; `rules` come after the last, `light` before the first in simple turns."""
         self.name = links[0].name
         self._links = links
         self._rules = rules
@@ -179,7 +181,7 @@ class Chain:
 
     @property
     def facts(self) -> ModelFacts:
-        """The first link's; beside a light one as a router's."""
+        """Return the first link's facts, joined with those of the light model."""
         return self._links[0].facts if self._light is None else joint_facts([self._links[0].facts, self._light.facts])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -221,7 +223,7 @@ class Chain:
         return await rules.answer(failures[0].kind, request, on_event)
 
     def _in_order(self, request: ModelRequest) -> Sequence[ChatModel]:
-        """Return the one that the person chose first; else the light one where it does."""
+        """Return the links with the person's choice first, or the light one first if the turn is simple."""
         every = (*self._links, self._light) if self._light is not None else self._links
         wanted = None if request.who is None else request.who.model
         chosen = None if wanted is None else next((link for link in every if link.name == wanted), None)
@@ -248,7 +250,7 @@ def _to_tell(failures: Sequence[ModelFailure]) -> ModelFailure:
 
 
 def _since_asked(request: ModelRequest) -> Sequence[object]:
-    """Return the items behind the person's last message."""
+    """Return the items after the person's last message."""
     start = len(request.items)
     while start and not isinstance(request.items[start - 1], UserItem):
         start -= 1
@@ -256,18 +258,18 @@ def _since_asked(request: ModelRequest) -> Sequence[object]:
 
 
 def _is_under_way(request: ModelRequest) -> bool:
-    """Return whether a model's tools have run: rules would begin anew, and do it twice."""
+    """Return True if a model's tools have run in this turn: rules would start anew and repeat them."""
     return any(isinstance(item, ToolItem) for item in _since_asked(request))
 
 
 def _asked_by_rules(request: ModelRequest) -> bool:
-    """Return whether rules have begun this; what they began they end."""
+    """Return True if rules began this turn: they also end it."""
     calls = [call for item in _since_asked(request) if isinstance(item, AssistantItem) for call in item.tool_calls]
     return bool(calls) and all(call.id.startswith(ID_PREFIX) for call in calls)
 
 
 class _Listening:
-    """Passes events on, and takes back what was told by a link that then failed."""
+    """A listener that passes events on and can retract those of a link that then failed."""
 
     def __init__(self, on_event: OnModelEvent) -> None:
         self._on_event = on_event

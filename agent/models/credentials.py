@@ -1,7 +1,7 @@
-"""Sources of a model's credential, and how a server is shown one.
+"""Sources of a model's credentials, and their headers.
 
-The gateway implements the sources (`gateway.credentials`). A credential goes to a server in the form of its profile,
-or as the provider documents it.
+The gateway implements the sources (`gateway.credentials`). A credential is sent in the form of its profile, or as the
+provider documents it.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,33 +13,32 @@ from agent.credentials import Credential, CredentialKind
 from agent.ports import ModelRequest, Principal
 
 OWN = "own"
-"""The name of the source that has people's own credentials."""
+"""Name of the source with people's own credentials."""
 
 
 class CredentialSource(Protocol):
-    """One level: the person's own, the configuration's, a keyring's, a file's."""
+    """One source: the person's own key, the configuration's, a keyring's, a file's."""
 
     name: str  # for operators: "own", "configured", "keyring", "file"
 
     async def find(self, who: Principal | None) -> Credential | None:
         """Return the credential for this person, valid for some minutes, or None.
 
-        Never fails: a credential that cannot be read or renewed is logged and counts as None.
+        Never raises: a credential that cannot be read or renewed is logged and counts as None.
         """
         ...
 
 
 class ConfiguredKey:
-    """The key of the settings: the environment's, or the secrets file's."""
+    """The key of the settings: the environment's or the secrets file's."""
 
     name = "configured"
 
     def __init__(self, credential: Credential | None) -> None:
-        """None: there is none. One with an empty secret is for a server that asks for nothing."""
+        """None: no key. An empty secret is for a server that needs none."""
         self._credential = credential
 
     async def find(self, who: Principal | None) -> Credential | None:
-        """Return the same for everybody."""
         return self._credential
 
 
@@ -47,18 +46,18 @@ NO_PROFILE = ProfileConfig()
 
 
 Shown = Callable[[Credential], Mapping[str, str]]
-"""The headers in which a provider takes a credential."""
+"""Returns the headers in which a provider takes a credential."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Access:
-    """The headers and the URL of one request."""
+    """The headers and the query of one request."""
 
     headers: Mapping[str, str]
     query: Mapping[str, str]
-    unset: tuple[str, ...]  # headers that the client would set by itself, and is not to
-    secret: str  # kept out of every error
-    place: str = ""  # as of the credential
+    unset: tuple[str, ...]  # headers that the client must not set by itself
+    secret: str  # removed from every error
+    place: str = ""  # of the credential
 
     def __repr__(self) -> str:
         return "Access(...)"
@@ -70,7 +69,9 @@ def access_of(
     headers: Mapping[str, str],
     usual: Callable[[Credential], Mapping[str, str]],
 ) -> Access:
-    """`headers` are those of the wire, `usual` how its provider takes a credential where no profile says so."""
+    """Return headers and query for a credential; `headers` are the wire's, `usual` the provider's form without a
+    profile.
+    """
     profile = config.profiles.get(credential.kind, NO_PROFILE)
     shown = usual(credential) if credential.secret else {}
     if credential.secret and profile.header is not None:
@@ -88,13 +89,13 @@ def lead_with(request: ModelRequest, credential: Credential, config: LinkConfig)
 
 
 def settings_key(config: LinkConfig) -> Credential:
-    """Return the settings' own key; its kind is told by its beginning."""
+    """Return the key of the settings; its prefix tells its kind."""
     key = config.api_key.get_secret_value().strip() if config.api_key is not None else ""
     return Credential(key, kind_of(key, config))
 
 
 def kind_of(secret: str, config: LinkConfig) -> CredentialKind:
-    """By the prefixes of the profiles; a key where none fits."""
+    """Return the kind by the profiles' prefixes; a key if none fits."""
     for kind, profile in config.profiles.items():
         if secret.startswith(profile.token_prefixes or ("\0",)):
             return kind
@@ -102,5 +103,5 @@ def kind_of(secret: str, config: LinkConfig) -> CredentialKind:
 
 
 def is_showable(secret: str) -> bool:
-    """Return whether a header can hold it."""
+    """Return True if a header can hold it."""
     return secret.isascii() and (not secret or secret.isprintable())

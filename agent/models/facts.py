@@ -1,8 +1,7 @@
-"""Facts of a model: what it takes, gives and costs, by the operator's config, its server, a kept table, or with care.
+"""Facts of a model: its limits, abilities and prices, from the settings, its server, a table, or defaults.
 
-The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, no word on pictures, read
-2026-11). It is read when it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the
-model is built.
+The table is genai-prices' own (windows and prices; no output caps or abilities, read 2026-11). Its first use is slow,
+so a wire reads `facts` when the model is built.
 """
 
 from dataclasses import replace
@@ -31,30 +30,30 @@ LLAMA_CPP, VLLM, OLLAMA, LM_STUDIO, OPENROUTER = "llama.cpp", "vLLM", "Ollama", 
 OTHER = "a server of chat completions"
 
 OLLAMA_WINDOW_TOKENS = 4096
-"""What Ollama gives a model that is not loaded and says nothing of it, on a machine with a small graphics card."""
+"""Ollama's default window of a model that is not loaded, on a machine with a small graphics card."""
 
 ONLY_MODEL = "*"
-"""In place of a model's name: the one model that its server has."""
+"""Model name for "the only model of the server"."""
 
 USUAL_MODEL = "gpt-5-mini"
-"""The error if a server has several models and the configuration names none."""
+"""Model to use if a server lists nothing and the configuration names none."""
 
 MOST_NAMED = 8
-"""More models are not named in a sentence."""
+"""Maximum number of model names in a sentence."""
 
 Answer = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """One model of a server, as far as the server says; None: it does not."""
+    """One model of a server; a field is None if the server does not say."""
 
     id: str
     window_tokens: int | None = None
     max_output_tokens: int | None = None
     takes_tools: bool | None = None
     sees_images: bool | None = None
-    is_sure: bool = True  # False: it is not loaded yet, and its window may then be another
+    is_sure: bool = True  # False: not loaded yet, so its window may change
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +61,21 @@ class ModelServerFacts:
     """A server and its models."""
 
     kind: str = OTHER
-    models: tuple[ServedModel, ...] = ()  # empty: it lists none
+    models: tuple[ServedModel, ...] = ()  # empty: the server lists none
 
     def find(self, name: str) -> ServedModel | None:
-        """Return the model that answers to this name; None if there is none or it is not known yet."""
-        if len(self.models) == 1 and (name == ONLY_MODEL or self.kind == LLAMA_CPP):  # which takes any name for its own
+        """Return the model with this name, or None if the server has or lists none."""
+        if len(self.models) == 1 and (name == ONLY_MODEL or self.kind == LLAMA_CPP):  # llama.cpp answers to any name
             return self.models[0]
         name = USUAL_MODEL if name == ONLY_MODEL else name
         return next((model for model in self.models if model.id in (name, f"{name}:latest")), None)
 
     def lacks(self, name: str) -> bool:
-        """Return whether the server lists its models and this is none of them."""
+        """Return True if the server lists its models and this one is missing."""
         return bool(self.models) and self.find(name) is None
 
     def advice(self, name: str) -> str:
-        """Return the nearest model name for the operator, or all names."""
+        """Return a hint for the operator: the nearest model name, or all names."""
         ids = [model.id for model in self.models]
         if near := get_close_matches(name, ids, 1, 0.5):
             return f"the nearest is {near[0]}"
@@ -90,7 +89,7 @@ _OWNERS = {"llamacpp": LLAMA_CPP, "vllm": VLLM}
 
 
 def read_models(answer: object) -> ModelServerFacts:
-    """`/models`, as every server answers it, and what some say beside it: vLLM the window, OpenRouter nearly all."""
+    """Parse `/models` of any server with the additions of some: vLLM's window, OpenRouter's facts."""
     entries = [entry for entry in _tables(answer, "data") if isinstance(entry.get("id"), str)]
     kinds = {_OWNERS[owner] for entry in entries if (owner := str(entry.get("owned_by"))) in _OWNERS}
     if any("supported_parameters" in entry for entry in entries):
@@ -113,7 +112,7 @@ def _to_served(entry: Answer) -> ServedModel:
 
 
 def read_props(server: ModelServerFacts, props: object) -> ModelServerFacts:
-    """llama.cpp's `/props`: its one model's window is that of one slot."""
+    """Parse llama.cpp's `/props`: the window of its one model is that of one slot."""
     window = _count(_table(props, "default_generation_settings").get("n_ctx"))
     vision = _table(props, "modalities").get("vision")
     sees = vision if isinstance(vision, bool) else None
@@ -122,7 +121,7 @@ def read_props(server: ModelServerFacts, props: object) -> ModelServerFacts:
 
 
 def read_show(model: ServedModel, show: object, running: object) -> ServedModel:
-    """Ollama's `/api/show` and `/api/ps`: what it runs with goes before what it is set to, and that before a guess."""
+    """Parse Ollama's `/api/show` and `/api/ps`: the running window, else the configured one, else a guess."""
     found = show if isinstance(show, dict) else {}
     info = _table(found, "model_info")
     trained = next((_count(value) for key, value in info.items() if key.endswith(".context_length")), None)
@@ -141,7 +140,7 @@ def read_show(model: ServedModel, show: object, running: object) -> ServedModel:
 
 
 def read_lm_studio(listing: object) -> ModelServerFacts | None:
-    """LM Studio's own list, where the window is that of a loaded model; None: it is none."""
+    """Parse LM Studio's own list, with the windows of loaded models; return None if it has another form."""
     entries = [each for each in _tables(listing, "data") if isinstance(each.get("id"), str) and "type" in each]
     models = tuple(_of_lm_studio(entry) for entry in entries if entry["type"] in ("llm", "vlm"))
     return ModelServerFacts(LM_STUDIO, models) if models else None
@@ -173,13 +172,13 @@ def _tables(value: object, key: str) -> Iterator[Answer]:
 
 
 UNKNOWN_WINDOW_TOKENS = 128_000
-"""Of a model that neither config nor table knows; most that are served today take this much."""
+"""Window of a model that neither config nor table knows; most models today take this much."""
 
 
 def facts_of(name: str, config: LinkConfig, served: ServedModel | None = None) -> ModelFacts:
-    """Return the facts of the model of this name (`WIRE:NAME`): as it is configured, else as its server says of it.
+    """Return the facts of the model `WIRE:NAME`: as configured, else as its server says, else from the table.
 
-    A server of one's own is in no table.
+    The table does not apply to a local server.
     """
     told = served or ServedModel(name)
     wire, _, model = name.partition(":")
@@ -200,13 +199,13 @@ def _first(*said: bool | None) -> bool:
 
 
 def window_of(wire: str, model: str, base_url: str | None) -> int | None:
-    """Tokens that the model takes in, its output included, as the table has it; None: it has not."""
+    """Return the model's window in tokens, output included, from the table; None if it is not there."""
     known = _find(wire, model, base_url)
     return None if known is None else known.context_window
 
 
 def configured_prices(config: LinkConfig) -> TokenPrices | None:
-    """Return the operator's own prices, if they set them."""
+    """Return the operator's own prices, or None."""
     said = config.prices
     if said is None:
         return None
@@ -219,11 +218,11 @@ def configured_prices(config: LinkConfig) -> TokenPrices | None:
 
 
 STANDARD_TIERS = (None, "auto", "default", "standard_only")
-"""Service tiers that cost what the table says; of others it does not know the price."""
+"""Service tiers for which the table's prices hold; others cost something else."""
 
 
 def prices_of(wire: str, model: str, config: LinkConfig) -> TokenPrices | None:
-    """Return the table's prices of today; None: it has not both, or the model costs by the request as well."""
+    """Return the table's current prices; None if one is missing or the model also costs by the request."""
     known = _find(wire, model, config.base_url)
     if known is None or config.service_tier not in STANDARD_TIERS:
         return None
@@ -250,25 +249,25 @@ def _find(wire: str, model: str, base_url: str | None) -> "ModelInfo | None":
 
 
 class KnownModel:
-    """A wire whose requests and responses fit the facts of its model: pictures it can take, and what an answer cost."""
+    """A model whose requests fit its facts (pictures), and whose responses have a price."""
 
     def __init__(self, model: ChatModel, config: LinkConfig) -> None:
-        """Read the facts now: the first look into the table is too slow for a turn."""
+        """Read the facts now: the first use of the table is too slow for a turn."""
         self.name = model.name
         self._prices = configured_prices(config) or model.facts.prices
         self._model = model
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's, with the operator's prices where they are set."""
+        """Return the model's facts with the operator's prices, if they are set."""
         facts = self._model.facts
         return facts if facts.prices == self._prices else replace(facts, prices=self._prices)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return the response, priced; a cost that the provider says itself is believed.
+        """Return the response with its cost; a cost that the provider states goes first.
 
         Raises:
-            ModelFailure: as the model's.
+            ModelFailure: the model failed.
         """
         request = fit_pictures(request, sees_images=self._model.facts.sees_images)
         response = await self._model.respond(request, on_event)

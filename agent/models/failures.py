@@ -1,4 +1,4 @@
-"""From what a provider answered to the kind of failure it is; pure. `attempts` decides who retries, and when."""
+"""Mapping of a provider's errors to kinds of failure; pure. `attempts` decides about retries."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from agent.ports import ModelFailure
 
 MAX_RETRY_AFTER_S = 86_400.0
 MAX_ERROR_CHARS = 100_000
-"""A longer error is read as no JSON."""
+"""A longer error body is not parsed as JSON."""
 
 RETRYABLE = frozenset(
     {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK, FailureKind.TIMEOUT}
@@ -51,17 +51,17 @@ _STATUS_OF_TYPE = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Anthropic's types of errors as the statuses that they stand for (API reference, Errors, read 2026-11)."""
+"""Anthropic's error types as HTTP statuses (API reference, Errors, read 2026-11)."""
 
 _AGAIN = {"true": True, "false": False}
-"""What a provider itself says of another try, in a header that its own libraries heed (read 2026-11)."""
+"""Values of the header in which a provider allows or forbids a retry (read 2026-11)."""
 
 _BY_STATUS = {
     401: FailureKind.AUTH,
     402: FailureKind.QUOTA,
     403: FailureKind.AUTH,
     408: FailureKind.TIMEOUT,
-    409: FailureKind.SERVER,  # of a lock that did not come: may pass (F13)
+    409: FailureKind.SERVER,  # a lock was not acquired; may pass (F13)
     413: FailureKind.CONTEXT,
     429: FailureKind.RATE_LIMIT,
     529: FailureKind.OVERLOADED,
@@ -69,34 +69,34 @@ _BY_STATUS = {
 
 
 def failure(kind: FailureKind, message: str, *, status: int | None = None, wait_s: float | None = None) -> ModelFailure:
-    """Return a failure that is worth another try when its kind is."""
+    """Return a failure that is retryable if its kind is."""
     return ModelFailure(kind, message, status, kind in RETRYABLE, wait_s)
 
 
 def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetime, secret: str = "") -> ModelFailure:
-    """Return the failure that an HTTP error status means."""
+    """Return the failure for an HTTP error status."""
     said = error_text(body)
     words = clean(said or "no reason given", secret)
     if status in {400, 404} and _NO_MODEL.search(said):
-        return ModelFailure(FailureKind.SERVER, words, status)  # another model may do, the same again does not
+        return ModelFailure(FailureKind.SERVER, words, status)  # another model may work, a retry does not
     problem = failure(_kind(status, said), words, status=status, wait_s=retry_after_s(headers, now))
     again = _AGAIN.get(headers.get("x-should-retry", ""), problem.retryable)
     return problem if again is problem.retryable else replace(problem, retryable=again)
 
 
 def refuses_tools(problem: ModelFailure) -> bool:
-    """Return whether the server says that this model, or it itself as it was started, takes no tools."""
+    """Return True if the server says that this model, or the server as it was started, takes no tools."""
     return problem.status in {400, 404, 422, 500, 501} and _NO_TOOLS.search(problem.message) is not None
 
 
 def refused_field(problem: ModelFailure) -> str:
-    """`stream` or `stream_options`, where the server takes a request without it alone; else ""."""
+    """Return "stream" or "stream_options" if the server refused the request for that field; else ""."""
     found = _STREAM.search(problem.message) if problem.status in {400, 422} else None
     return found[1] if found else ""
 
 
 def from_error(error: object, secret: str = "") -> ModelFailure:
-    """Return the failure that an `{"error": ...}` inside a 200 means; an unknown one counts as the server's fault."""
+    """Return the failure for an `{"error": ...}` inside a 200; an unknown one counts as a server error."""
     said = error_text(json.dumps({"error": error}, default=str))
     code = error.get("code", error.get("status")) if isinstance(error, Mapping) else None
     named = _STATUS_OF_TYPE.get(str(error.get("type"))) if isinstance(error, Mapping) else None
@@ -105,7 +105,9 @@ def from_error(error: object, secret: str = "") -> ModelFailure:
 
 
 def _kind(status: int, said: str) -> FailureKind:
-    """Return the words go before the status: providers send a used-up quota as 429 and a full context as 400."""
+    """Return the kind of an error. Its text goes before its status: providers send a used-up quota as 429 and a full
+    context as 400.
+    """
     if status in {400, 402, 403, 429, 500} and _QUOTA.search(said):
         return FailureKind.QUOTA
     if status in {400, 413, 422, 500} and _CONTEXT.search(said):
@@ -128,7 +130,7 @@ def _kind_of_server(status: int, said: str) -> FailureKind:
 
 
 def error_text(body: str) -> str:
-    """Return the provider's own words, with type and code; of a body that is no JSON its beginning."""
+    """Return the provider's message with type and code, or the beginning of a body that is not JSON."""
     try:
         whole = json.loads(body[:MAX_ERROR_CHARS])
     except (ValueError, RecursionError):
@@ -148,7 +150,7 @@ def clean(text: str, secret: str) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds to wait, said in seconds or as an HTTP date, clamped to a day; None if unreadable (F04)."""
+    """Return the seconds of a `Retry-After`, in seconds or as an HTTP date, at most a day; None if unreadable (F04)."""
     if (millis := _number(headers.get("retry-after-ms"))) is not None:
         return _clamp(millis / 1000)
     written = headers.get("Retry-After")

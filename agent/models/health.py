@@ -1,7 +1,7 @@
-"""Which models are not asked for a while, why and until when: operators see it, restarts keep it.
+"""Cooldowns and open circuits by model; operators see them, and restarts keep them.
 
-A model cools down when its key or credit is refused (`agent.models.link`), and its circuit breaker opens for half a
-minute when it fails again and again.
+A model cools down if its key or credit is refused (`agent.models.link`), and its circuit breaker opens for half a
+minute after repeated failures.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,32 +19,31 @@ from agent.ports import ModelFailure
 class Gate(StrEnum):
     """The reasons why a model cools down."""
 
-    COOLDOWN = "cooldown"  # its key or its credit is refused
+    COOLDOWN = "cooldown"  # its key or credit was refused
     CIRCUIT = "circuit"  # it failed too often in a row
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """A model is not asked for a while."""
+    """A period in which a model is not asked."""
 
     model: str  # provider:name
     gate: Gate
     why: FailureKind
-    until: datetime  # aware UTC; in the past: the next call is a trial
-    strikes: int  # how often in a row, from 1
-    mark: str = ""  # of the key and the server that it was
-    problem: ModelFailure | None = field(default=None, compare=False)  # what it failed of; None: before a restart
+    until: datetime  # aware UTC; in the past: the next call is a test
+    strikes: int  # consecutive cooldowns, from 1
+    mark: str = ""  # fingerprint of key and server
+    problem: ModelFailure | None = field(default=None, compare=False)  # its cause; None: before a restart
 
 
 Keep = Callable[[str, Gate, Rest | None], None]
-"""Told of each change of an enlisted model: the model, the gate, and how it stands now; None: open. Never fails."""
+"""Called with each change of a registered model: model, reason, and the cooldown or None if it ended. Never raises."""
 
 
 class HealthBoard:
-    """The rests of all models of one agent."""
+    """Cooldowns and open circuits of all models of one agent."""
 
     def __init__(self, clock: Callable[[], datetime] = utc_now, keep: Keep = lambda *_: None) -> None:
-        """Every model is well until `load`."""
         self._clock = clock
         self._keep = keep
         self._marks: dict[str, str] = {}  # by model
@@ -60,7 +59,7 @@ class HealthBoard:
         self._marks[model] = mark
 
     def check(self, model: str, gate: Gate) -> Rest | None:
-        """Return the cooldown known for this reason, or None.
+        """Return the last cooldown for this reason, or None.
 
         Raises:
             ModelFailure: the model cools down and was not asked; `retry_after_s` says for how long.
@@ -73,7 +72,7 @@ class HealthBoard:
         raise replace(problem, message=words, retryable=False, retry_after_s=left_s)
 
     def close(self, model: str, gate: Gate, problem: ModelFailure, for_s: float) -> None:
-        """Start a longer cooldown; requests refused meanwhile are told of the problem."""
+        """Start a cooldown, longer than the one before; calls that it refuses fail with this problem."""
         before = self._rests.get((model, gate))
         strikes = before.strikes + 1 if before is not None else 1
         until = self._clock() + timedelta(seconds=for_s)
@@ -88,7 +87,7 @@ class HealthBoard:
             self._keep(model, gate, None)
 
     def end_cooldowns(self, model: str | None = None) -> bool:
-        """End the cooldowns of a model with whichever credential, or of all models. Return whether there were any."""
+        """End the cooldowns of a model with all its credentials, or of all models; return True if there were any."""
         cooling = [name for name, gate in self._rests if gate is Gate.COOLDOWN]
         wanted = [name for name in cooling if model is None or f"{name} ".startswith(f"{model} ")]
         for name in wanted:
@@ -96,7 +95,7 @@ class HealthBoard:
         return bool(wanted)
 
     def states(self) -> Mapping[str, str]:
-        """Each model in words for an operator."""
+        """Return the state of each model in words for an operator."""
         return {model: self._words(model) for model in self._marks}
 
     def _words(self, model: str) -> str:
@@ -110,12 +109,12 @@ class HealthBoard:
 
 
 FAILURES = 5
-"""Failures in a row, of any turns, that open the circuit."""
+"""Consecutive failures, of any turns, that open the circuit."""
 
 OPEN_S = 30.0
 
 DOWN = frozenset({FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK, FailureKind.TIMEOUT})
-"""Kinds that say that the provider is not there; anything else is an answer of one that is."""
+"""Kinds of failure without an answer of the provider; others show that it is up."""
 
 
 class Circuit:
@@ -124,12 +123,12 @@ class Circuit:
     def __init__(self, model: str, board: HealthBoard) -> None:
         self._model = model
         self._board = board
-        self._failures = 0  # in a row
-        self._has_trial = False  # a call tries whether it is back
+        self._failures = 0  # consecutive
+        self._has_trial = False  # a call is testing whether the provider is back
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Count how one call ends; after `OPEN_S` a single one tries whether the provider is back.
+        """Count how one call ends; after `OPEN_S`, let a single call test whether the provider is back.
 
         Raises:
             ModelFailure: the circuit is open.

@@ -1,7 +1,7 @@
-"""One POST to a model server and its answer, whole or streamed as server-sent events, on aiohttp, for both wires.
+"""One POST to a model server and its answer, whole or streamed as server-sent events, on aiohttp.
 
-What a request says and what an answer means are the formats' matter (`openai_format`, `anthropic_format`); trying again
-is `attempts`'s. One connection pool a model, opened with the first call or by `connect`.
+`openai_format` and `anthropic_format` convert requests and answers; `attempts` retries. A model has one connection
+pool, opened by the first call or by `connect`.
 """
 
 import asyncio
@@ -24,23 +24,23 @@ from agent.ports import ModelFailure
 from agent.transcript import ModelResponded
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
-"""An event, or a line, longer than this is no model's."""
+"""Maximum size of an event or a line."""
 
 _BOM = b"\xef\xbb\xbf"
 
 
 class EventTooLong(Exception):
-    """The stream holds an event beyond `MAX_EVENT_BYTES`."""
+    """The stream has an event beyond `MAX_EVENT_BYTES`."""
 
 
 class EventParser:
-    """Takes bytes as they come, cut anywhere; gives whole events as (name, data), data still bytes.
+    """An incremental parser of server-sent events: bytes in, (name, data as bytes) out.
 
-    An event that the stream's end cuts off is never given, as the standard wants it.
+    An event that the stream's end cuts off is dropped, as the standard says.
     """
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []  # of a line that is not whole yet
+        self._pieces: list[bytes] = []  # of an incomplete line
         self._held = 0  # bytes in them
         self._name = ""
         self._data: list[bytes] = []
@@ -51,7 +51,7 @@ class EventParser:
         """Return the events that these bytes complete.
 
         Raises:
-            EventTooLong: one of them is beyond measure.
+            EventTooLong: an event is too long.
         """
         if b"\n" not in chunk and b"\r" not in chunk:
             self._hold(chunk)
@@ -102,37 +102,37 @@ ALWAYS = {"Content-Type": "application/json", "Accept": "text/event-stream, appl
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
 DRAIN_S = 0.25
-"""How long the end of a stream is waited for, so that its connection can be used again."""
+"""Seconds to wait for the end of a stream, so that its connection can be reused."""
 
 KEEPALIVE_S = 60.0
 
 LOOK_S = 10.0
-"""For a look that costs nothing; a person waits for it."""
+"""Timeout of a free check, for which a person waits."""
 
 CONNECT_S = 10.0
-"""The name looked up, the connection and its encryption made."""
+"""Timeout of name lookup, connection and TLS."""
 
 
 class Assembly(Protocol):
-    """One response in the making, in some provider's format."""
+    """The parts of one response in a provider's format."""
 
     over_long: bool
-    """It holds more than a response may: nothing more is read."""
+    """The response exceeds the maximum length: stop reading."""
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the provider said how the response ended."""
+        """Return True if the provider said how the response ended."""
         ...
 
     def note_ping(self) -> None:
-        """Bytes came that hold no event."""
+        """Report bytes that contain no event."""
         ...
 
     def take_event(self, name: str, data: bytes) -> bool:
-        """Add one event of a stream; whether it says that the stream is done.
+        """Add one event of a stream; return True if it was the last.
 
         Raises:
-            ModelFailure: it tells an error, or is nothing of this format.
+            ModelFailure: the event is an error, or has another format.
         """
         ...
 
@@ -140,22 +140,22 @@ class Assembly(Protocol):
         """Add an answer that was not streamed.
 
         Raises:
-            ModelFailure: it tells an error, or is nothing of this format.
+            ModelFailure: it is an error, or has another format.
         """
         ...
 
     def response(self) -> ModelResponded:
-        """Return the response, whole."""
+        """Return the whole response."""
         ...
 
 
 class HttpWire:
-    """One address that requests are posted to."""
+    """A URL to which requests are posted."""
 
     def __init__(
         self, url: str, config: LinkConfig, clock: Callable[[], datetime], key_name: str, own_secret: str
     ) -> None:
-        """`key_name` says where the configuration's key is set, `own_secret` is that key. Nothing is connected yet."""
+        """`key_name` says where the key is configured, `own_secret` is that key."""
         self._url = url
         self._config = config
         self._key_name = key_name
@@ -164,7 +164,7 @@ class HttpWire:
         self._session: aiohttp.ClientSession | None = None
 
     async def connect(self) -> None:
-        """Open a connection for the first request, and send nothing; do nothing if the server is away."""
+        """Open a connection for the first request, without sending; do nothing if the server is away."""
         session = self._open()
         assert session.connector is not None, "it is open"
         with suppress(TimeoutError, aiohttp.ClientError, OSError, ValueError):
@@ -177,13 +177,17 @@ class HttpWire:
         """Return the response to this request.
 
         Raises:
-            ModelFailure: there is no usable one. Its message never holds the secret.
+            ModelFailure: there is no usable response; its message never contains the secret.
         """
         try:
             posting = self._open().post(
-                self._url, data=body, allow_redirects=False, params=access.query, headers=access.headers,
-                skip_auto_headers=access.unset or None,  # empty, it costs aiohttp two copies of the headers
-            )  # fmt: skip
+                self._url,
+                data=body,
+                allow_redirects=False,
+                params=access.query,
+                headers=access.headers,
+                skip_auto_headers=access.unset or None,  # an empty set would cost aiohttp two copies of the headers
+            )
             async with posting as answer:
                 if answer.status >= 300:
                     await self._refuse(answer, access)
@@ -199,10 +203,10 @@ class HttpWire:
             raise replace(failure(FailureKind.NETWORK, trouble_words(problem)), unasked=unasked) from None
 
     async def look(self, url: str, access: Access) -> None:
-        """Ask for something that costs nothing; what is answered is not read.
+        """Request something free and ignore the answer's body.
 
         Raises:
-            ModelFailure: it is refused, or there is no usable answer. Its message never holds the secret.
+            ModelFailure: it is refused, or there is no usable answer; its message never contains the secret.
         """
         try:
             async with asyncio.timeout(LOOK_S):
@@ -223,7 +227,7 @@ class HttpWire:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),  # turns are bounded above
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),  # turns are limited elsewhere
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._config.connect_s or CONNECT_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
@@ -239,7 +243,7 @@ class HttpWire:
         raise replace(problem, message=self._with_key_name(problem, access)) from None
 
     def _with_key_name(self, problem: ModelFailure, access: Access) -> str:
-        """Add to a refused key where the operator finds it, unless it is a person's own."""
+        """Return the message with the place of a refused key, unless the key is a person's own."""
         is_ours = access.place or access.secret == self._own_secret
         if problem.kind is not FailureKind.AUTH or not is_ours:
             return problem.message
@@ -260,10 +264,10 @@ def trouble_words(problem: Exception) -> str:
 
 
 def usable_key(config: LinkConfig, needed: str) -> Credential:
-    """Return the configuration's key as a header takes it; empty where a server of one's own needs none.
+    """Return the configuration's key, or an empty one if the server needs none.
 
     Raises:
-        ValueError: there is none (`needed` says what to set), or no header takes it. The message does not hold it.
+        ValueError: it is missing (`needed` says what to set) or not valid in a header; the message does not contain it.
     """
     key = settings_key(config).secret
     if not key and config.base_url is None and not config.has_other_keys:
@@ -277,7 +281,7 @@ async def read_body(answer: aiohttp.ClientResponse) -> bytes:
     """Return the whole body.
 
     Raises:
-        ModelFailure: it is longer than any answer.
+        ModelFailure: it is too long.
     """
     parts, size = [], 0
     async for part in answer.content.iter_any():
@@ -289,7 +293,7 @@ async def read_body(answer: aiohttp.ClientResponse) -> bytes:
 
 
 def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
-    """Return a plain JSON answer, which a stream request may get too; a stream with the wrong label is read as one."""
+    """Parse a plain JSON answer, which a stream request may get too; detect a stream with the wrong content type."""
     if not body.strip():
         raise failure(FailureKind.NETWORK, "the answer is empty")
     if body.lstrip().startswith((b"data:", b"event:", b":")):
@@ -309,7 +313,7 @@ async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> Mo
         while not (done or assembly.over_long) and (chunk := await content.readany()):
             done = _feed(parser, chunk, assembly)
     except (aiohttp.ClientError, OSError):
-        if not assembly.is_whole:  # else all is there but the farewell
+        if not assembly.is_whole:  # else only the closing event is missing
             raise
     if done:
         await _drain(answer)
@@ -319,7 +323,7 @@ async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> Mo
 
 
 def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
-    """Return whether the stream said that it is done."""
+    """Feed a chunk to the assembly; return True if the stream is done."""
     try:
         events = parser.feed(chunk)
     except EventTooLong:

@@ -1,4 +1,4 @@
-"""JSON as model servers are sent it and send it, mended where it is not quite that; pure."""
+"""JSON of requests and answers of model servers, with repairs; pure."""
 
 import json
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from agent.ports import ModelRequest
 from agent.wellformed import well_formed
 
 TOOLS_KEPT = 1_000
-"""Tools whose encoded form is kept, a wire: all conversations share it."""
+"""Cached encoded tools of a wire, shared by all conversations."""
 
 
 def encode(body: dict[str, Any]) -> bytes:
-    """JSON, with what no encoder takes mended: lone surrogates, integers beyond 64 bits (F40)."""
+    """Encode as JSON; repair lone surrogates and integers beyond 64 bits, which the encoder refuses (F40)."""
     try:
         return orjson.dumps(body)
     except TypeError:
@@ -25,9 +25,9 @@ def encode(body: dict[str, Any]) -> bytes:
 
 
 def encode_request(request: ModelRequest, to_body: Callable[[ModelRequest], dict[str, Any]]) -> bytes:
-    """As `encode` does with the request's body, byte for byte; what its conversation has encoded before is not again.
+    """Encode the body of a request with the pieces that its conversation has encoded before.
 
-    Where something needs mending all is encoded anew, for the other encoder writes some numbers otherwise.
+    If something needs a repair, all is encoded anew: the other encoder writes some numbers differently.
     """
     try:
         return orjson.dumps(to_body(request))
@@ -36,21 +36,21 @@ def encode_request(request: ModelRequest, to_body: Callable[[ModelRequest], dict
 
 
 def to_piece(value: Any) -> orjson.Fragment:
-    """Return the value as a part of a body that needs no encoding again.
+    """Encode a value as a fragment of a body.
 
-    It is copied: what orjson 3.13 returns takes 4 KiB of memory or more, however short it is (November 2026).
+    It is copied: orjson 3.13 allocates 4 KiB or more for each result (November 2026).
 
     Raises:
-        TypeError: no part can be made of it, it needs mending.
+        TypeError: the value needs a repair.
     """
     return orjson.Fragment(bytes(memoryview(orjson.dumps(value))))
 
 
 def decode(data: bytes) -> Any:
-    """JSON, also with lone surrogates and broken UTF-8, which become U+FFFD.
+    """Decode JSON; lone surrogates and broken UTF-8 become U+FFFD.
 
     Raises:
-        ModelFailure: it is no JSON.
+        ModelFailure: it is not JSON.
     """
     try:
         return orjson.loads(data)

@@ -1,6 +1,6 @@
-"""Asks servers of chat completions for their kind and models, in the background until all is known.
+"""A background task that asks chat completions servers for their kind and models until all is known.
 
-Only the first request to an unnamed model waits for it, and no request fails by it. `served` parses the answers.
+Only the first request to an unnamed model waits for it, and no request fails by it. `facts` parses the answers.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ from agent.ports import ModelFailure
 OFFICIAL = "https://api.openai.com/v1"
 
 LOOK_S = 2.0
-"""All questions together take no longer."""
+"""Timeout of all questions together."""
 
 
 async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
-    """Return the server of this link, and of its models the one of this name as well as it can be known.
+    """Ask the server of this link for its models, and for details of the one with this name.
 
     Raises:
-        ModelFailure: it does not answer, or not as such a server; its message never holds the key.
+        ModelFailure: there is no usable answer; its message never contains the key.
     """
     base = (config.base_url or OFFICIAL).rstrip("/")
     key = usable_key(config, KEY_NAMES["openai"]).secret
@@ -60,7 +60,7 @@ async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
 
 
 class _Looking:
-    """One look."""
+    """The questions to one server."""
 
     def __init__(self, session: aiohttp.ClientSession, root: str, key: str) -> None:
         self._session = session
@@ -68,10 +68,10 @@ class _Looking:
         self._key = key
 
     async def ask(self, method: str, url: str, body: object = None) -> object:
-        """Return the JSON that is answered.
+        """Return the JSON of an answer.
 
         Raises:
-            ModelFailure: an error is.
+            ModelFailure: the server answers with an error.
         """
         async with self._session.request(method, url, json=body, allow_redirects=False) as answer:
             text = await read_body(answer)
@@ -80,7 +80,7 @@ class _Looking:
             return decode(text)
 
     async def look_closer(self, server: ModelServerFacts, name: str) -> ModelServerFacts:
-        """Return the same with what a server of one's own says beside the list."""
+        """Return the facts with the details that a local server gives beside its list."""
         if server.kind == LLAMA_CPP:
             return read_props(server, await self._perhaps("GET", "/props"))
         if any(model.window_tokens for model in server.models):
@@ -100,7 +100,7 @@ class _Looking:
         return ModelServerFacts(OLLAMA, models)
 
     async def _perhaps(self, method: str, path: str, body: object = None) -> object:
-        """Return the JSON answer; None if it is an error or no JSON."""
+        """Return the JSON answer; None if it is an error or not JSON."""
         try:
             return await self.ask(method, self._root + path, body)
         except ModelFailure:
@@ -112,14 +112,14 @@ log = structlog.get_logger()
 LOOK_AGAIN_S = 30.0
 
 NO_LIST = frozenset({404, 405, 501})
-"""What a server answers that is there and lists no models: nothing more is learned of it."""
+"""Statuses of a server that is up but lists no models: nothing more can be learned."""
 
 Look = Callable[[LinkConfig, str], Awaitable[ModelServerFacts]]
 
 
 @dataclass(slots=True)
 class _Known:
-    server: ModelServerFacts | None = None  # None: it has not answered yet
+    server: ModelServerFacts | None = None  # None: no answer yet
     problem: ModelFailure | None = None  # of the last look; None: it answered
     looked_s: float = float("-inf")
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -135,11 +135,11 @@ class KnownServers:
         self._links: dict[tuple[str, str], LinkConfig] = {}  # by server and model
 
     def enlist(self, config: LinkConfig, name: str) -> None:
-        """`run` learns of this link's server."""
+        """Add this link's server to those that `run` asks."""
         self._links[config.base_url or "", name] = config
 
     async def run(self) -> None:
-        """Learn of all servers, again and again until there is nothing more to learn."""
+        """Ask all servers repeatedly until there is nothing more to learn."""
         while True:
             async with asyncio.TaskGroup() as looks:
                 for (_, name), config in self._links.items():
@@ -149,22 +149,22 @@ class KnownServers:
             await asyncio.sleep(LOOK_AGAIN_S)
 
     def server(self, config: LinkConfig, name: str) -> ModelServerFacts | None:
-        """Return the server as it was last seen; None: it never was."""
+        """Return the server's facts, or None if it never answered."""
         known = self._known.get((config.base_url or "", name))
         return None if known is None else known.server
 
     def problem(self, config: LinkConfig, name: str) -> ModelFailure | None:
-        """Why the server said nothing of itself at the last look; None: it did."""
+        """Return the problem of the last look, or None if the server answered."""
         known = self._known.get((config.base_url or "", name))
         return None if known is None else known.problem
 
     def model(self, config: LinkConfig, name: str) -> ServedModel | None:
-        """Return the model of this name on its server; None: nothing is known of it."""
+        """Return the model with this name on its server, or None if it is unknown."""
         server = self.server(config, name)
         return None if server is None else server.find(name)
 
     async def learn(self, config: LinkConfig, name: str) -> ModelServerFacts | None:
-        """Look where it helps; the server as it is known then."""
+        """Ask the server if that can help; return its facts, or None."""
         known = self._known.setdefault((config.base_url or "", name), _Known())
         async with known.lock:
             if not self._is_known(config, name) and self._now_s() - known.looked_s >= LOOK_AGAIN_S:
@@ -179,7 +179,7 @@ class KnownServers:
         return known.server
 
     def _is_known(self, config: LinkConfig, name: str) -> bool:
-        """Return whether another look could tell nothing more."""
+        """Return True if another look could not tell more."""
         server = self.server(config, name)
         if server is None or server.lacks(name):
             return False

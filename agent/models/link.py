@@ -1,6 +1,6 @@
 """One model of a chain, asked with the first credential that is not refused: the person's own first.
 
-What is refused cools down, and is not asked meanwhile.
+A refused credential cools down and is not used meanwhile.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from agent.transcript import ModelResponded
 log = structlog.get_logger()
 
 FIRST_COOLDOWN_S = {FailureKind.AUTH: 300.0, FailureKind.QUOTA: 3600.0}
-"""Doubled each time in a row."""
+"""First cooldown in seconds; doubled with each consecutive one."""
 
 LONGEST_COOLDOWN_S = 86_400.0
 
@@ -27,7 +27,7 @@ MOST_DOUBLED = 20
 
 
 class ModelLink:
-    """One model with its credentials and their cooldowns."""
+    """A model with its credentials and their cooldowns."""
 
     def __init__(
         self, model: ChatModel, board: HealthBoard, sources: Sequence[CredentialSource] = (), mark: str = ""
@@ -35,8 +35,7 @@ class ModelLink:
         """Without `sources` the model has its credential from its configuration.
 
         The configured key cools down under the model's name, any other under its own name, so that a person's bad key
-        does not take the model from others. `mark` identifies key and server: a cooldown of another mark does not
-        count.
+        does not take the model from others. `mark` identifies key and server: cooldowns with another mark are ignored.
         """
         self.name = model.name
         self._model = model
@@ -46,14 +45,13 @@ class ModelLink:
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's."""
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return the model's response to one source's credential.
+        """Return the model's response with the first credential that is not refused.
 
         Raises:
-            ModelFailure: as the model's; where every source is refused or has none, that of the first.
+            ModelFailure: the model failed; if all credentials are refused or missing, the failure of the first.
         """
         if not self._sources:
             return await self._ask(self.name, request, on_event)
@@ -76,7 +74,7 @@ class ModelLink:
         raise refused[0] if refused else ModelFailure(FailureKind.AUTH, words)
 
     async def _ask(self, name: str, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Ask unless what is named so cools down; a refusal begins a cooldown."""
+        """Ask unless this name cools down; start a cooldown after a refusal."""
         rest = self._board.check(name, Gate.COOLDOWN)
         try:
             response = await self._model.respond(request, on_event)
@@ -94,5 +92,5 @@ class ModelLink:
 
 
 def _mark(credential: Credential) -> str:
-    """Return another mark for another secret; it tells nothing of it."""
+    """Return a hash that differs for each secret and does not reveal it."""
     return blake2b(credential.secret.encode(errors="replace"), digest_size=8).hexdigest()

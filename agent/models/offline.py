@@ -1,7 +1,7 @@
-"""A model that is none: rules answer, through the same loop and tools, and say so. The rules come from outside.
+"""A rule engine with the interface of a model: rules answer through the same loop and tools, and say so.
 
-No network, no key, no clock: the same request gets the same response. `OfflineRules` decides what to say; here it
-is spoken, word by word where a pace is set.
+It uses no network, key or clock: the same request gets the same response. `OfflineRules` decides what to say; the text
+can be streamed word by word.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from agent.transcript import ModelResponded, StopReason, SuggestedReply, ToolCal
 
 NAME = "offline:rules"
 ID_PREFIX = "offline-"
-"""Of the calls that rules ask for."""
+"""Prefix of the ids of the rules' calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCall:
-    """A tool the rules want run."""
+    """A tool call of the rules."""
 
     name: str
     arguments: Mapping[str, JsonValue]
@@ -36,12 +36,12 @@ class RuleAnswer:
 
     text: str = ""
     calls: tuple[RuleCall, ...] = ()
-    replies: tuple[SuggestedReply, ...] = ()  # what the person may say to the answer
-    notice: str = ""  # who speaks: said before the text, unless that was said already
+    replies: tuple[SuggestedReply, ...] = ()  # suggested to the person
+    notice: str = ""  # says that rules speak; put before the text unless that was said already
 
 
 class OfflineRules(Protocol):
-    """Reads a transcript and decides, without side effects and always alike."""
+    """A function of a transcript to an answer, deterministic and without side effects."""
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """Return calls of the tools that the request offers, or an answer that says it comes from rules."""
@@ -49,7 +49,7 @@ class OfflineRules(Protocol):
 
 
 class OfflineModel:
-    """`ChatModel` over rules; never fails and costs nothing."""
+    """A `ChatModel` over rules; it never fails and costs nothing."""
 
     name = NAME
     facts = ModelFacts()
@@ -62,7 +62,7 @@ class OfflineModel:
         *,
         introduced: bool = False,
     ) -> None:
-        """`words_per_s` is how fast it speaks; None or 0 is all at once. `introduced`: others say who speaks."""
+        """`words_per_s` is the streaming pace; None or 0 is all at once. `introduced`: the caller says who speaks."""
         self._rules = rules
         self._pause_s = 1 / words_per_s if words_per_s else 0.0
         self._sleep = sleep
@@ -105,7 +105,7 @@ class OfflineModel:
 
 
 def _mark(request: ModelRequest) -> str:
-    """Return the same for the same request, and no other in a conversation has it: `Chain` knows rules by their ids."""
+    """Return an id for a request that is unique in its conversation; `Chain` recognises the rules' calls by it."""
     now = request.context.now.isoformat() if request.context is not None else ""
     said = f"{len(request.items)} {now} {request.items[-1:]!r}"
     return blake2b(said.encode(errors="replace"), digest_size=6).hexdigest()

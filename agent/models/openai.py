@@ -1,6 +1,6 @@
 """The OpenAI chat completions wire on aiohttp; also Ollama, llama.cpp, vLLM and OpenRouter by base URL.
 
-One call, one answer or one `ModelFailure`: trying again is `attempts`'s work, the format is `openai_format`'s.
+One call gives one answer or one `ModelFailure`; `attempts` retries, `openai_format` converts.
 """
 
 from collections.abc import Callable
@@ -32,9 +32,9 @@ KEY_NAME = KEY_NAMES["openai"]
 
 
 class OpenAIModel:
-    """One model behind one chat completions server. One connection pool, opened with the first call.
+    """One model of one chat completions server, with one connection pool, opened by the first call.
 
-    What the server refuses of streaming is left out from then on.
+    Streaming fields that the server refuses are left out from then on.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class OpenAIModel:
         servers: KnownServers | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Raise ValueError where key or model can never work; the message does not hold the key."""
+        """Raise ValueError if key or model can never work; the message does not contain the key."""
         self.name = f"openai:{model}"
         self._model = model
         self._config = config
@@ -54,7 +54,9 @@ class OpenAIModel:
         )
         self._servers = servers or KnownServers()
         self._left_out = frozenset[str]() if config.usage_in_stream else frozenset({"stream_options"})
-        self._facts: tuple[ModelServerFacts | None, ModelFacts] | None = None  # and by what they were made
+        self._facts: tuple[ModelServerFacts | None, ModelFacts] | None = (
+            None  # and the server facts from which they were made
+        )
         self._key = usable_key(config, KEY_NAME)
         self._access = access_of(self._key, config, ALWAYS, _headers_of)
         self._base = (config.base_url or OFFICIAL).rstrip("/")
@@ -70,7 +72,7 @@ class OpenAIModel:
         return self._facts[1]
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """One whole response; text and calls are told as they stream in.
+        """Return one whole response; text and calls are passed to `on_event` as they stream in.
 
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
@@ -102,10 +104,10 @@ class OpenAIModel:
         await self._wire.connect()
 
     async def check(self, credential: Credential) -> None:
-        """One cheap call with this credential: the list of models.
+        """List the models with this credential, as a cheap check.
 
         Raises:
-            ModelFailure: it is refused, or there is no usable answer.
+            ModelFailure: the credential is refused, or there is no usable answer.
         """
         await self._wire.look(self._base + "/models", access_of(credential, self._config, ALWAYS, _headers_of))
 
@@ -117,7 +119,7 @@ class OpenAIModel:
         """Return the server's name of a model that the configuration does not name.
 
         Raises:
-            ModelFailure: the server has several.
+            ModelFailure: the server has several models.
         """
         server = await self._servers.learn(self._config, ONLY_MODEL)
         if server is None:
@@ -129,7 +131,7 @@ class OpenAIModel:
         return served.id if served is not None else USUAL_MODEL
 
     def _advice(self, problem: ModelFailure) -> str:
-        """Return the model names that an unknown one may have meant."""
+        """Return a hint with the server's model names if the configured one is missing."""
         server = self._servers.server(self._config, self._model)
         is_lacking = problem.status in {400, 404} and server is not None and server.lacks(self._model)
         return f"; {server.advice(self._model)}" if server is not None and is_lacking else ""
@@ -151,7 +153,7 @@ def _headers_of(credential: Credential) -> dict[str, str]:
 
 
 def make_model(name: str, config: LinkConfig, *, servers: KnownServers | None) -> OpenAIModel:
-    """As `tenk.models` finds it. One with a base URL is enlisted, so that its server is asked what it serves."""
+    """Make the model for the entry point `tenk.models`; with a base URL, have its server asked for its models."""
     if servers is not None and config.base_url is not None:
         servers.enlist(config, name)
     return OpenAIModel(name, config, servers=servers)

@@ -1,4 +1,4 @@
-"""Our items as OpenAI chat completions and back; pure. Source: OpenAI API reference, chat completions, read 2026-11."""
+"""Converter of our items to OpenAI chat completions and back; pure. Source: OpenAI API reference, read 2026-11."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,21 +28,21 @@ from agent.transcript import (
 from agent.wellformed import read_object
 
 WIRE = "openai"
-"""Marks a thinking block in a transcript as this wire's: no other is sent it."""
+"""Marks a thinking block in a transcript as this wire's; no other wire sends it."""
 
 THOUGHTS = ("reasoning_content", "reasoning")
-"""What servers call the text of a thought (DeepSeek, vLLM, llama.cpp; OpenRouter, newer vLLM)."""
+"""Field names of thinking text (DeepSeek, vLLM, llama.cpp; OpenRouter, newer vLLM)."""
 
 MAX_TEXT_CHARS = 2_000_000
-"""A response is cut here (F39), its calls counted in."""
+"""Maximum characters of a response, calls included (F39)."""
 
 CALL_CHARS = 100
-"""What a call counts at least."""
+"""Minimum characters that a call counts."""
 
 MAX_NAME_CHARS = 500
 
 MOST_TOKENS = 2**31 - 1
-"""A larger count of tokens is none."""
+"""Larger token counts are invalid."""
 
 _STOPS = {
     "stop": StopReason.END,
@@ -62,7 +62,7 @@ def request_body(
     temperature: float | None = None,
     service_tier: str | None = None,
 ) -> dict[str, Any]:
-    """Return the whole request."""
+    """Return the body of a request."""
     body: dict[str, Any] = {
         "model": model,
         "messages": messages(str(request.system), request.items, request.pieces, request.picture_bytes),
@@ -83,10 +83,10 @@ def request_body(
 def messages(
     system: str, items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]
 ) -> list[Any]:
-    """Return the conversation as messages, instructions first; with `pieces` those are ready to be sent.
+    """Return the conversation as messages, instructions first; with `pieces`, encoded.
 
     Raises:
-        NotLoaded: `content` has not the bytes of a picture that is to be encoded.
+        NotLoaded: `content` lacks the bytes of a picture that is to be encoded.
     """
     head: list[Any] = [{"role": "system", "content": system}] if system else []
     if pieces is None:
@@ -116,7 +116,7 @@ def _message(item: Item, content: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict[str, Any]]:
-    """Convert a person's message; pictures become parts and stand first."""
+    """Convert a person's message; pictures come first."""
     words = spoken_text(item)
     parts: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{as_base64(picture, content)}"}}
@@ -126,7 +126,7 @@ def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict
 
 
 def _thoughts(item: AssistantItem) -> dict[str, Any]:
-    """Return the model's thoughts before a call, under the field name in which the server sent them."""
+    """Return the thinking before a call, under the field name in which the server sent it."""
     kept = [block for block in item.thinking if isinstance(block, dict) and block.get("wire") == WIRE]
     names = dict.fromkeys(str(block["name"]) for block in kept)
     return {name: "".join(str(block["text"]) for block in kept if block["name"] == name) for name in names}
@@ -141,14 +141,14 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def readable_arguments(arguments: str) -> str:
-    """Arguments that are no JSON object are quoted in one: servers read them when they are sent back, and fail."""
+    """Return the arguments as a JSON object; other text is quoted in one, since servers parse it and would fail."""
     if read_object(arguments) is not None:
         return arguments
     return json.dumps({"unreadable": arguments[:1000]}) if arguments.strip() else "{}"
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
-    """Without what every tool here says of unknown arguments: a model told of it is none the wiser, and pays for it."""
+    """Convert a tool, without `additionalProperties`: it costs tokens and does not help the model."""
     parameters = {key: value for key, value in spec.schema.items() if key != "additionalProperties"}
     return {
         "type": "function",
@@ -158,7 +158,7 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Slot:
-    """A call as far as its fragments have come."""
+    """A tool call that is still streaming."""
 
     id: str = ""
     name: str = ""
@@ -168,18 +168,18 @@ class _Slot:
         return ToolCall(self.id, self.name, "".join(self.arguments))
 
     def is_followed_by(self, fragment: Mapping[str, Any]) -> bool:
-        """Return whether this begins another call, though its number is the same: some servers (Gemini's) number
-        each 0.
+        """Return True if this fragment begins another call although its index is the same: some servers (Gemini's) send
+        0 for all.
         """
         id_, name = str(fragment.get("id") or "")[:MAX_NAME_CHARS], (fragment.get("function") or {}).get("name")
         return bool(name) and id_ not in {"", self.id} and read_object("".join(self.arguments)) is not None
 
 
 class CompletionAssembly:
-    """One response in the making, from the chunks of a stream or from a whole answer."""
+    """The parts of one response, from the chunks of a stream or from a whole answer."""
 
     def __init__(self, on_event: OnModelEvent, model: str, secret: str = "") -> None:
-        self.finish: str | None = None  # the provider's word
+        self.finish: str | None = None  # the provider's value
         self.over_long = False
         self._on_event = on_event
         self._model = model
@@ -187,27 +187,27 @@ class CompletionAssembly:
         self._text: list[str] = []
         self._chars = 0
         self._refused = False
-        self._begun = False  # something of the response is there: text, a part of a call, a thought
+        self._begun = False  # a text, a part of a call or thinking arrived
         self._slots: dict[int, _Slot] = {}
-        self._thoughts: dict[str, list[str]] = {}  # by the name the server has for them
-        self._places: dict[int, int] = {}  # by the number a server gives several calls: that of the newest
-        self._untold: list[int] = []  # calls that may still grow
+        self._thoughts: dict[str, list[str]] = {}  # by the server's field name
+        self._places: dict[int, int] = {}  # reused index of a server to the slot of the newest call
+        self._untold: list[int] = []  # slots of calls that may still grow
         self._usage = Usage()
 
     def note_ping(self) -> None:
-        """Bytes came that hold no chunk: a comment, or the beginning of one."""
+        """Report bytes that contain no chunk: a comment, or the beginning of a chunk."""
         self._on_event(PINGED)
 
     @property
     def is_whole(self) -> bool:
-        """Return whether a finish reason came."""
+        """Return True if a finish reason came."""
         return self.finish is not None
 
     def take_event(self, name: str, data: bytes) -> bool:
-        """Add one event of a stream; whether it was the farewell.
+        """Add one event of a stream; return True if it was the last.
 
         Raises:
-            ModelFailure: as `take`.
+            ModelFailure: the event is an error, or not a chunk.
         """
         if data == b"[DONE]":
             return True
@@ -219,7 +219,7 @@ class CompletionAssembly:
         """Add one chunk of a stream.
 
         Raises:
-            ModelFailure: it tells an error, or is no chunk at all.
+            ModelFailure: it is an error, or not a chunk.
         """
         try:
             if error := chunk.get("error"):
@@ -236,19 +236,19 @@ class CompletionAssembly:
             raise _unreadable(problem) from None
 
     def take_whole(self, answer: Any) -> None:
-        """Add an answer that was not streamed; told as one piece.
+        """Add an answer that was not streamed, and report it in one piece.
 
         Raises:
-            ModelFailure: it tells an error, or is no chat completion at all.
+            ModelFailure: it is an error, or not a chat completion.
         """
         try:
             if error := answer.get("error"):
                 raise from_error(error, self._secret)
             choice = answer["choices"][0]
-            self.finish = "stop"  # some servers give none
+            self.finish = "stop"  # some servers send none
             self._take_choice(choice, message := choice["message"])
             if message.get("content") or message.get("tool_calls"):
-                self._take_thought(message)  # beside them, where a stream has it before them
+                self._take_thought(message)  # after the text; in a stream it comes before
             self._usage = _usage(answer.get("usage") or {})
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as problem:
             raise _unreadable(problem) from None
@@ -297,7 +297,7 @@ class CompletionAssembly:
             if (id_ := fragment.get("id")) and not slot.id:
                 slot.id = str(id_)[:MAX_NAME_CHARS]
             name = function.get("name")
-            if name and name != slot.name and len(slot.name) < MAX_NAME_CHARS:  # some send the whole name each time
+            if name and name != slot.name and len(slot.name) < MAX_NAME_CHARS:  # some servers repeat the whole name
                 slot.name = (slot.name + name)[:MAX_NAME_CHARS]
             if arguments := function.get("arguments"):
                 slot.arguments.append(arguments if type(arguments) is str else json.dumps(arguments))
@@ -307,7 +307,7 @@ class CompletionAssembly:
 
     def _slot(self, fragment: dict[str, Any]) -> _Slot:
         index = fragment.get("index")
-        if index is None:  # some servers number nothing: a new id is a new call
+        if index is None:  # some servers send no index: a new id is a new call
             last = len(self._slots) - 1
             new = last < 0 or (fragment.get("id") and fragment["id"] != self._slots[last].id)
             index = last + 1 if new else last
@@ -329,7 +329,6 @@ class CompletionAssembly:
         self._untold.clear()
 
     def response(self) -> ModelResponded:
-        """Return the response, whole."""
         stop = _STOPS.get(self.finish or "stop", StopReason.UNKNOWN)
         if self._refused:
             stop = StopReason.REFUSED
@@ -351,7 +350,7 @@ def _unreadable(problem: Exception) -> Exception:
 
 
 def _join(parts: JsonValue) -> str:
-    """Content in parts, as some servers send it."""
+    """Join content in parts, as some servers send it."""
     return (
         "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
         if isinstance(parts, list)
@@ -369,7 +368,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def token_count(value: object) -> int | None:
-    """Return a count of tokens as a database takes it; None for what cannot be one."""
+    """Return a valid token count that fits a database column, or None."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
@@ -382,8 +381,8 @@ def note_text(item: NoteItem) -> str:
 
 
 def spoken_text(item: UserItem) -> str:
-    """Return the item for a model. A name cannot be mistaken for words, nor another member's words for the
-    person's own.
+    """Return the text of a message for a model, so that names and other people's messages cannot pass for the person's
+    own words.
     """
     words = item.text
     if item.data or item.pictures:

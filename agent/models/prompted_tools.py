@@ -1,8 +1,7 @@
 """Tools for a model without tool calls: the instructions describe them, and calls are parsed from its text.
 
 Wraps any `ChatModel`. The requested form is the one on which most open models were trained; other common forms are
-parsed too, and text that is no call of a known tool stays text.
-
+parsed too, and text that calls no known tool stays text.
 A model that takes tools may still write a call as JSON text, which no person sees. It runs only if it is the whole
 response and the model made no native call before. A call that the person or a tool has written never runs.
 """
@@ -36,7 +35,7 @@ from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, Stop
 log = structlog.get_logger()
 
 MAX_CALLS = 200
-"""More of one response are not read."""
+"""Maximum calls parsed from one response."""
 
 _HEAD = """# Tools
 
@@ -55,22 +54,22 @@ _START = re.compile(
     r"<tool_call>|(?:```[a-z_]*\s*)?(?:\[\s*)?(?P<json>\{)\s*"
     r'"(?:name|tool|tool_name|tool_calls|function|type|id|arguments|parameters|args|input)"\s*:'
 )
-"""Begins a call, or an answer that looks like one."""
+"""The beginning of a call, or of an answer that looks like one."""
 
 _MAY_START = re.compile(r'(?:```[a-z_]*\s*|`{1,2})?(?:\[\s*)?(?:\{\s*(?:"[a-z_]*(?:"\s*)?)?)?\Z')
-"""The end of a text that may become such a beginning with what comes next."""
+"""The end of a text that may become such a beginning with the next characters."""
 
 MAY_START_CHARS = 64
-"""A longer beginning is none."""
+"""Maximum length of such an end."""
 
 NEAR_CHARS = 40
-"""Between the name and the arguments of a call that is written somewhere."""
+"""Maximum characters between the name and the arguments of a quoted call."""
 
 PROMPTED = "prompted-"
-"""Begins the ids of calls that were read out of a text."""
+"""Prefix of the ids of calls that were parsed from text."""
 
 TOOL_USE_FAILED = "tool_use_failed"
-"""Groq's code for a call that its model wrote badly, with status 400 (console.groq.com/docs/errors, read 2026-11)."""
+"""Groq's error code for a badly written call, with status 400 (console.groq.com/docs/errors, read 2026-11)."""
 
 _FENCE = re.compile(r"```[a-z_]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _NAME = re.compile(r'"(?:name|tool|tool_name)"\s*:\s*"([^"\\]{1,200})"')
@@ -79,7 +78,7 @@ _TRAILING_COMMA = re.compile(r",(?=\s{0,100}[}\]])")
 
 
 def describe_tools(tools: Sequence[ToolSpec]) -> str:
-    """Return the tools as instructions; the same bytes for the same tools."""
+    """Return the tools as instructions, byte for byte the same for the same tools."""
     specs = (
         json.dumps({"name": spec.name, "description": spec.description, "parameters": spec.schema}, ensure_ascii=False)
         for spec in tools
@@ -89,17 +88,15 @@ def describe_tools(tools: Sequence[ToolSpec]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A response's text, taken apart."""
+    """The text and the calls of a response."""
 
-    text: str  # what is no call
-    calls: tuple[tuple[str, str], ...] = ()  # (name, arguments as JSON or as they were written)
-    is_mixed: bool = False  # calls without marks stand among words: they are not run
+    text: str  # without the calls
+    calls: tuple[tuple[str, str], ...] = ()  # (name, arguments as JSON or as written)
+    is_mixed: bool = False  # unmarked calls stand within text: they are not run
 
 
 def read_calls(text: str, names: Iterable[str]) -> ReadText:
-    """Return the calls in a text. Marked ones count whatever they name; unmarked JSON only as a call of a tool
-    there is.
-    """
+    """Parse the calls in a text. Marked calls always count, unmarked JSON only if it names a known tool."""
     known = frozenset(names)
     if OPEN in text:
         first = text.index(OPEN)
@@ -116,7 +113,7 @@ def read_calls(text: str, names: Iterable[str]) -> ReadText:
 
 
 def _read_begun(text: str, start: int, known: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """Yield the calls in the JSON that begins here, also if it is cut."""
+    """Yield the calls in the JSON that begins at this index, even if it is cut off."""
     try:
         value, _ = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -126,7 +123,7 @@ def _read_begun(text: str, start: int, known: frozenset[str]) -> Iterator[tuple[
 
 
 def _without_fence(text: str) -> str:
-    """Return a response without the code fence that it is."""
+    """Return the content of a code fence that is the whole response; else the text."""
     fence = _FENCE.fullmatch(text.strip())
     return fence[1] if fence else text
 
@@ -160,7 +157,7 @@ def _is_written(call: tuple[str, str], words: str) -> bool:
 
 
 def _squeeze(text: str) -> str:
-    """Return a text without white space and without what escapes a quotation mark."""
+    """Return a text without white space and backslashes."""
     return "".join(text.replace("\\", "").split())
 
 
@@ -170,7 +167,7 @@ def _has_native_call(items: Iterable[Item]) -> bool:
 
 
 def _read_marked(piece: str) -> Iterator[tuple[str, str]]:
-    """Yield what stands between the marks; what cannot be read is a call all the same, so that the model is told."""
+    """Yield the calls between the marks; an unreadable one counts as a call, so that the model is told."""
     found = list(_calls_in(_loads(piece)))
     if found:
         yield from found
@@ -193,7 +190,7 @@ def _loads(piece: str) -> object:
 
 
 def _calls_in(value: object) -> Iterator[tuple[str, str]]:
-    """Yield calls in the shapes that models write: alone, in a list, under `function` or `tool_calls`."""
+    """Yield the calls in the forms that models write: alone, in a list, under `function` or `tool_calls`."""
     if isinstance(value, list):
         for inner in value[:MAX_CALLS]:
             if not isinstance(inner, list):
@@ -216,10 +213,10 @@ def _arguments_of(call: dict[str, object]) -> str:
 
 
 class PromptedTools:
-    """A `ChatModel` that calls tools over one that cannot, or over one until its server says that it cannot."""
+    """A model with prompted tools, always or only after its server has refused native ones."""
 
     def __init__(self, model: ChatModel, *, unless_taken: bool = False) -> None:
-        """With `unless_taken` a model that takes tools, as far as anybody knows, is given them."""
+        """If `unless_taken`, a model that is believed to take tools gets them natively."""
         self.name = model.name
         self._model = model
         self._prompts = not unless_taken
@@ -227,15 +224,16 @@ class PromptedTools:
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's; without tools once it has refused them."""
+        """Return the model's facts, without tools once it has refused them."""
         facts = self._model.facts
         return replace(facts, takes_tools=False) if self._prompts and facts.takes_tools else facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """Return the model's response, its calls read. Text that may be one is told when it turns out to be none.
+        """Return the model's response with its calls parsed; text that may be a call is held back until it is known to
+        be none.
 
         Raises:
-            ModelFailure: as the model's.
+            ModelFailure: the model failed.
         """
         if not self._prompts and self._model.facts.takes_tools:
             try:
@@ -278,14 +276,14 @@ class PromptedTools:
     def _read(
         self, request: ModelRequest, response: ModelResponded, screen: "_Screen", on_event: OnModelEvent
     ) -> ModelResponded:
-        """Read the calls in a response's text; those that may not run are dropped."""
+        """Parse the calls in a response's text, and drop those that may not run."""
         read = read_calls(response.text, (spec.name for spec in request.tools))
         is_quoted = _is_quoted(read.calls, request.items)
         if not read.calls or (read.is_mixed and is_quoted):
             screen.release()
             return response
         marked = OPEN in response.text
-        if not self._prompts and marked and read.text:  # words about a call
+        if not self._prompts and marked and read.text:  # text about a call
             screen.release()
             return response
         native = not self._prompts and (self._calls_natively or _has_native_call(request.items))
@@ -308,7 +306,7 @@ class PromptedTools:
 
 
 def _to_text(item: Item) -> Item:
-    """Convert calls to the requested text form and results to notes: this model knows no others."""
+    """Convert calls to the requested text form and results to notes, the only forms that this model knows."""
     match item:
         case ToolItem():
             return NoteItem(f"the tool {item.name} gave: {item.content}")
@@ -325,7 +323,7 @@ def _to_block(call: ToolCall) -> str:
 
 
 class _Screen:
-    """Passes text on up to where a call may begin, and holds the rest back."""
+    """A filter that passes text on up to where a call may begin, and holds the rest back."""
 
     def __init__(self, on_event: OnModelEvent) -> None:
         self._on_event = on_event
@@ -346,7 +344,7 @@ class _Screen:
         self._on_event(TextDelta(text[:sure]) if sure else ALIVE)
 
     def _sure_chars(self, text: str) -> int:
-        """Return the number of leading characters that are certainly no call."""
+        """Return the number of leading characters that are certainly not part of a call."""
         if found := _START.search(text):
             self._holds = True
             return found.start()
@@ -355,7 +353,7 @@ class _Screen:
         return min(len(text) - mark, len(text) if may_start is None else may_start.start())
 
     def release(self) -> None:
-        """There is no call: what was held back is text."""
+        """Pass on the text that was held back: it has no call."""
         if self._held:
             self._on_event(TextDelta("".join(self._held)))
             self._held = []

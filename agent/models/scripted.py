@@ -1,4 +1,4 @@
-"""A model that answers from a script: for tests and demonstrations. Deterministic; no network."""
+"""A model that answers from a script, deterministic and without network: for tests and demonstrations."""
 
 import asyncio
 import re
@@ -15,14 +15,14 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """One scripted response: its text streams word by word, then come its calls."""
+    """One scripted response: its text streams word by word, then its calls follow."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-    stop: StopReason | None = None  # None: what follows from the calls
+    stop: StopReason | None = None  # None: derived from the calls
     delay_s: float = 0.0  # before the first word
     word_s: float = 0.0  # between words
-    fails_after: ModelFailure | None = None  # raised once the text has streamed
+    fails_after: ModelFailure | None = None  # raised after the text has streamed
     usage: Usage = _NONE
 
 
@@ -31,13 +31,13 @@ Answerer = Callable[[ModelRequest], Script]
 
 
 def calls(*wanted: tuple[str, str], text: str = "") -> Says:
-    """Return a response that asks for tools, each as (name, JSON arguments); their ids are `c0`, `c1` ..."""
+    """Return a response that calls tools, each given as (name, JSON arguments); their ids are `c0`, `c1` ..."""
     made = tuple(ToolCall(f"c{index}", name, arguments) for index, (name, arguments) in enumerate(wanted))
     return Says(text, made)
 
 
 class ScriptedModel:
-    """Gives the scripted responses in order, or what a function makes of each request."""
+    """A model that gives the scripted responses in order, or what a function returns for each request."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ScriptedModel:
             on_event(TextDelta(word))
             if script.word_s:
                 await self._sleep(script.word_s)
-        whole = script.calls[:-1] if script.stop is StopReason.LENGTH else script.calls  # it was cut in its last call
+        whole = script.calls[:-1] if script.stop is StopReason.LENGTH else script.calls  # its last call was cut off
         for index, call in enumerate(whole):
             on_event(CallStreamed(index, call))
 

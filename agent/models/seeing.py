@@ -1,6 +1,6 @@
-"""Shows a model the pictures of a conversation: all that a request may hold, or words in their place.
+"""The selection of pictures for a request: as many as the provider takes, text in place of the others.
 
-The journal and the conversation keep every picture; a model that sees none, or a full request, leaves nothing behind.
+The journal and the conversation keep every picture.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from agent.ports import ModelRequest
 from agent.transcript import Item, UserItem
 
 MAX_SENT_BYTES = 20_000_000
-"""Of pictures in one request: in base64 below the 32 MB that Anthropic takes (API reference, Errors, read 2026-11)."""
+"""Limit of all pictures in a request; in base64 below Anthropic's 32 MB (API reference, Errors, read 2026-11)."""
 
 MAX_SENT = 20
-"""Pictures in one request: for more Anthropic takes smaller ones alone (Vision guide, read 2026-11)."""
+"""Maximum pictures in a request; with more, Anthropic accepts only smaller ones (Vision guide, read 2026-11)."""
 
 
 def fit_pictures(request: ModelRequest, *, sees_images: bool) -> ModelRequest:
-    """Return the request with the pictures that a model can take, newest first, and words in place of the others."""
+    """Return the request with the newest pictures that the model can take, and text in place of the others."""
     if not _places(request.items):
         return request
     if sees_images:
@@ -36,19 +36,19 @@ def _places(items: Sequence[Item]) -> list[int]:
 
 
 async def encode_shown(request: ModelRequest, wire: str, to_body: Callable[[ModelRequest], dict[str, Any]]) -> bytes:
-    """As `encode_request`, the bytes of its pictures read where they are needed: what was encoded before is kept."""
+    """Encode a request and load the bytes of its pictures if they are needed: encoded pieces are reused."""
     try:
         return encode_request(request, to_body)
     except NotLoaded:
         loaded = await _load(request, wire)
     try:
         return encode_request(loaded, to_body)
-    except NotLoaded:  # all is encoded anew, for something needs mending
+    except NotLoaded:  # a repair is needed, so all is encoded anew
         return encode_request(await _load(replace(request, pieces=None), wire), to_body)
 
 
 async def _load(request: ModelRequest, wire: str) -> ModelRequest:
-    """Return the request with the bytes of its pictures; words stand for a picture that is no longer kept."""
+    """Return the request with the bytes of its pictures; text replaces a picture that is no longer kept."""
     said = [request.items[at] for at in _places(request.items)]
     new = said if request.pieces is None else request.pieces.lacks(wire, said)
     ids = [picture.id for item in new if isinstance(item, UserItem) for picture in visible(item.pictures)]

@@ -1,4 +1,4 @@
-"""A configured name becomes a model here; its wire, ours too, is found by an entry point and imported when chosen."""
+"""Models from configured names; the wire is found by an entry point and imported when it is chosen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,35 +27,35 @@ if TYPE_CHECKING:
 
 
 class UnknownModel(ValueError):
-    """No wire answers to this name, or it cannot be opened as configured; the message says what to set."""
+    """No wire has this name, or its settings cannot work; the message says what to set."""
 
 
 OWN_WIRES = frozenset({"anthropic", "openai"})
 
 GROUP = "tenk.models"
-"""Entry points of other distributions' wires, each under the word before the colon of a model's name."""
+"""Entry points of other distributions' wires; the name is the part of a model's name before the colon."""
 
 OWN_GROUP = "tenk.own_models"
-"""Entry points of our own wires: kept apart, so that no extension can replace one."""
+"""Entry points of our own wires, in a separate group so that no extension can replace one."""
 
 
 class MakeModel(Protocol):
     """The signature of a model entry point of another distribution; calling it opens no connection."""
 
     def __call__(self, name: str, config: LinkConfig) -> ChatModel:
-        """Return the model of this name: what stands behind the colon."""
+        """Return the model with this name (the part after the colon)."""
         ...
 
 
 class OwnModel(ChatModel, Protocol):
-    """A model over a wire of ours, which can try a credential."""
+    """A model over a wire of ours, which can check a credential."""
 
     async def connect(self) -> None:
         """Open a connection before the first call, without a request; do nothing if the server is away."""
         ...
 
     async def check(self, credential: Credential) -> None:
-        """Make one cheap call with it; see `check_credential`."""
+        """Make one cheap call with this credential; see `check_credential`."""
         ...
 
 
@@ -63,17 +63,17 @@ class MakeOwnModel(Protocol):
     """The signature of our own model entry points."""
 
     def __call__(self, name: str, config: LinkConfig, *, servers: "KnownServers | None") -> OwnModel:
-        """As `MakeModel`; with what servers behind base URLs say of themselves, for the wire that asks them."""
+        """Return the model with this name; `servers` collects the facts of servers behind base URLs."""
         ...
 
 
 def wire_names() -> list[str]:
-    """Return the wires that other distributions bring, sorted; nothing is imported."""
+    """Return the names of the wires of other distributions, sorted, without importing them."""
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
 Charge = Callable[[ChatModel, LinkConfig], ChatModel]
-"""A wire whose calls are paid for, or the wire itself."""
+"""Wraps a wire in a budget, or returns it unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,30 +81,30 @@ class ModelDeps:
     """The objects that a chain of models uses; the defaults serve a model alone."""
 
     offline_rules: OfflineRules | None = None
-    """What the agent can do without a model; `offline` needs them."""
+    """The agent's answers without a model; required by `offline`."""
     notice: Notice | None = None
-    """What rules say first in a model's place; None: they never answer there."""
+    """Text that rules say first in a model's place; None: they never answer there."""
     board: HealthBoard = field(default_factory=HealthBoard)
     sources: Callable[[LinkConfig], Sequence[CredentialSource]] = lambda _link: ()
-    """Whose credential a link may be asked with beside that of its configuration, `ConfiguredKey` among them."""
+    """Credential sources of a link, `ConfiguredKey` among them."""
     servers: "KnownServers | None" = None
-    """What the servers behind base URLs say of themselves; who runs it learns it beforehand. None: only when asked."""
+    """Facts of servers behind base URLs, collected beforehand; None: asked when needed."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
-    """Put around each link of the chain."""
+    """Wraps each link of the chain."""
     charge: Charge = lambda model, _config: model
-    """Put around each wire, inside of its retries: what each try may cost is set aside before it."""
+    """Wraps each wire, inside of its retries, so that each attempt reserves its cost."""
     note: Callable[[OwnModel], object] = bool
-    """Told of each model over a wire of ours, which may be connected before it is asked."""
+    """Called with each model over a wire of ours, which may be connected before its first call."""
 
 
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
-    """Return the model of this configuration, resilient where it talks to a network; nothing is connected yet.
+    """Return the model of this configuration, with retries and fallbacks if it uses a network; open no connection.
 
-    From outside in: the chain, in it each model with its credentials and their cooldowns (`ModelLink`), the tries with
-    one of them (`Attempts`), the budget of each try, the facts of the model, the wire.
+    From outside in: the chain, each model with its credentials and their cooldowns (`ModelLink`), the attempts with one
+    of them (`Attempts`), the budget of each attempt, the facts of the model, the wire.
 
     Raises:
-        UnknownModel: the name means nothing here, or its settings cannot work.
+        UnknownModel: the name is unknown, or its settings cannot work.
     """
     deps = deps or ModelDeps()
     if config.name == "offline":
@@ -120,7 +120,7 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
     asked = ((needs_eyes, config.with_images), (needs_tools, config.with_tools))
     routes = [ModelRoute(wants, _link(link, behind[0], deps, hurry_s)) for wants, link in asked if link is not None]
     models[0] = RoutedModel(routes, models[0]) if routes else models[0]
-    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)  # the model is behind it
+    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)
     return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
@@ -128,7 +128,7 @@ async def check_credential(config: LinkConfig, credential: Credential) -> None:
     """Make one cheap call with this credential at a model's provider.
 
     Raises:
-        ModelFailure: it is refused, or the provider cannot be reached. Its message never holds the secret.
+        ModelFailure: it is refused, or there is no usable answer; the message never contains the secret.
     """
     wire, _, name = config.name.partition(":")
     model = _own(wire, name, config, None)
@@ -145,7 +145,7 @@ def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
 
 
 def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps, hurry_s: float) -> ChatModel:
-    """One model with all that makes it resilient by itself; that of another distribution retries as it sees fit."""
+    """Return one model with its own retries and cooldowns; another distribution's wire retries as it sees fit."""
     wire, _, name = config.name.partition(":")
     if passes_on and config.connect_s is None:
         config = config.model_copy(update={"connect_s": hurry_s})
@@ -184,10 +184,10 @@ def prices_in_force(config: LinkConfig) -> TokenPrices | None:
 
 
 def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
-    """Return the model of this link over its wire, with nothing around it that tries again: to see what it does.
+    """Return the model of this link over its wire, without retries.
 
     Raises:
-        UnknownModel: the name means nothing here, or its settings cannot work.
+        UnknownModel: the name is unknown, or its settings cannot work.
     """
     wire, _, name = config.name.partition(":")
     try:
@@ -198,19 +198,19 @@ def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
 
 
 def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> OwnModel:
-    """Return a model over a wire of ours; ValueError where its settings cannot work."""
+    """Return a model over a wire of ours; raise ValueError if its settings cannot work."""
     return _own_maker(wire)(name, config, servers=servers)
 
 
 @cache
 def _own_maker(wire: str) -> MakeOwnModel:
-    """Found once: each look reads what all distributions offer."""
+    """Load an entry point once: each search reads the metadata of all distributions."""
     make: MakeOwnModel = next(iter(entry_points(group=OWN_GROUP, name=wire))).load()
     return make
 
 
 def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:
-    """Return a model over another distribution's wire; when to try again is its own matter."""
+    """Return a model over another distribution's wire."""
     point = next(iter(entry_points(group=GROUP, name=wire)))
     try:
         make: MakeModel = point.load()

@@ -1,7 +1,7 @@
-"""The chain decides about a call: hook, rules, the tool's own check, the mode; then risk can only tighten it. Pure.
+"""The decision about a call: hook, rules, the tool's own check, the mode; then risk can only tighten it. Pure.
 
-What an operator says about permissions stands here too, as `PermissionsConfig`.
-Asking a person, or a small model in mode `auto`, is what an `ASK` or a `judged` leads to, elsewhere.
+It also has the operator's settings, `PermissionsConfig`. Others act on the decision: they ask a person, or a small
+model in mode `auto`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,18 +18,18 @@ from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verd
 class Mode(StrEnum):
     """The decision about a call that no rule matches."""
 
-    DEFAULT = "default"  # what changes the outside world is asked for
-    PLAN = "plan"  # what changes anything is denied, whatever a rule allows
-    BYPASS = "bypass"  # everything is allowed
-    AUTO = "auto"  # a small model says what it is; a person is asked where that is not sure
+    DEFAULT = "default"  # ask before changes of the outside world
+    PLAN = "plan"  # deny every change, whatever a rule allows
+    BYPASS = "bypass"  # allow everything
+    AUTO = "auto"  # a small model decides; a person is asked if it is unsure
 
 
 class Confirm(StrEnum):
-    """When an allowed call still asks for consent."""
+    """The allowed calls that are confirmed all the same."""
 
     NEVER = "never"
-    RISKY = "risky"  # where it cannot be undone, or the model scores it HIGH, or does not score an outside effect
-    ALWAYS = "always"  # whatever changes anything
+    RISKY = "risky"  # irreversible, or scored HIGH, or an outside effect without a score
+    ALWAYS = "always"  # every change
 
 
 class SecurityRisk(StrEnum):
@@ -47,11 +47,11 @@ class CallFacts:
 
     tool: str
     given: Mapping[str, object]  # its arguments, as they would run
-    read_only: bool  # it changes nothing
-    contained: bool  # at most the person's own data here
-    destructive: bool = False  # what it changes cannot be had back
-    hook: Verdict = Verdict.PASSTHROUGH  # what the hooks before it say
-    own: Verdict = Verdict.PASSTHROUGH  # what the tool's own check says
+    read_only: bool  # changes nothing
+    contained: bool  # changes at most the person's own data here
+    destructive: bool = False  # the change cannot be undone
+    hook: Verdict = Verdict.PASSTHROUGH  # decision of the hooks before it
+    own: Verdict = Verdict.PASSTHROUGH  # decision of the tool's own check
     risk: SecurityRisk = SecurityRisk.UNKNOWN
 
 
@@ -60,19 +60,19 @@ class Ruling:
     """A decision and its reason."""
 
     verdict: Verdict  # allow | deny | ask
-    why: str  # for the log, and for the model where it is denied
-    may_remember: bool = False  # of an ask: an "always" of the person's would settle the next one; what destroys never
-    judged: bool = False  # of an ask: a small model may settle it first
+    why: str  # for the log, and for the model if it is denied
+    may_remember: bool = False  # of an ask: "always" would settle the next one; never for destructive calls
+    judged: bool = False  # of an ask: a small model may decide first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionChain:
-    """The rules in force with mode and confirmation; one for many turns at once."""
+    """The rules in force with mode and confirmation; one object serves many turns at once."""
 
     rules: Sequence[PermissionRule] = ()
     mode: Mode = Mode.DEFAULT
     confirm: Confirm = Confirm.NEVER
-    domains: Sequence[str] | None = None  # None: addresses in arguments are not looked at
+    domains: Sequence[str] | None = None  # None: hosts in arguments are not checked
 
     def decide(self, call: CallFacts) -> Ruling:
         """Decide whether a call is allowed, denied or needs consent."""
@@ -85,7 +85,7 @@ class PermissionChain:
         return replace(ruling, may_remember=False) if call.destructive else ruling
 
     def _foreign_host(self, call: CallFacts) -> str | None:
-        """Return a note may hold any link: nothing goes there."""
+        """Return the first host outside the allowed domains; the person's own data here may contain any link."""
         keeps = call.contained and not call.read_only
         return None if self.domains is None or keeps else host_outside(call.given, self.domains)
 
@@ -112,7 +112,7 @@ class PermissionChain:
         )
 
     def _tighten(self, call: CallFacts, ruling: Ruling) -> Ruling:
-        """Return a score turns allow into ask, never the other way."""
+        """Turn an allow into an ask if the call's risk requires it; never the other way."""
         if ruling.verdict is not Verdict.ALLOW or call.read_only:
             risky = call.risk is SecurityRisk.HIGH and self.confirm is Confirm.RISKY
             return replace(ruling, may_remember=False, judged=False) if risky else ruling
@@ -141,9 +141,9 @@ class RulesConfig(BaseModel):
     deny: tuple[str, ...] = ()
     """Calls that never run."""
     allow: tuple[str, ...] = ()
-    """Calls that run unasked."""
+    """Calls that run without approval."""
     ask: tuple[str, ...] = ()
-    """Calls that the person confirms, each time."""
+    """Calls that the person approves each time."""
 
     @field_validator("deny", "allow", "ask")
     @classmethod
@@ -156,7 +156,7 @@ class RulesConfig(BaseModel):
         return texts
 
     def rules(self, source: Source) -> Iterator[PermissionRule]:
-        """Yield what stands here, as rules of this source."""
+        """Yield these rules with their source."""
         for verdict, texts in ((Verdict.DENY, self.deny), (Verdict.ALLOW, self.allow), (Verdict.ASK, self.ask)):
             for text in texts:
                 yield parse_rule(text, verdict, source)
@@ -168,40 +168,40 @@ class AutoConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str | None = None
-    """Its name, as under [model]; None: the one that answers."""
+    """Model name, as under [model]; None: the model that answers."""
     prices: PriceConfig | None = None
-    """What its tokens cost, as under [model.prices]; None: as the table of prices has it."""
+    """Token prices, as under [model.prices]; None: those of the table."""
     allow: tuple[str, ...] = ()
-    """What may run unasked, in words."""
+    """Calls that may run without approval, described in words."""
     soft_deny: tuple[str, ...] = ()
-    """What is denied, in words."""
+    """Calls that are denied, described in words."""
     environment: tuple[str, ...] = ()
-    """What it should know of where it runs, in words."""
+    """Facts about the environment, described in words."""
     least_confidence: float = Field(default=0.8, ge=0, le=1)
-    """How sure it has to be; below that a person is asked."""
+    """Minimum confidence; below it a person is asked."""
     timeout_s: float = Field(default=10.0, gt=0)
-    """Seconds it may take; then a person is asked."""
+    """Timeout in seconds; then a person is asked."""
 
 
 Domain = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$|^\[[0-9a-fA-F:.]+\]$")]
-"""A domain's name, or a machine's address."""
+"""Domain name or IP address."""
 
 
 class PermissionsConfig(RulesConfig):
-    """Which calls run, which are asked for, and which never run. The rules here are of the source `local`."""
+    """The rules for tool calls. The rules in this table have the source `local`."""
 
     mode: Mode = Mode.DEFAULT
-    """What becomes of a call that no rule is about: default | plan | bypass | auto."""
+    """Decision about a call that no rule matches: default | plan | bypass | auto."""
     confirm: Confirm = Confirm.NEVER
-    """Whether an allowed call is asked for all the same: never | risky | always."""
+    """Allowed calls that are confirmed all the same: never | risky | always."""
     domains: (
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$|^\[[0-9a-fA-F:.]+\]$")], ...] | None
     ) = None
-    """Domains, with all below them, that addresses in a tool call's arguments may name; None: any."""
+    """Domains, including subdomains, that a tool call's arguments may name; None: any."""
     expires_s: float = Field(default=600.0, gt=0, le=86_400)
-    """Seconds a question holds; then it is denied."""
+    """Seconds until an unanswered question is denied."""
     sources: Mapping[Source, RulesConfig] = Field(default_factory=dict)
-    """Rules of another rank, by source; those of `policy` stand above all others."""
+    """Rules of other sources by name; those of `policy` go before all others."""
     auto: AutoConfig = AutoConfig()
 
     def all_rules(self) -> list[PermissionRule]:

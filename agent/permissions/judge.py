@@ -1,6 +1,6 @@
-"""In mode `auto` a small model says whether a call is of what may run, or of what may not; unsure, it says "ask".
+"""A small model that decides about calls in mode `auto`; if it is unsure or fails, a person is asked.
 
-It reads the call as data, and what it says is believed only above a confidence. Any failure of it is an "ask".
+It reads the call as data, and its answer counts only above a minimum confidence.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from agent.transcript import UserItem
 log = structlog.get_logger()
 
 MAX_ARGUMENT_CHARS = 8_000
-"""A call that says more than this is not judged: a person is asked."""
+"""Longer arguments are not judged: a person is asked."""
 
 MAX_OUTPUT_TOKENS = 500
 
@@ -40,14 +40,14 @@ class Judgement(BaseModel):
 
 
 class Judge:
-    """Asks the small model."""
+    """A client of the small model."""
 
     def __init__(self, model: ChatModel, config: AutoConfig) -> None:
         self._model = model
         self._config = config
 
     async def judge(self, tool: str, description: str, arguments: str, note_cost: NoteCost) -> Verdict:
-        """Allow, deny or ask; never an error of the model's. `note_cost` is told of its response in any case."""
+        """Return allow, deny or ask; a failure of the model is an ask. `note_cost` gets each response."""
         config = self._config
         if len(arguments) > MAX_ARGUMENT_CHARS:
             return Verdict.ASK
@@ -67,19 +67,24 @@ class Judge:
             return Verdict.ASK
         used = response.usage
         log.info(
-            "permission_judged", tool=tool, matches=said.matches, confidence=said.confidence, model=response.model,
-            input_tokens=used.input_tokens, output_tokens=used.output_tokens,
-        )  # fmt: skip
+            "permission_judged",
+            tool=tool,
+            matches=said.matches,
+            confidence=said.confidence,
+            model=response.model,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+        )
         if said.confidence < config.least_confidence:
             return Verdict.ASK
         return {"allow": Verdict.ALLOW, "soft_deny": Verdict.DENY}.get(said.matches, Verdict.ASK)
 
 
 def read_judgement(text: str) -> Judgement:
-    """Return the answer's one JSON object, also within a fence.
+    """Parse the answer's one JSON object, with or without a code fence.
 
     Raises:
-        ValueError: it is none, or says something else.
+        ValueError: it is missing or invalid.
     """
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     try:

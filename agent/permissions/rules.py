@@ -1,7 +1,7 @@
-"""Rules allow, deny or ask about a call; each has a source, and sources have a rank. Pure.
+"""Rules that allow, deny or ask about a call; each has a source, and sources have ranks. Pure.
 
 A deny of any source holds. Otherwise the highest source with a matching rule decides, and within it allow goes before
-ask. A lower source cannot open what a higher one closed, and can close something without a higher one.
+ask. A lower source cannot allow what a higher one denies, but can deny by itself.
 """
 
 import re
@@ -19,18 +19,18 @@ class Verdict(StrEnum):
 
     ALLOW = "allow"
     DENY = "deny"
-    ASK = "ask"  # the person the turn acts for has to confirm
+    ASK = "ask"  # the person of the turn must approve
     PASSTHROUGH = "passthrough"  # no opinion: the next source decides
 
 
 class Source(StrEnum):
     """The source of a rule, the highest first."""
 
-    POLICY = "policy"  # the operator's last word
-    PROJECT = "project"  # the agent's own description
+    POLICY = "policy"  # of the operator, above all others
+    PROJECT = "project"  # of the agent's own description
     FLAG = "flag"
-    LOCAL = "local"  # the operator's wishes
-    USER = "user"  # what the person wants remembered
+    LOCAL = "local"  # of the operator's settings
+    USER = "user"  # of the person's "always"
     CLI = "cli"
     COMMAND = "command"
     SESSION = "session"
@@ -43,7 +43,7 @@ _RULE = re.compile(r"([\w*?\[\]!.:-]{1,128})(?:\(([A-Za-z_]\w{0,63})=([^()\n]{0,
 
 
 class BadRule(ValueError):
-    """A rule that cannot be read; the message says how one is written."""
+    """The text is not a rule; the message gives the syntax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +52,22 @@ class PermissionRule:
 
     verdict: Verdict
     source: Source
-    tool: str  # a name, or a pattern of names
-    argument: str | None = None  # the rule is about calls with this argument
-    value: str = WHOLE  # pattern of what that argument says
+    tool: str  # name or pattern
+    argument: str | None = None  # only for calls with this argument
+    value: str = WHOLE  # pattern of that argument's value
 
     @property
     def text(self) -> str:
-        """The rule as it is written."""
+        """Return the rule as it is written."""
         return self.tool if self.argument is None else f"{self.tool}({self.argument}={self.value})"
 
     @property
     def names_one_tool(self) -> bool:
-        """Return whether it is about one tool by its name."""
+        """Return True if it has one tool's name and no pattern."""
         return not re.search(r"[*?\[]", self.tool)
 
     def matches(self, tool: str, given: Mapping[str, object]) -> bool:
-        """Return whether it is about a call of this tool with these arguments."""
+        """Return True if it applies to a call of this tool with these arguments."""
         if not fnmatchcase(tool, self.tool):
             return False
         if self.argument is None:
@@ -79,13 +79,13 @@ class PermissionRule:
 
 
 def _plain(text: str) -> str:
-    """Return the text without what only its writing differs in: case, width, spaces, invisible characters."""
+    """Normalise a text: case, width, spaces and invisible characters do not matter."""
     invisible = unicode_pattern(r"\p{Default_Ignorable_Code_Point}+")
     return clean(invisible.sub("", normalize("NFKC", text))).casefold()
 
 
 def _texts(said: object) -> Iterator[str]:
-    """Yield each value of an argument as text, also inside lists and objects."""
+    """Yield each value of an argument as text, including those in lists and objects."""
     if isinstance(said, Mapping):
         said = list(said.values())
     if isinstance(said, list | tuple | set):
@@ -100,15 +100,14 @@ _NAMED = re.compile(r"(?:.*_)?(?:url|uri|href|link|host|hostname|domain|site)", 
 _HOST = re.compile(r"(?:[^/?#@\\]*@)?(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?(?:[/?#].*)?", re.IGNORECASE | re.DOTALL)
 MOST_ADDRESSES = 200
 PUNCTUATION = ".,;:!?)}"
-"""What ends a sentence, or a bracket around an address, is none of it."""
+"""Characters after an address that belong to the sentence or bracket around it."""
 
 
 def host_outside(given: object, domains: Sequence[str], name: str = "") -> str | None:
-    """Return the first host that arguments name in an address and that is in none of these domains; None: there
-    is none.
+    """Return the first host in the arguments that is in none of these domains, or None.
 
-    What stands behind two slashes is an address, and so is all that an argument called url, host or the like says. One
-    whose host cannot be made out is outside of every domain.
+    Text after two slashes is an address, and so is the value of an argument called url, host or the like. An address
+    whose host is unreadable is outside of every domain.
     """
     if isinstance(given, Mapping):
         inner = [(value, str(key)) for key, value in given.items()]
@@ -134,10 +133,10 @@ def _outside_of_text(text: str, domains: Sequence[str], name: str) -> str | None
 
 
 def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:
-    """Return a rule as an operator writes it.
+    """Parse a rule as an operator writes it.
 
     Raises:
-        BadRule: it is none.
+        BadRule: the syntax is wrong.
     """
     found = _RULE.match(text.strip())
     if found is None:
@@ -147,7 +146,7 @@ def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:
 
 
 def ruling_of(rules: Iterable[PermissionRule], tool: str, given: Mapping[str, object]) -> PermissionRule | None:
-    """Return the rule that decides about a call; None where none is about it."""
+    """Return the rule that decides about a call, or None if none applies."""
     matching = [rule for rule in rules if rule.matches(tool, given)]
     denied = [rule for rule in matching if rule.verdict is Verdict.DENY]
     order = (Verdict.ALLOW, Verdict.ASK)

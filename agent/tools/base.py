@@ -1,4 +1,4 @@
-"""A tool is an async function with its schema and fail-closed flags. Running one is the pipeline's work."""
+"""The declaration of a tool: an async function with its schema and fail-closed flags; the pipeline runs it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,24 +17,24 @@ log = structlog.get_logger()
 
 
 class Effect(StrEnum):
-    """The effect of running a tool, and so what may happen after a crash in its middle."""
+    """The effect of a tool, which decides what may happen after a crash while it runs."""
 
-    NONE = "none"  # reads only: may be run again
+    NONE = "none"  # reads only: may run again
     LOCAL = "local"  # returns a LocalEffect, which runs in the commit that journals its result
-    IDEMPOTENT = "idempotent"  # may be run again with the same call key
-    UNSAFE = "unsafe"  # never run again when its outcome is unknown
+    IDEMPOTENT = "idempotent"  # may run again with the same call key
+    UNSAFE = "unsafe"  # never runs again if its outcome is unknown
 
     @property
     def is_outside(self) -> bool:
-        """Return whether it leaves what the gateway's own commits hold together."""
+        """Return True if it has effects outside the database."""
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
 class Report(Protocol):
-    """Tells watchers about the progress of a call."""
+    """A function that tells watchers about the progress of a call."""
 
     def __call__(self, words: str, /, **values: object) -> None:
-        """`words` is a key of the agent's catalogue, `values` are its fields."""
+        """Report a text by its key in the agent's catalogue and its fields."""
         ...
 
 
@@ -43,7 +43,7 @@ def _unheard(_words: str, /, **_values: object) -> None:
 
 
 WholeResult = Callable[[str], Awaitable[str | None]]
-"""The raw result of an earlier call, by its handle; None: this person has none of it in this conversation."""
+"""Returns the raw result of an earlier call by its handle; None if this person has none in this conversation."""
 
 
 async def _no_result(_handle: str) -> str | None:
@@ -58,37 +58,37 @@ async def _count_nothing(_response: Spent) -> None:
 class Allow:
     """The call may run."""
 
-    arguments: Mapping[str, object] | None = None  # in place of its own; they must fit its schema. None: as they are
+    arguments: Mapping[str, object] | None = None  # replace its own, and must fit its schema; None: unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
     """The call does not run."""
 
-    reason: str  # read by the model
+    reason: str  # for the model
     outcome: CallOutcome = CallOutcome.DENIED
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Whom and when a call acts for. From the envelope, never from the model."""
+    """The person, time and limits of a call; from the gateway, never from the model."""
 
     principal: Principal
     now: datetime  # aware UTC
     call_key: str  # turn/step/index: the idempotency key
-    max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
+    max_result_chars: int = 100_000  # of its result in the conversation; the model reads the rest in parts
     whole_result: WholeResult = _no_result
     report: Report = _unheard
-    note_cost: NoteCost = _count_nothing  # of a model that is asked about the call, or by it
+    note_cost: NoteCost = _count_nothing  # of a model that decides about the call or is used by it
     can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
-    """What a tool asks before it has another one run: hooks and permission decide as of any call of the turn's."""
+    """Asks hooks and permission before the tool runs another one."""
 
 
 BAD_REWRITE = "its input was rewritten to one that it does not take."
-"""What the model reads where the mistake is not its own."""
+"""Error text for the model if the mistake is not its own."""
 
 CanUseTool = Callable[[str, Mapping[str, object], ToolContext], Awaitable[Allow | Deny | None]]
-"""Whether a tool may run with this input: (its name, the input, for whom). It may rewrite it; None: no opinion."""
+"""(tool name, input, context) to a decision, which may rewrite the input; None: no opinion."""
 
 
 async def _deny_nested(tool: str, _given: Mapping[str, object], _context: ToolContext) -> Allow | Deny | None:
@@ -96,7 +96,7 @@ async def _deny_nested(tool: str, _given: Mapping[str, object], _context: ToolCo
 
 
 class ToolError(Exception):
-    """A tool, or its effect, refuses or fails in a way the model should read: it is shown the message and the data."""
+    """A tool or its effect refuses or fails; the model reads the message and the data."""
 
     def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
@@ -104,7 +104,7 @@ class ToolError(Exception):
 
 
 Flag = bool | Callable[[Any], bool]
-"""What a tool says of itself, or of one call by its arguments."""
+"""A property of a tool, or a function of a call's arguments."""
 
 Check = Callable[[ToolContext, Any], Awaitable[None] | None]
 Backfill = Callable[[ToolContext, Any], Any]
@@ -112,57 +112,59 @@ Backfill = Callable[[ToolContext, Any], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One declared tool, bound to what it reads from. A check of its own that throws counts as the unsafe answer."""
+    """One declared tool, bound to its data. If one of its own checks raises, the unsafe answer holds."""
 
     name: str
     description: str
     arguments: Schema  # called with an instance of the model, or with the JSON object that fits the JSON Schema
     run: Callable[[ToolContext, Any], Awaitable[object | LocalEffect]]
     effect: Effect = Effect.UNSAFE
-    concurrency_safe: Flag = False  # a call that only reads may run beside others that say so
-    read_only: Flag | None = None  # changes nothing; None: as its effect says
-    destructive: Flag = False  # what it changes cannot be had back
-    exclusive: bool = False  # nothing runs beside it
-    cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
-    says: str = ""  # key of the agent's catalogue: its action, shown to the waiting person; empty: its name
-    enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
-    should_defer: bool = False  # its schema is sent once the model has looked for it
+    concurrency_safe: Flag = False  # a read-only call may run in parallel with others of this kind
+    read_only: Flag | None = None  # changes nothing; None: derived from its effect
+    destructive: Flag = False  # the change cannot be undone
+    exclusive: bool = False  # nothing runs in parallel
+    cancellable: bool | None = None  # a stop ends it while it runs; None: yes if it has no outside effect
+    says: str = ""  # catalogue key of its action, shown to the waiting person; empty: its name
+    enabled: bool | Callable[[], bool] = True  # evaluated once, when the agent is built
+    should_defer: bool = False  # its schema is sent after the model has searched for it
     timeout_s: float = 60.0
     max_result_chars: int = 100_000
-    output_schema: Schema | None = None  # what its data always is; None: anything, or what its effect returns
-    aliases: tuple[str, ...] = ()  # other names a model may know it by
-    validate: Check | None = None  # what no schema can say; raises ToolError
-    permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, where no rule says
-    backfill: Backfill | None = None  # the arguments as hooks, permission and run see them; the transcript's stay
+    output_schema: Schema | None = None  # of its data; None: anything, or the result of its effect
+    aliases: tuple[str, ...] = ()  # other names that a model may use
+    validate: Check | None = None  # checks what no schema can express; raises ToolError
+    permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, if no rule decides
+    backfill: Backfill | None = (
+        None  # returns the arguments for hooks, permission and run; the transcript keeps the original
+    )
 
     @property
     def spec(self) -> ToolSpec:
-        """The tool as the model is told of it.
+        """Return the tool as the model sees it.
 
         Raises:
-            UnusableSchema: its schema cannot be told.
+            UnusableSchema: its schema cannot be shown to a model.
         """
         return ToolSpec(self.name, self.description, to_json_schema(self.arguments, scores_risk=self.effect.is_outside))
 
     @property
     def may_be_cut(self) -> bool:
-        """Return whether a stop may end it while it runs."""
+        """Return True if a stop may end it while it runs."""
         return not self.effect.is_outside if self.cancellable is None else self.cancellable
 
     def is_enabled(self) -> bool:
-        """Return whether there is such a tool at all today."""
+        """Return True if the tool is available."""
         return self.enabled if isinstance(self.enabled, bool) else _holds(self, lambda _: self.enabled(), None)  # type: ignore[operator]  # no bool
 
     def only_reads(self, arguments: object) -> bool:
-        """Return whether this call changes nothing."""
+        """Return True if this call changes nothing."""
         return self.effect is Effect.NONE if self.read_only is None else _holds(self, self.read_only, arguments)
 
     def is_concurrency_safe(self, arguments: object) -> bool:
-        """Return whether this call may run beside others that say so too: it changes nothing that any of them reads."""
+        """Return True if this call may run in parallel with others of this kind."""
         return not self.exclusive and self.only_reads(arguments) and _holds(self, self.concurrency_safe, arguments)
 
     def is_destructive(self, arguments: object) -> bool:
-        """Return whether what this call changes cannot be had back."""
+        """Return True if this call's change cannot be undone."""
         return _holds(self, self.destructive, arguments, unsure=True)
 
 
@@ -207,7 +209,7 @@ def tool(arguments: Schema, **flags: Unpack[ToolFlags]) -> Callable[[F], F]:
     def declare(function: F) -> F:
         description = " ".join((function.__doc__ or "").split())
         declared = Tool(name=function.__name__, description=description, arguments=arguments, run=_unbound, **flags)
-        function.__tool__ = declared  # type: ignore[attr-defined]  # read by tools_of alone
+        function.__tool__ = declared  # type: ignore[attr-defined]  # only tools_of reads it
         return function
 
     return declare

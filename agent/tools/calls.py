@@ -1,4 +1,4 @@
-"""One call on its way, and what becomes of it; the pipeline decides what it goes through, the executor when."""
+"""Tool calls while they are processed; the pipeline has the steps, the executor the timing."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,32 +11,34 @@ from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolInten
 
 @dataclass(slots=True, eq=False)
 class PendingCall:
-    """One call of one response, on its way."""
+    """One call of one response while it is processed."""
 
     call: ToolCall
     step: int
     key: str  # turn/step/index
-    intended: ToolIntended | None = None  # a process that died meant to run it so
-    backfilled: str = ""  # its input as a backfill made it, JSON; what its person was asked about before is kept
-    safe: bool = False  # it runs beside others that are
-    read: tuple[Arguments, SecurityRisk] | None = None  # its input, as it was read to let it start; None: read it
-    ran_with: str | None = None  # its input, where hooks have a word on its result
-    notes: tuple[Nudged, ...] = ()  # what hooks before it have said, to be journaled with it
-    on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
+    intended: ToolIntended | None = None  # journaled by a process that crashed while it ran
+    backfilled: str = ""  # its input after a backfill, JSON; unchanged once its person was asked about it
+    safe: bool = False  # may run in parallel with other safe calls
+    read: tuple[Arguments, SecurityRisk] | None = (
+        None  # its input, parsed to decide when it may start; None: not parsed
+    )
+    ran_with: str | None = None  # its input, if hooks listen for its result
+    notes: tuple[Nudged, ...] = ()  # texts of hooks, to be journaled with it
+    on_over: Callable[[], None] | None = None  # called when it has run, before its result is journaled
     is_over: bool = False
     began_s: float | None = None  # monotonic; None: it has not run
     took_s: float | None = None
     response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
     cut: asyncio.Future[EndReason] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
-    """There once it is broken off."""
+    """Completed when the call is cancelled."""
 
     def break_off(self) -> None:
-        """Its result is not wanted any more; a tool that may be cut ends now."""
+        """Cancel the call; a tool that may be cut ends now."""
         if not self.cut.done():
             self.cut.set_result(EndReason.STOPPED)
 
     def become(self, wanted: "PendingCall") -> bool:
-        """Be this call of the response as it was journaled; False when it is another."""
+        """Adopt the journaled form of this call; return False if it is another call."""
         same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
         if same:
             self.call = wanted.call  # it may have got an id of its own since
@@ -44,11 +46,11 @@ class PendingCall:
         return same
 
     def note_start(self) -> None:
-        """Record that the call runs."""
+        """Record the time at which the call starts to run."""
         self.began_s = asyncio.get_running_loop().time()
 
     async def tell_over(self) -> None:
-        """Announce the end of the call, so that waiting ones may start. Returns when its result may be journaled."""
+        """Announce the end of the call, so that waiting ones may start; return when its result may be journaled."""
         self.is_over = True
         self.took_s = None if self.began_s is None else asyncio.get_running_loop().time() - self.began_s
         if self.on_over is not None:
@@ -63,10 +65,10 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The outcome of a call, with the figures that recovery counts."""
+    """The outcome of a call, with flags for recovery."""
 
     returned: ToolReturned  # as the model sees it
-    malformed: bool = False  # the model did not write a JSON object
+    malformed: bool = False  # the arguments were not a JSON object
     timed_out: bool = False
 
 
@@ -74,5 +76,5 @@ class CallResult:
 class CallAdmission:
     """The properties of a call that decide when it may start; an unreadable call counts as unsafe."""
 
-    reads: bool  # it may start before its response is over
-    safe: bool  # it may run beside others that are
+    reads: bool  # may start before its response ends
+    safe: bool  # may run in parallel with other safe calls

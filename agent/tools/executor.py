@@ -1,8 +1,7 @@
-"""Admits each call by what runs and by what stands before it in its response; more calls than the bound are refused.
+"""The timing of tool calls: safe calls run in parallel, others alone and in order; calls beyond the limit are refused.
 
-Safe calls run beside safe ones, any other alone, and none before an earlier one of its response that may change what it
-reads has ended and is journaled. Reads start as soon as their arguments have streamed. What a call goes through is the
-pipeline's matter.
+No call starts before an earlier one of its response that may change what it reads has ended and is journaled. Read-only
+calls start as soon as their arguments have streamed.
 """
 
 import asyncio
@@ -22,23 +21,23 @@ STOPPED = "Not run: the person stopped the turn."
 
 @dataclass(slots=True, eq=False)
 class _Begun:
-    """A call that streamed in and only reads."""
+    """A read-only call that started while its response streams."""
 
     pending: PendingCall
-    task: "asyncio.Task[CallResult | AskedCall] | None" = None  # None: it waits for one before it
+    task: "asyncio.Task[CallResult | AskedCall] | None" = None  # None: waits for an earlier call
 
 
 class Executor:
-    """Runs the calls of a turn's responses, one response at a time."""
+    """The tool calls of a turn's responses, one response at a time."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._journal = pipeline.scope.journal
         self._limits = pipeline.scope.limits
         self.timeouts_in_row = 0
-        """Calls that timed out one after the other."""
+        """Consecutive timeouts."""
         self._step: int | None = None
-        self._begun: list[_Begun] = []  # the first calls of the response under way: all that stand before a change
+        self._begun: list[_Begun] = []  # the leading read-only calls of the current response
 
     @property
     def tools(self) -> ToolBox:
@@ -48,19 +47,19 @@ class Executor:
     # ---------------------------------------------------------------- while the response streams
 
     def expect(self, step: int | None) -> None:
-        """Accept streamed calls of this step, or of none if None; calls begun before end first."""
+        """Accept streamed calls of this step (None: of no step); cancel the calls started before."""
         self._drop(self._begun)
         self._begun = []
         self._step = step
 
     def expect_again(self) -> None:
-        """Cancel the calls of a response that is asked for anew, and count from its first call."""
+        """Cancel the calls of a discarded response, and accept those of the next attempt."""
         self.expect(self._step)
 
     def hear(self, index: int, call: ToolCall) -> None:
         """Start a streamed call early if it and every call before it are read-only."""
         if self._step is None or index != len(self._begun) or index >= self._limits.max_calls:
-            return  # the response may hold no call, or one before this is none that may begin
+            return  # calls are not allowed, or an earlier call was not read-only
         pending = PendingCall(call, self._step, self._journal.call_key(self._step, index), on_over=self._begin_next)
         admission = self._pipeline.admit(pending)
         if not admission.reads:
@@ -80,9 +79,7 @@ class Executor:
                 begun.task.add_done_callback(_retrieve)
 
     def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[CallResult | AskedCall], PendingCall]":
-        """Return the calls at the front that run already; what was begun behind one that had not may have read
-        too soon.
-        """
+        """Keep the early calls up to the first that did not start, and cancel the rest: they may have read too soon."""
         adopted = {}
         for begun, pending in zip(self._begun, wanted, strict=False):
             if begun.task is None or not begun.pending.become(pending):
@@ -103,15 +100,15 @@ class Executor:
     # ---------------------------------------------------------------- once the response is journaled
 
     async def hear_hooks(self, owed: Sequence[ToolReturned]) -> None:
-        """Hooks have their word on these results, whose process died before they had it."""
+        """Run the hooks on results of a process that crashed before it could."""
         for raw in owed:
             await self._pipeline.hear_hooks(raw)
 
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
-        """Run these calls and return their outcomes in order; steering or a stop overtakes those not yet started.
+        """Run these calls and return their outcomes in order; new messages or a stop skip those that have not started.
 
         Raises:
-            TurnParked: a call waits for consent; those that ran beside it have ended.
+            TurnParked: a call waits for consent; those in parallel have ended.
         """
         if not open_:
             self.expect(None)
@@ -126,7 +123,7 @@ class Executor:
         refused = await self._refuse(open_[len(pending) :])
         results = {}
         for call in pending:
-            if call.intended:  # a crashed process began it: settled, never skipped or asked about again
+            if call.intended:  # begun by a crashed process: settled, never skipped or asked about again
                 result = await self._pipeline.run(call)
                 if isinstance(result, CallResult):
                     results[call.key] = result
@@ -134,7 +131,7 @@ class Executor:
         round_ = _Round(self._pipeline, fresh, self._adopt(fresh))
         try:
             results |= await round_.run()
-        except BaseExceptionGroup as of_one:  # what ends one ends the turn: Fenced, a store that is gone
+        except BaseExceptionGroup as of_one:  # one error ends the turn: Fenced, a lost store
             raise of_one.exceptions[0] from None
         ended = [results[call.key] for call in pending] + refused
         for result in ended:
@@ -148,7 +145,9 @@ class Executor:
         return pending
 
     async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
-        """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
+        """Journal a refusal for each call beyond the limit in one commit; the last one mentions those that were not
+        kept.
+        """
         refused = [
             _refuse_call(self._pending(response, index, {}), self._limits.max_calls) for response, index in surplus
         ]
@@ -163,7 +162,7 @@ class Executor:
 
 
 class _Round:
-    """The calls of one response, from the first that starts to the last that has its result."""
+    """The calls of one response, until each has its result."""
 
     def __init__(
         self,
@@ -180,11 +179,11 @@ class _Round:
         self._waiting = deque(calls[len(begun) :])
         for call in self._waiting:
             call.safe = pipeline.admit(call).safe
-        self._asked: dict[str, AskedCall] = {}  # by call key: what the person is to be asked once nothing runs
+        self._asked: dict[str, AskedCall] = {}  # by call key: questions to the person once nothing runs
         self._results: dict[str, CallResult] = {}
 
     async def run(self) -> dict[str, CallResult]:
-        """Return the result of each call, by its key. When this is cancelled, no call of it runs any more."""
+        """Run the calls and return the results by key; if this is cancelled, the calls end too."""
         if not self._waiting and not self._running:
             return {}
         stop = self._ports.watchers.until_stopped()
@@ -195,12 +194,12 @@ class _Round:
                     await self._go_on(group)
         finally:
             stop.remove_done_callback(self._cut_all)
-            for task in self._running:  # those begun early are not the group's
+            for task in self._running:  # early calls do not belong to the group
                 task.cancel()
         return self._results
 
     async def _go_on(self, group: asyncio.TaskGroup) -> None:
-        """Start the next call when it may start; else wait for one to end."""
+        """Start the next call if it may start; else wait until one ends."""
         running = [call.safe for call in self._running.values()]
         waits = bool(self._asked) or not self._waiting
         if running and (waits or not _fits(self._waiting[0].safe, running, self._max_parallel)):
@@ -216,14 +215,14 @@ class _Round:
 
     async def _collect(self, task: "asyncio.Task[CallResult | AskedCall]") -> None:
         call, result = self._running.pop(task), task.result()
-        if isinstance(result, AskedCall):  # what runs beside it ends first; nothing else begins
+        if isinstance(result, AskedCall):  # parallel calls end first, and no other starts
             self._asked[call.key] = result
             self._waiting.appendleft(call)
             return
         self._results[call.key] = result
 
     async def _overtake(self) -> bool:
-        """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""
+        """Skip the calls that have not started if the person stopped the turn or wrote a message; return True if so."""
         if self._ports.watchers.stopping() is not None:
             await self._skip()
             return True
@@ -251,7 +250,7 @@ class _Round:
 
 
 def _fits(safe: bool, running: Sequence[bool], max_parallel: int) -> bool:
-    """Return whether a call may start beside those that run: alone, or safe among safe ones."""
+    """Return True if a call may start beside the running ones: alone, or safe among safe ones."""
     return not running or (safe and all(running) and len(running) < max_parallel)
 
 

@@ -1,7 +1,6 @@
-"""Hooks before and after it, and the permission to run it, have a say in a tool call beside the model.
+"""Interfaces for hooks and permissions around a tool call, and the permissions of `agent.permissions`.
 
-Here stand the two seams, what a gateway without either does, and the permissions that `agent.permissions` decides. The
-pipeline decides in which order they are asked.
+The pipeline decides in which order they are asked.
 """
 
 import json
@@ -29,26 +28,26 @@ class ToolUse:
     tool: Tool
     arguments: Arguments
     context: ToolContext
-    risk: SecurityRisk = SecurityRisk.UNKNOWN  # as the model scored it; may only tighten
+    risk: SecurityRisk = SecurityRisk.UNKNOWN  # scored by the model; may only tighten
 
     @property
     def only_reads(self) -> bool:
-        """Return whether this call changes nothing."""
+        """Return True if this call changes nothing."""
         return self.tool.only_reads(self.arguments)
 
     @property
     def is_destructive(self) -> bool:
-        """Return whether what this call changes cannot be had back."""
+        """Return True if this call's change cannot be undone."""
         return self.tool.is_destructive(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A person has to say."""
+    """A person must approve."""
 
-    question: str = ""  # read by the person above what would be done; empty: nothing
+    question: str = ""  # shown above the call; empty: nothing
     why: str = ""  # for the log
-    may_remember: bool = False  # "always" would settle the next one
+    may_remember: bool = False  # offer "always"
 
 
 Verdict = Allow | Deny | Ask
@@ -58,48 +57,48 @@ Verdict = Allow | Deny | Ask
 class PreTool:
     """The hooks' answer before a call."""
 
-    verdict: Verdict | None = None  # None: nothing; the permission is asked as if there were no hook
-    context: str = ""  # the model reads this behind the results of the response
-    arguments: Mapping[str, object] | None = None  # the input from here on, permission included; None: as it is
+    verdict: Verdict | None = None  # None: no opinion; permission decides
+    context: str = ""  # shown to the model after the results of the response
+    arguments: Mapping[str, object] | None = None  # new input, for permission too; None: unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class PostTool:
     """The hooks' answer after a call that ran."""
 
-    content: str | None = None  # the result as the model shall see it, a JSON object; None: as it is
-    context: str = ""  # the model reads this behind the results of the response
+    content: str | None = None  # new result for the model, a JSON object; None: unchanged
+    context: str = ""  # shown to the model after the results of the response
 
 
 class ToolHooks(Protocol):
-    """Runs the hooks of one tool call. Errors of a hook stay with it: none of these raises."""
+    """The hooks of one tool call; errors of hooks never raise here."""
 
     async def pre_tool(self, use: ToolUse) -> PreTool:
-        """Before permission; may decide it, rewrite the input, add context."""
+        """Ask hooks before permission; they may decide, rewrite the input or add context."""
         ...
 
     def listens_after(self, tool: str) -> bool:
-        """Return whether anybody has a word on results of this tool."""
+        """Return True if a hook listens for results of this tool."""
         ...
 
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
-        """After the raw result is durable; may change what the model sees of it."""
+        """Ask hooks after the raw result is durable; they may change what the model sees of it."""
         ...
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
-        """Tell hooks that the call will not run; their answers do not count."""
+        """Tell hooks that the call will not run; their answers are ignored."""
         ...
 
 
 class TurnHooks(ToolHooks, Protocol):
-    """Beside a call's hooks those of the turn around it."""
+    """The hooks of a turn and its tool calls."""
 
     async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
-        """Before this answer ends the turn, never on an error; why it should go on, "" where it may end."""
+        """Ask hooks before this answer ends the turn, never after an error; return why it should go on, or ""."""
         ...
 
     async def pre_compact(self, principal: Principal) -> str:
-        """Before old talk is condensed: what is to be kept of it, in words; "" for nothing."""
+        """Return the notes that hooks want kept before messages are condensed; "" for none."""
         ...
 
 
@@ -107,12 +106,12 @@ class Permissions(Protocol):
     """Decides whether a call may run."""
 
     async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """Return the whole chain's answer; `hooked` is what the hooks decided, None where they said nothing."""
+        """Return the decision of the whole chain; `hooked` is the hooks' decision, or None."""
         ...
 
 
 class NoHooks:
-    """The port of an agent without hooks."""
+    """The hooks of an agent without hooks."""
 
     async def pre_tool(self, use: ToolUse) -> PreTool:
         return PreTool()
@@ -138,18 +137,20 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainPermissions:
-    """Decides whether a call may run; one for many turns at once."""
+    """The permissions of `agent.permissions` with the product's own check; one object serves many turns at once."""
 
     chain: PermissionChain
-    can_use_tool: CanUseTool | None = None  # the product's own: may allow what is asked for, deny, rewrite the input
+    can_use_tool: CanUseTool | None = (
+        None  # the product's own check: may allow what a rule asks for, deny, rewrite the input
+    )
     judge: Judge | None = None  # None: in mode auto a person is asked
 
     async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """Deny a call that the product or the rules deny; if either asks, the product may still allow it."""
+        """Deny a call that the product or the rules deny; if a rule asks, the product may allow it."""
         said = await self._ask_product(use)
         if isinstance(said, Deny):
             return said
-        if said is not None and said.arguments is not None:  # from here on it is about what would run
+        if said is not None and said.arguments is not None:  # decide about the new input
             try:
                 use = replace(use, arguments=fit(dict(said.arguments), use.tool.arguments))
             except BadArguments as problem:
@@ -169,7 +170,7 @@ class ChainPermissions:
             given = to_values(use.arguments)
             with contain_exits():
                 return await self.can_use_tool(use.tool.name, given, use.context)
-        except Exception:  # the product's word about one call: without it nothing runs
+        except Exception:  # the product's check of one call: without it nothing runs
             log.exception("can_use_tool_failed", tool=use.tool.name, call_key=use.context.call_key)
             return Deny(f"whether {use.tool.name} may run could not be found out.")
 
@@ -194,21 +195,28 @@ def name_rules(allow: Sequence[str], deny: Sequence[str]) -> tuple[PermissionRul
 
 
 def sorted_json(use: ToolUse) -> str:
-    """Return the input as it would run, the same text for the same values."""
+    """Return the input as canonical JSON."""
     return json.dumps(json.loads(to_json(use.arguments)), sort_keys=True, ensure_ascii=False)
 
 
 def _facts(use: ToolUse, hooked: Verdict | None) -> CallFacts:
     return CallFacts(
-        tool=use.tool.name, given=to_values(use.arguments), read_only=use.only_reads,
-        contained=not use.tool.effect.is_outside, destructive=use.is_destructive, hook=_as_word(hooked),
-        own=_own_word(use), risk=use.risk,
-    )  # fmt: skip
+        tool=use.tool.name,
+        given=to_values(use.arguments),
+        read_only=use.only_reads,
+        contained=not use.tool.effect.is_outside,
+        destructive=use.is_destructive,
+        hook=_as_word(hooked),
+        own=_own_word(use),
+        risk=use.risk,
+    )
 
 
 _WORDS: tuple[tuple[type, rules.Verdict], ...] = (
-    (Allow, rules.Verdict.ALLOW), (Deny, rules.Verdict.DENY), (Ask, rules.Verdict.ASK),
-)  # fmt: skip
+    (Allow, rules.Verdict.ALLOW),
+    (Deny, rules.Verdict.DENY),
+    (Ask, rules.Verdict.ASK),
+)
 
 
 def _as_word(said: Verdict | None) -> rules.Verdict:

@@ -1,6 +1,6 @@
-"""One way for every tool call, in named steps; `Pipeline.run` is the list. The executor says which run together.
+"""The steps of every tool call, in the order of `Pipeline.run`; the executor decides which calls run in parallel.
 
-Each step may end the call with a result the model reads. Who has a say in a call stands in `guards`.
+Each step may end the call with a result for the model. `guards` has the interfaces of hooks and permissions.
 """
 
 from collections.abc import Awaitable, Iterator, Mapping
@@ -39,7 +39,7 @@ _MEANT = "The process died while this ran: whether it happened is unknown. Do no
 
 
 class _PersonAsked(Exception):
-    """A step found that the turn's person has to be asked first."""
+    """The turn's person must be asked first."""
 
     def __init__(self, call: AskedCall) -> None:
         super().__init__(call.call_key)
@@ -56,7 +56,7 @@ class _CallEnded(Exception):
 
     @classmethod
     def by(cls, refusal: ToolError) -> "_CallEnded":
-        """Return the tool ended it."""
+        """Return the end of a call that its tool refused."""
         ended = cls(str(refusal), CallOutcome.FAILED)
         ended.data = refusal.data
         return ended
@@ -73,9 +73,9 @@ class Pipeline:
     budget: ResultBudget = field(default_factory=ResultBudget)
 
     async def run(self, pending: PendingCall) -> CallResult | AskedCall:
-        """Return the one result of this call, journaled: these steps in this order, whatever the tool.
+        """Run these steps in this order, and return the call's journaled result.
 
-        Or what its person has to be asked before: then nothing ran, and nothing is journaled.
+        Or return the question to its person: then nothing ran, and nothing is journaled.
         """
         ran, ended = None, None
         try:
@@ -83,7 +83,7 @@ class Pipeline:
             self._check_abort(pending)
             use = self._read_arguments(tool, pending)
             await self._validate(use)
-            if pending.intended is None:  # else all this was done, and journaled, before its process died
+            if pending.intended is None:  # else the crashed process did all this and journaled it
                 use = self._backfill(use, pending)
                 hooked = await self.hooks.pre_tool(use)
                 use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
@@ -131,7 +131,7 @@ class Pipeline:
 
     def _read_arguments(self, tool: Tool, pending: PendingCall) -> ToolUse:
         written = pending.intended.arguments if pending.intended else pending.call.arguments
-        given, pending.read = pending.read, None  # once: what runs is not what was looked at before
+        given, pending.read = pending.read, None  # once: the value that was checked is the one that runs
         try:
             arguments, risk = given or read(written, tool.arguments)
         except NotJson as problem:
@@ -142,16 +142,21 @@ class Pipeline:
 
     def _context(self, tool: Tool, call_key: str) -> ToolContext:
         return ToolContext(
-            self.scope.turn.principal, self.scope.clock(), call_key, max_result_chars=self.budget.room_chars(tool),
-            whole_result=self.scope.ports.journal.whole_result, note_cost=self.scope.ports.journal.note_cost,
-            report=partial(self._report, tool.name, call_key), can_use_tool=self.can_use,
-        )  # fmt: skip
+            self.scope.turn.principal,
+            self.scope.clock(),
+            call_key,
+            max_result_chars=self.budget.room_chars(tool),
+            whole_result=self.scope.ports.journal.whole_result,
+            note_cost=self.scope.ports.journal.note_cost,
+            report=partial(self._report, tool.name, call_key),
+            can_use_tool=self.can_use,
+        )
 
     def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
         self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values))
 
     async def _validate(self, use: ToolUse) -> None:
-        """Let the tool check what no schema can express."""
+        """Run the tool's own check of what no schema can express."""
         if use.tool.validate is None:
             return
         with _own_check(use, "validate"):
@@ -160,9 +165,10 @@ class Pipeline:
                 await run_bounded(_await(checking), self._limit_s(use.tool))
 
     def _backfill(self, use: ToolUse, pending: PendingCall) -> ToolUse:
-        """Return the input as hooks, permission and run see it; the transcript keeps what the model wrote.
+        """Return the input for hooks, permission and run; the transcript keeps the model's original.
 
-        What a person was asked about is not made again: it may depend on the clock, and their word is for that alone.
+        After a question to the person it stays the same: it may depend on the clock, and the approval is valid for it
+        alone.
         """
         if use.tool.backfill is None:
             return use
@@ -174,7 +180,7 @@ class Pipeline:
             return use
 
     async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
-        """Return the call as it may run; the answer may have rewritten its input."""
+        """Decide about the call and return it; the decision may have rewritten its input."""
         verdict = await self.permissions.decide(use, hooked.verdict)
         if isinstance(verdict, Ask):
             verdict = await self._ask_person(use, verdict, pending)
@@ -188,10 +194,15 @@ class Pipeline:
     async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
         """Return the person's answer about exactly this call, or raise to ask them."""
         call = AskedCall(
-            call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
-            question=asked.question, may_remember=asked.may_remember, destructive=use.is_destructive,
+            call_key=pending.key,
+            step=pending.step,
+            tool=use.tool.name,
+            arguments=sorted_json(use),
+            question=asked.question,
+            may_remember=asked.may_remember,
+            destructive=use.is_destructive,
             backfilled=pending.backfilled,
-        )  # fmt: skip
+        )
         match await self.scope.ports.consents.consent(call):
             case Consent.ALLOWED | Consent.REMEMBERED:
                 return Allow()
@@ -200,14 +211,12 @@ class Pipeline:
             case Consent.EXPIRED:
                 return Deny("the person was asked and did not answer in time. Do not ask again now.", _EXPIRED)
             case _:
-                await pending.response_stands.wait()  # the wait is behind the response that asked for the call
+                await pending.response_stands.wait()  # the question comes after the response that made the call
                 log.info("person_asked", tool=use.tool.name, call_key=pending.key, why=asked.why)
                 raise _PersonAsked(call)
 
     async def can_use(self, name: str, given: Mapping[str, object], context: ToolContext) -> Allow | Deny:
-        """Return whether a tool that runs may have another one run; what a person would have to confirm is denied
-        there.
-        """
+        """Decide whether a running tool may run another one; deny calls that a person would have to approve."""
         tool = self.tools.find(name)
         if tool is None:
             return Deny(self.tools.missing(name))
@@ -244,13 +253,13 @@ class Pipeline:
             await self._record(pending)  # its result comes in a commit of its own
 
     def _owe_hooks(self, use: ToolUse, pending: PendingCall) -> None:
-        """Whatever comes of the call, hooks are heard about it before it is shown; the journal says so."""
+        """Journal, with the call's result, that hooks must see it before it is shown."""
         if self.hooks.listens_after(use.tool.name):
             with _own_check(use, "arguments"):
                 pending.ran_with = to_json(use.arguments)
 
     async def _record(self, pending: PendingCall, *events: JournalEvent) -> None:
-        """Journal these of a call, with what the hooks before it have said."""
+        """Journal these events of a call together with the texts of its hooks."""
         notes, pending.notes = pending.notes, ()
         if events or notes:
             await self.scope.journal.record(*events, *notes)
@@ -258,9 +267,7 @@ class Pipeline:
     # ---------------------------------------------------------------- the run
 
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
-        """Return the tool's data or local effect; every way to fail ends as a result, never as an exception of
-        the turn.
-        """
+        """Return the tool's data or local effect; every failure ends the call with a result, never the turn."""
         tool = use.tool
         await self.scope.ports.watchers.let_watchers_read()
         self.scope.ports.watchers.progress(ToolStarted(tool.name, pending.key, tool.says))
@@ -278,7 +285,7 @@ class Pipeline:
         except Interrupted:
             cut = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.SKIPPED
             raise _CallEnded(f"Not finished: the person stopped the turn.{hedge}", cut) from None
-        except Exception as problem:  # one tool call: whatever it raises is its result
+        except Exception as problem:  # one tool call: any error is its result
             log.exception("tool_call_failed", tool=tool.name, call_key=pending.key)
             raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
 
@@ -290,9 +297,7 @@ class Pipeline:
     async def _journal_result(
         self, use: ToolUse, pending: PendingCall, data: object
     ) -> tuple[ToolReturned, ToolReturned]:
-        """Return the raw result, with the effect where it is local, and what the model sees of it within the
-        tool's budget.
-        """
+        """Journal the result, run a local effect, and return the raw and the shortened result."""
         empty = pending.to_returned("")
         if use.tool.effect is Effect.LOCAL and isinstance(data, LocalEffect):
             try:
@@ -308,9 +313,9 @@ class Pipeline:
         return raw, replace(raw, content=shown[0].content) if shown else raw
 
     def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-        """Return the shortened results that replace those too long for their tool or the conversation.
+        """Return the shortened version of a result that is too long for its tool or the conversation, or ().
 
-        A result about which hooks have not been asked yet is withheld.
+        A result that hooks have not seen yet is withheld.
         """
         if raw.ran_with is not None:
             return ()
@@ -329,13 +334,13 @@ class Pipeline:
         if tool is not None and raw.ran_with is not None:
             try:
                 arguments = read(raw.ran_with, tool.arguments)[0]
-            except BadArguments as problem:  # another version of it
+            except BadArguments as problem:  # another version of the tool
                 log.warning("tool_result_withheld", tool=raw.name, call_key=raw.call_key, error=str(problem))
             else:
                 await self._post_hooks(ToolUse(tool, arguments, self._context(tool, raw.call_key)), raw)
 
     async def _post_hooks(self, ran: ToolUse, raw: ToolReturned) -> ToolReturned:
-        """Return the result as the hooks leave it; `read_result` pages read that."""
+        """Apply the hooks to a result; `read_result` reads the version that they return."""
         post = await self.hooks.post_tool(ran, raw)
         content = raw.content if post.content is None else self.scope.ports.journal.scrub(post.content)
         whole = replace(raw, content=content, ran_with=None)
@@ -348,7 +353,7 @@ class Pipeline:
         return (Nudged(step, context),) if context else ()
 
     def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
-        """Return the result with what recovery counts."""
+        """Report the end of the call, and return its result with flags for recovery."""
         self.scope.ports.watchers.progress(
             ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s)
         )
@@ -389,7 +394,7 @@ def _to_rewritten(shown: ToolReturned, *, is_cut: bool = False) -> ToolResultRew
 
 @contextmanager
 def _own_check(use: ToolUse, what: str) -> Iterator[None]:
-    """Yield what a tool's own check of one call raises ends the call: unchecked, nothing runs."""
+    """End the call if the tool's own check raises: nothing runs unchecked."""
     try:
         with contain_exits():
             yield

@@ -1,4 +1,4 @@
-"""A tool's result as the model reads it: always a JSON object {"success", "data", "error"}, always bounded."""
+"""Tool results as the model reads them: a bounded JSON object {"success", "data", "error"}."""
 
 import dataclasses
 import json
@@ -16,27 +16,25 @@ from pydantic import BaseModel
 from agent.wellformed import well_formed
 
 RAW_CHARS = 1_000_000
-"""A result longer than this is never kept whole, not even in the journal."""
+"""Maximum length of a stored result, in the journal too."""
 
 MAX_DEPTH = 100
-"""Data nested deeper is told as text."""
+"""Deeper data is replaced by a text."""
 
 PREVIEW_SHARE = 0.9
-"""How much of a budget the preview takes; the rest is for quotes it must escape."""
+"""Share of a budget for the preview; the rest is for escaped quotes."""
 
 PREVIEW_CHARS = 8000
-"""A preview is no longer where the whole can be read on."""
+"""Maximum length of a preview if the whole result can be read in parts."""
 
 READ_ON = "Read on with read_result(handle, offset), or ask for less."
 
 HANDLE_MARK = '"data":{"handle":'
-"""Stands near the beginning of each result that can be read on."""
+"""Occurs near the beginning of each result that can be read in parts."""
 
 
 def success_result(data: object) -> str:
-    """Return the result of a call that worked; data that is no JSON is told in words, and what is too long as a
-    preview.
-    """
+    """Return the result of a successful call; long data becomes a preview, data that is not JSON an error text."""
     try:
         content = _encode({"success": True, "data": _jsonable(data, 0), "error": None})
     except (RecursionError, TypeError, ValueError) as problem:
@@ -45,14 +43,14 @@ def success_result(data: object) -> str:
 
 
 def failure_result(error: str, data: Mapping[str, object] | None = None) -> str:
-    """Return the result of a call that did not work, in words for the model; `data` says the same to code."""
+    """Return the result of a failed call: `error` for the model, `data` for code."""
     return _encode({"success": False, "data": data, "error": well_formed(error)[:4000]})
 
 
 def fit_result(content: str, max_chars: int, handle: str = "") -> str:
-    """Return the result as it is, or its beginning in a result of at most about `max_chars` that says what is missing.
+    """Return the result, or a preview of at most about `max_chars` that says what is missing.
 
-    Under a handle the whole can be read on; the beginning is short then.
+    With a handle the model can read the rest, so the preview is short.
     """
     if len(content) <= max_chars:
         return content
@@ -60,7 +58,7 @@ def fit_result(content: str, max_chars: int, handle: str = "") -> str:
     if handle:
         shown = min(shown, PREVIEW_CHARS)
     whole = _preview(content, shown, handle)
-    if len(whole) > max_chars:  # many characters to escape
+    if len(whole) > max_chars:  # many escaped characters
         whole = _preview(content, max(0, shown * max_chars // len(whole) - 300), handle)
     return whole
 

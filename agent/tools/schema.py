@@ -1,6 +1,6 @@
-"""The input and output of a tool: a pydantic model or a JSON Schema passed on unchanged, and the reading of arguments.
+"""Schemas of tools (pydantic models, or JSON Schemas passed on unchanged) and parsing of arguments.
 
-A model's schema is kept short, because a small model pays for every word of it.
+A model's schema is kept short to save tokens.
 """
 
 import json
@@ -17,40 +17,45 @@ from agent.permissions.chain import SecurityRisk
 from agent.wellformed import well_formed
 
 Schema = type[BaseModel] | Mapping[str, Any]
-"""Of an object; a JSON Schema says `"type": "object"`."""
+"""The schema of an object: a pydantic model, or a JSON Schema with `"type": "object"`."""
 
 Arguments = BaseModel | dict[str, Any]
-"""What a tool is called with: an instance of its model, or the JSON object where it has a JSON Schema."""
+"""The argument of a tool: an instance of its model, or the JSON object if it has a JSON Schema."""
 
 MOST_SAID = 10
-"""Flaws of one input that the model reads."""
+"""Maximum reported problems of one input."""
 
 RISK_FIELD = "security_risk"
-"""What a model may say beside a tool's arguments: how dangerous this call is. The tool never sees it."""
+"""A model's estimate of a call's danger, beside the tool's arguments; the tool never sees it."""
 
 RISK_SCHEMA = {"enum": ["LOW", "MEDIUM", "HIGH", "UNKNOWN"], "description": "Your estimate of this call's risk."}
 
 _UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
 _EMPTY: tuple[object, ...] = (None, "", False, [])
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict,
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
     "null": type(None),
-}  # fmt: skip
+}
 
 
 class BadArguments(Exception):
-    """The arguments cannot be used; the message tells the model how to mend them."""
+    """The arguments are invalid; the message tells the model how to correct them."""
 
 
 class UnusableSchema(Exception):
-    """No model can be told of this schema; the message says why."""
+    """The schema cannot be shown to a model; the message says why."""
 
 
 def to_json_schema(schema: Schema, *, scores_risk: bool = False) -> dict[str, Any]:
-    """Return the JSON Schema that a model is shown; a model's own may ask for the risk of a call.
+    """Return the JSON Schema for the model; that of a pydantic model may ask for the risk of a call.
 
     Raises:
-        UnusableSchema: there is none of a model's, or it is none of an object.
+        UnusableSchema: it cannot be converted, or is not the schema of an object.
     """
     if isinstance(schema, Mapping):
         _check_json_schema(schema)
@@ -64,16 +69,16 @@ def to_json_schema(schema: Schema, *, scores_risk: bool = False) -> dict[str, An
 
 
 def names_in(schema: Schema) -> frozenset[str] | None:
-    """Return the names of the fields; None if it takes others, too."""
+    """Return the names of the fields; None if it accepts others, too."""
     if isinstance(schema, Mapping):
         return frozenset(schema.get("properties", ())) if schema.get("additionalProperties") is False else None
     return None if schema.model_config.get("extra") == "allow" else _names_of(schema)
 
 
 def fit(given: dict[str, Any], schema: Schema) -> Arguments:
-    """Return these values as what the tool is called with.
+    """Validate these values and return the argument of the tool.
 
-    A JSON Schema is looked at for types, enumerations, and missing or unknown fields; the rest is its tool's to check.
+    A JSON Schema is checked for types, enumerations, and missing or unknown fields; the tool checks the rest.
 
     Raises:
         BadArguments: they do not fit the schema (F38).
@@ -98,7 +103,7 @@ def fit(given: dict[str, Any], schema: Schema) -> Arguments:
 
 
 def fit_output(data: object, schema: Schema) -> object:
-    """Return a tool's data as its output schema has it; a JSON Schema leaves it as it is.
+    """Validate a tool's data; a model converts it, a JSON Schema leaves it unchanged.
 
     Raises:
         ValueError: it does not fit.
@@ -111,7 +116,7 @@ def fit_output(data: object, schema: Schema) -> object:
 
 
 def to_values(arguments: Arguments) -> dict[str, Any]:
-    """Return the arguments by name, as Python has them."""
+    """Return the arguments by name as Python values."""
     return arguments.model_dump(by_alias=True) if isinstance(arguments, BaseModel) else arguments
 
 
@@ -174,12 +179,12 @@ def _is_of(value: object, name: object) -> bool:
 # ---------------------------------------------------------------- a model's
 
 
-@lru_cache(256)  # models of arguments are made once, and asked for wherever an agent is put together
+@lru_cache(256)  # an argument model is defined once, and converted for each agent
 def _short_schema(arguments: type[BaseModel], scores_risk: bool) -> dict[str, Any]:
-    """Return the schema without references, titles, and limits that a model hardly meets: the arguments hold them."""
+    """Return the schema without references, titles and rarely met limits, which validation still enforces."""
     whole = arguments.model_json_schema()
     short = _short(whole, whole.get("$defs", {}))
-    short.pop("description", None)  # of the class, for people
+    short.pop("description", None)  # the class's docstring is for people
     if scores_risk and RISK_FIELD not in arguments.model_fields:
         short["properties"] = {**short.get("properties", {}), RISK_FIELD: RISK_SCHEMA}
     return short
@@ -188,7 +193,7 @@ def _short_schema(arguments: type[BaseModel], scores_risk: bool) -> dict[str, An
 def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     if (name := str(schema.get("$ref", "")).removeprefix("#/$defs/")) in known:
         kept = {key: value for key, value in schema.items() if key != "$ref"}
-        unsaid = ("description", "additionalProperties")  # of the class, for people; and as with all objects
+        unsaid = ("description", "additionalProperties")  # for people; the same for every object
         schema = {**{key: value for key, value in known[name].items() if key not in unsaid}, **kept}
     found: dict[str, Any] = {}
     for key, value in schema.items():
@@ -206,27 +211,27 @@ def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
-@lru_cache(256)  # tools are few, calls are many
+@lru_cache(256)  # few tools, many calls
 def _names_of(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(model.model_fields) | {field.alias for field in model.model_fields.values() if field.alias}
 
 
 MAX_CHARS = 200_000
-"""Ten times the longest thing a tool of ours takes, a weekly plan."""
+"""Ten times the longest argument of our tools, a weekly plan."""
 
 MAX_DIGITS = 300
-"""Digits of a number; nothing a tool counts is longer, and Python's own limit is a setting."""
+"""Maximum digits of a number, independent of Python's own setting."""
 
 
 class NotJson(BadArguments):
-    """The arguments are no JSON object at all: a malformed call."""
+    """The arguments are not a JSON object: a malformed call."""
 
 
 def read(written: str, schema: Schema) -> tuple[Arguments, SecurityRisk]:
-    """Return the model's JSON as what the tool is called with, and the risk it scored, of which no tool is told.
+    """Parse the model's JSON; return the tool's argument and the scored risk.
 
     Raises:
-        NotJson: it is no JSON object (F34).
+        NotJson: it is not a JSON object (F34).
         BadArguments: it does not fit the tool's schema (F38).
     """
     given = parse(written)
@@ -245,10 +250,10 @@ def _risk(score: object) -> SecurityRisk:
 
 
 def parse(written: str) -> dict[str, Any]:
-    """Return a JSON object, strictly read; nothing at all counts as an empty one.
+    """Parse a JSON object strictly; an empty text is an empty object.
 
     Raises:
-        NotJson: it is anything else, or holds duplicate keys, NaN, or numbers beyond measure.
+        NotJson: it is something else, or has duplicate keys, NaN or huge numbers.
     """
     if not written.strip():
         return {}
@@ -291,7 +296,7 @@ def _constant(name: str) -> float:
 
 _STRICT = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_int=_int, parse_float=_float, parse_constant=_constant
-)  # `json.loads` makes one a call
+)  # `json.loads` would build one for each call
 
 
 def _clean(value: Any) -> Any:

@@ -1,8 +1,7 @@
-"""The tools of an agent by name: which of them a model is told of, and what it hears of one there is not.
+"""The tools of an agent by name, their selection for a model, and the error for an unknown tool.
 
-A deferred tool is told of by name and description alone, in `tool_search`, until the conversation has looked for it;
-its transcript says for which, so that a restart changes nothing. A long result is read on by `read_result`. Running a
-tool is the pipeline's work.
+A deferred tool is listed by name and description in `tool_search` until the conversation has searched for it; the
+transcript records this, so that a restart changes nothing. `read_result` reads the rest of a long result.
 """
 
 import difflib
@@ -23,16 +22,16 @@ from agent.wellformed import read_object
 READ_RESULT = "read_result"
 
 LEAST_CHARS = 2000
-"""So much of a result is shown however little is left."""
+"""Minimum characters shown of a result."""
 
 PAGE_CHARS = 20_000
-"""What is read on at once, at most."""
+"""Maximum characters of one page of a long result."""
 
 FRAME_CHARS = 200
-"""Room for what stands around a page."""
+"""Characters reserved for the JSON around a page."""
 
 CHARS_PER_TOKEN = 3.5
-"""An estimate for mixed English, Spanish and JSON."""
+"""Estimate for mixed English, Spanish and JSON."""
 
 
 @dataclass(slots=True)
@@ -43,23 +42,23 @@ class ResultBudget:
 
     @classmethod
     def of(cls, items: Iterable[Item], max_chars: int, window_tokens: int) -> "ResultBudget":
-        """Return the rest that these items leave of `max_chars`, or of half the window if that is less."""
+        """Return the budget that these items leave of `max_chars`, or of half the window if that is less."""
         used = sum([len(result.content) for result in _results_in(items)])
         return cls(min(max_chars, window_tokens * CHARS_PER_TOKEN / 2) - used)
 
     def room_chars(self, tool: Tool) -> int:
-        """Return the characters that the next result of this tool may take."""
+        """Return the characters that the next result of this tool may have."""
         return min(tool.max_result_chars, max(LEAST_CHARS, int(self.left_chars)))
 
     def fit(self, tool: Tool, handle: str, content: str) -> str:
-        """Cut the result to the room left, and subtract it from the budget."""
+        """Cut the result to the budget, and subtract it."""
         shown = fit_result(content, self.room_chars(tool), handle)
         self.left_chars -= len(shown)
         return shown
 
 
 class ResultPage(BaseModel):
-    """Arguments of `read_result`."""
+    """The arguments of `read_result`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     handle: str = Field(max_length=200)
@@ -78,7 +77,7 @@ async def _read_on(context: ToolContext, page: ResultPage) -> object:
 
 
 def page_of(whole: str, offset: int, room_chars: int) -> str:
-    """As much from there on as fits, with what must be escaped in it."""
+    """Return the part from this offset that fits after escaping."""
     text = whole[offset : offset + min(PAGE_CHARS, room_chars)]
     while len(text) > 1 and (written := len(json.dumps(text, ensure_ascii=False))) > room_chars:
         text = text[: max(1, len(text) * room_chars // (written + 1))]
@@ -92,30 +91,30 @@ READ_RESULT_TOOL = Tool(
     run=_read_on,
     effect=Effect.NONE,
     concurrency_safe=True,
-    should_defer=True,  # told of once a result has a handle
+    should_defer=True,  # offered once a result has a handle
 )
 
 
 TOOL_SEARCH = "tool_search"
 
 MOST_FOUND = 5
-"""So many tools one search by words loads; by name it loads all that it names."""
+"""Maximum tools that one search by words loads; a search by name loads all that it names."""
 
 _WORDS = re.compile(r"\w+")
 _NAMED = re.compile(r"(?:There are|;) (\w+): ")
 
 
 class ToolQuery(BaseModel):
-    """Arguments of `tool_search`."""
+    """The arguments of `tool_search`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     query: str = Field(description="Names, or words of what it should do.", max_length=500)
 
 
 def tool_pool(own: Iterable[Tool], installed: Iterable[Tool]) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
-    """Return an agent's tools, its own first and each part by name, and the names of the installed tools left out.
+    """Return an agent's tools, its own first and each part by name, and the names of installed tools left out.
 
-    An installed tool never replaces another of its name.
+    An installed tool never replaces another of the same name.
     """
     pool: list[Tool] = []
     left_out: list[Tool] = []
@@ -129,9 +128,9 @@ def tool_pool(own: Iterable[Tool], installed: Iterable[Tool]) -> tuple[tuple[Too
 
 
 class ToolBox:
-    """The tools that are enabled, by name; an alias stands for its tool unless a tool has that name.
+    """The enabled tools by name; an alias stands for its tool unless another tool has that name.
 
-    A model is told of them in the order they come in, which is always the same: so its provider may cache them.
+    They are always listed in the same order, so that a provider can cache them.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -145,13 +144,11 @@ class ToolBox:
         self.specs_with = cache(self._specs_with)
 
     def find(self, name: str) -> Tool | None:
-        """Return the tool of exactly this name or alias, also a deferred one."""
+        """Return the tool with exactly this name or alias, deferred or not."""
         return self._by_name.get(name)
 
     def may_have_changed(self, journal: Iterable[JournalEvent]) -> bool:
-        """Return whether a call that ran, or was about to, may have changed anything; of a tool unknown by now it
-        may.
-        """
+        """Return True if a call that ran, or was about to, may have changed anything; an unknown tool may have."""
         calls = (event for event in journal if isinstance(event, ToolIntended | ToolReturned))
         never_ran = CallOutcome.FAILED, CallOutcome.SKIPPED, CallOutcome.DENIED, CallOutcome.EXPIRED
         ran = {call.name for call in calls if isinstance(call, ToolIntended) or call.outcome not in never_ran}
@@ -165,8 +162,8 @@ class ToolBox:
         return f"There is no tool named {name[:100]!r}.{hint}"
 
     def names_loaded(self, items: Iterable[Item]) -> frozenset[str]:
-        """Return the deferred tools that this transcript has looked for, called or needs: they are told of from
-        then on.
+        """Return the deferred tools that this transcript has searched for, called or needs; they are offered from then
+        on.
         """
         names: set[str] = set()
         for result in _results_in(items):
@@ -178,7 +175,7 @@ class ToolBox:
         return frozenset(names & self._deferred)
 
     def _specs_with(self, loaded: frozenset[str]) -> tuple[ToolSpec, ...]:
-        """Return the specs with those of these deferred tools behind them."""
+        """Return the specs followed by those of these deferred tools."""
         wanted = {self._by_name[name].name: self._by_name[name] for name in loaded}
         return (*self.specs, *(wanted[name].spec for name in sorted(wanted)))
 
@@ -200,7 +197,7 @@ class ToolBox:
         return {"loaded": names}
 
     def find_deferred(self, query: str) -> list[str]:
-        """Return the deferred tools that a query names; where it names none, those that share most words with it."""
+        """Return the deferred tools that a query names, or else those that share most words with it."""
         words = set(_WORDS.findall(query.lower()))
         named = [tool.name for tool in self._sought if tool.name.lower() in words]
         if named:
@@ -210,7 +207,7 @@ class ToolBox:
 
 
 def names_offered(specs: Iterable[ToolSpec]) -> frozenset[str]:
-    """Return the tools that a request offers: those it tells of, and those that its search names."""
+    """Return the tools that a request offers directly or by search."""
     names: set[str] = set()
     for spec in specs:
         names.add(spec.name)
@@ -220,7 +217,7 @@ def names_offered(specs: Iterable[ToolSpec]) -> frozenset[str]:
 
 
 def _results_in(items: Iterable[Item]) -> list[ToolItem]:
-    return [item for item in items if type(item) is ToolItem]  # asked of a whole conversation with each message
+    return [item for item in items if type(item) is ToolItem]  # runs over the whole conversation with each message
 
 
 def _likeness(tool: Tool, words: set[str]) -> int:
@@ -228,7 +225,7 @@ def _likeness(tool: Tool, words: set[str]) -> int:
 
 
 def _names_in(content: str) -> list[str]:
-    """Return the names that a search has loaded; none where it failed, or is left out by now."""
+    """Return the names that a search has loaded; [] if it failed or its result was left out."""
     data = (read_object(content) or {}).get("data")
     found = data.get("loaded") if isinstance(data, dict) else None
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

@@ -1,7 +1,7 @@
-"""`ApiChannel`: programs that talk over HTTP as a channel. What they say comes in here; answers are theirs to fetch.
+"""`ApiChannel`: programs that talk over HTTP as a channel; they fetch the answers.
 
-An answer is said as soon as it stands in the store: sending it wakes whoever waits for it, no more. Keys, paths and
-JSON are the HTTP server's matter.
+An answer is available once it is stored: sending it only wakes waiting requests. The HTTP server handles keys, paths
+and JSON.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage,
 from channels.viewers.plain_renderer import PlainRenderer
 
 API_LIMITS = Limits(
-    max_text=2_000_000,  # more than the longest answer: it is never cut
+    max_text=2_000_000,  # more than the longest answer, which is never cut
     unit=TextUnit.CHARS,
     hints="A program reads this over an API and shows it to a person, mostly as Markdown.",
-    idempotent_sends=True,  # nothing is sent anywhere: an answer is fetched under its own id
+    idempotent_sends=True,  # nothing is sent: an answer is fetched by its id
 )
 
 
@@ -28,7 +28,7 @@ ACCOUNT = "main"
 
 
 def address_of_session(key_id: str, user: str, session: str) -> Address:
-    """Where one conversation of one key's person is; none of the parts has a colon."""
+    """Return the address of one conversation of one person of a key; no part contains a colon."""
     return Address(CHANNEL, ACCOUNT, f"{key_id}:{user}", session)
 
 
@@ -38,21 +38,20 @@ def key_id_at(address: Address) -> str | None:
 
 
 class AnswerWatch:
-    """What one waiting program has not looked at yet: that something moved, and the answer as far as it is written."""
+    """One waiting program's view of its conversation: the answer so far, and a wake-up."""
 
     def __init__(self) -> None:
-        """Nothing has moved."""
-        self.turn_id: str | None = None  # the turn that is being written; None: none yet
-        self.text = ""  # of that turn, clean; shorter than before where what was written is void
-        self.said = False  # whether something was said in that conversation since this was last set
+        self.turn_id: str | None = None  # turn of the current answer; None: none yet
+        self.text = ""  # of the answer so far, clean; shorter than before if text was discarded
+        self.said = False  # a message was stored in the conversation since this was last reset
         self._news = asyncio.Event()
 
     def note(self) -> None:
-        """Something moved."""
+        """Wake the waiting program."""
         self._news.set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until something moves, at most so long."""
+        """Wait for a change, at most this long."""
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
@@ -62,14 +61,14 @@ class AnswerWatch:
 
 
 class ApiChannel:
-    """Hears programs over HTTP."""
+    """The API as a channel."""
 
     name = CHANNEL
     account = ACCOUNT
     limits = API_LIMITS
 
     def __init__(self, *, clock: Callable[[], datetime] = steady_now) -> None:
-        """Nobody is heard before `run`. `clock` is for tests."""
+        """Receiving starts with `run`; `clock` is for tests."""
         self.renderer: Renderer = PlainRenderer()
         self._clock = clock
         self._sink: Sink | None = None  # set while the channel runs
@@ -80,7 +79,7 @@ class ApiChannel:
         return (self,)
 
     async def run(self, sink: Sink) -> None:
-        """Hear programs until cancelled."""
+        """Receive from programs until cancelled."""
         self._sink = sink
         sink.report(ChannelState.READY)
         try:
@@ -89,13 +88,13 @@ class ApiChannel:
             self._sink = None
 
     async def aclose(self) -> None:
-        """Let go of whoever waits; `run` has ended before."""
+        """Wake all waiting programs; `run` has ended before."""
         for watches in self._watches.values():
             for watch in watches:
                 watch.note()
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Wake whoever waits in that conversation: what is said stands in the store."""
+        """Wake the programs that wait in this conversation; the message is in the store."""
         self._wake(part.address)
         return Receipt(f"b-{part.idem_key}")
 
@@ -103,14 +102,14 @@ class ApiChannel:
         """Return True if a program waits in this conversation."""
         return address in self._watches
 
-    # ------------------------------------------------------------ the answer while it is written
+    # ------------------------------------------------------------ the unfinished answer
 
     def is_followed(self, address: Address) -> bool:
-        """Whether somebody waits in this conversation."""
+        """Return True if a program waits in this conversation."""
         return address in self._watches
 
     def follow(self, address: Address, turn_id: str, text: str) -> None:
-        """Show whoever waits the answer so far."""
+        """Pass the answer so far to the waiting programs."""
         for watch in self._watches.get(address, ()):
             watch.turn_id, watch.text = turn_id, text
             watch.note()
@@ -119,7 +118,7 @@ class ApiChannel:
 
     @contextmanager
     def watch(self, address: Address) -> Iterator[AnswerWatch]:
-        """While held, it is noted what moves in a conversation."""
+        """Yield a watch that is woken by changes of a conversation."""
         watch = AnswerWatch()
         self._watches.setdefault(address, []).append(watch)
         try:
@@ -130,13 +129,20 @@ class ApiChannel:
                 del self._watches[address]
 
     async def hear(
-        self, address: Address, message_id: str, event_id: str, text: str, locale: str | None,
-        tenant: str = DEFAULT_TENANT, *, only_reads: bool = False,
-    ) -> None:  # fmt: skip
-        """Return once what a program said is committed; the same event again changes nothing.
+        self,
+        address: Address,
+        message_id: str,
+        event_id: str,
+        text: str,
+        locale: str | None,
+        tenant: str = DEFAULT_TENANT,
+        *,
+        only_reads: bool = False,
+    ) -> None:
+        """Commit a program's message; a repeated event changes nothing.
 
         Raises:
-            NotPersisted: nothing was taken; it may be said again under the same ids.
+            NotPersisted: nothing was stored; the message may be sent again under the same ids.
         """
         if self._sink is None:
             raise NotPersisted("the API does not run now")

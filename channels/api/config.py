@@ -1,4 +1,4 @@
-"""Validates what an operator says about the HTTP API. Where it is served is the HTTP server's setting."""
+"""Settings of the HTTP API; the HTTP server's settings say where it is served."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,6 +8,6 @@ class ApiAccount(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enabled: bool = Field(default=True, description="Whether /v1 is served; nobody is heard there without a key.")
-    waiting: int = Field(default=256, ge=1, le=10_000, description="Requests that may wait for an answer at once.")
-    waiting_of_key: int = Field(default=64, ge=1, le=10_000, description="The same of one key.")
+    enabled: bool = Field(default=True, description="Serve /v1, to holders of a key.")
+    waiting: int = Field(default=256, ge=1, le=10_000, description="Maximum requests that wait for an answer.")
+    waiting_of_key: int = Field(default=64, ge=1, le=10_000, description="Maximum waiting requests of one key.")

@@ -1,4 +1,4 @@
-"""What an operator says about an account on any platform."""
+"""Settings of an account on any platform."""
 
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,15 +14,15 @@ class PlatformAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
-    tenant: str = DEFAULT_TENANT  # whose bot it is, by a name of [tenants]
+    tenant: str = DEFAULT_TENANT  # owner of the bot, a name of [tenants]
     pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
 
 
 def check_base_url(base: str, official: str) -> str:
-    """Return a server's address without a slash at its end.
+    """Return a server's URL without a trailing slash.
 
     Raises:
-        ValueError: it is no plain http(s) URL.
+        ValueError: it is not a plain http(s) URL.
     """
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:

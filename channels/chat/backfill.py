@@ -1,8 +1,8 @@
-"""The reading of what people said while a connection was down, out of a platform's histories.
+"""Backfill of the messages that people sent while a connection was down, from a platform's histories.
 
-A platform says which places have a history, reads a page of one, and turns a message into events (`History`). Limits,
-order, retries, words for health and the hand-over are here. `fill` hands a place in as a whole or not at all, sorted by
-the platform's ids; `until_read` lets a live event of a place wait until that place is handed in.
+A platform implements `History`: which places have one, a page of it, and the events of a message. Limits, order,
+retries, health texts and delivery are here. `fill` delivers a place as a whole or not at all, sorted by the platform's
+ids; `until_read` makes a live event of a place wait until that place is delivered.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ T = TypeVar("T")
 Place = TypeVar("Place", bound=Hashable)
 Raw = TypeVar("Raw")
 
-EVERYTHING = "all"  # the name of the list of all places
-FAILURES = (ApiRefusal, ChannelError, ValidationError)  # of a list or a page: it is read again later
+EVERYTHING = "all"  # name of the list of all places
+FAILURES = (ApiRefusal, ChannelError, ValidationError)  # of a list or a page, which is read again later
 
-READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
-READ_ON_TIMES = 144  # a day of them
-NAMED = 5  # places that health names; the log has more
-BATCH = 200  # events handed in together
+READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between attempts to read a failed place
+READ_ON_TIMES = 144  # a day of attempts
+NAMED = 5  # places named by health; the log names more
+BATCH = 200  # events delivered together
 
 _TRIES = 6  # of one call
 _BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 15.0))
@@ -43,9 +43,9 @@ _log = structlog.get_logger()
 class HistoryBounds:
     """Limits of a platform's backfill."""
 
-    at_once: int  # places read at the same time
-    pages: int  # read of one place
-    together: int  # messages collected before they are handed in by their ids; 0: each place by itself
+    at_once: int  # places read in parallel
+    pages: int  # pages read of one place
+    together: int  # messages collected before they are delivered in order of their ids; 0: each place by itself
 
 
 @dataclass(slots=True)
@@ -53,17 +53,17 @@ class Listing(Generic[Place]):
     """The places of one list."""
 
     places: list[Place] = field(default_factory=list)
-    unlisted: dict[str, str] = field(default_factory=dict)  # lists that could not be read, and why
-    cut: list[str] = field(default_factory=list)  # lists that have more than is read
+    unlisted: dict[str, str] = field(default_factory=dict)  # failed lists and the reason
+    cut: list[str] = field(default_factory=list)  # lists that are longer than the limit
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Place, Raw]):
     """One page of a place's history."""
 
-    messages: Sequence[tuple[float, Raw]] = ()  # each with its id, which rises with time
-    next: str = ""  # where the next page begins; "": this is the last
-    threads: Sequence[Place] = ()  # places that hang under this one; they are read after it
+    messages: Sequence[tuple[float, Raw]] = ()  # (id, message); ids rise with time
+    next: str = ""  # start of the next page; "": this is the last
+    threads: Sequence[Place] = ()  # threads of this place, read after it
 
 
 class History(Protocol[Place, Raw]):
@@ -72,7 +72,7 @@ class History(Protocol[Place, Raw]):
     bounds: HistoryBounds
 
     async def list_places(self, name: str, since: float) -> Listing[Place]:
-        """Return the places of a list: `EVERYTHING`, or one that an earlier listing named as unlisted."""
+        """Return the places of a list: `EVERYTHING`, or one that failed in an earlier listing."""
         ...
 
     async def read_page(self, place: Place, since: float, start: str) -> Page[Place, Raw]:
@@ -84,11 +84,11 @@ class History(Protocol[Place, Raw]):
         ...
 
     def to_events(self, place: Place, message: Raw) -> Sequence[InboundEvent | Rejected]:
-        """Return what a message means; called in the order of the ids."""
+        """Return the events of a message; called in the order of the ids."""
         ...
 
     def explain(self, place: Place, failure: Exception) -> str | None:
-        """Return why a place cannot be read, for health; None if the bot never heard that place."""
+        """Return why a place cannot be read, for health; None if the bot never had access to it."""
         ...
 
     def name(self, place: Place) -> str:
@@ -121,25 +121,25 @@ class Backfill(Generic[Place, Raw]):
         self._account = account
         self._unread: dict[Place, _Failure] = {}
         self._unlisted: dict[str, _Failure] = {}
-        self._cut: dict[str, None] = {}  # places and lists that have more than is read
-        self._collected: list[tuple[float, Place, Raw]] = []  # read, and not handed in yet
+        self._cut: dict[str, None] = {}  # places and lists that are longer than the limit
+        self._collected: list[tuple[float, Place, Raw]] = []  # read and not delivered
         self._count = 0  # messages read in this fill
-        self._left: OrderedDict[Place, float] = OrderedDict()  # to be read, each with its `since`
-        self._read: dict[Place, asyncio.Event] = {}  # set once a place is handed in, or could not be read
-        self._unlisted_fills = 0  # called, and their places are not known yet
-        self._listed = asyncio.Event()  # set while there is none
+        self._left: OrderedDict[Place, float] = OrderedDict()  # unread places with their `since`
+        self._read: dict[Place, asyncio.Event] = {}  # set once a place is delivered, or failed
+        self._unlisted_fills = 0  # running fills whose places are not listed yet
+        self._listed = asyncio.Event()  # set while there are none
         self._listed.set()
         self._filling, self._retrying, self._handing_in = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left to be read."""
+        """Return True if nothing is left to be read."""
         return not self._unread and not self._unlisted
 
     async def until_read(self, place: Place) -> None:
-        """Return once the fill that runs has handed in this place with its threads, or could not read it.
+        """Wait until the running fill has delivered this place with its threads, or failed to read it.
 
-        A place that is waited for is read next.
+        Such a place is read next.
         """
         await self._listed.wait()
         if place in self._left:
@@ -148,9 +148,9 @@ class Backfill(Generic[Place, Raw]):
             await self._read[place].wait()
 
     async def fill(self, since: float) -> bool:
-        """Read every place once and hand in what was said after `since`; return whether all could be read.
+        """Read every place once and deliver the messages after `since`; return True if all could be read.
 
-        From the call on, before it first waits, `until_read` waits for it.
+        `until_read` waits for it from the call on.
         """
         self._unlisted_fills += 1
         self._listed.clear()
@@ -165,7 +165,7 @@ class Backfill(Generic[Place, Raw]):
         return self.is_whole
 
     async def read_on(self) -> None:
-        """Read again what could not be read, until nothing is left or a day has passed."""
+        """Read the failed places again until nothing is left or a day has passed."""
         async with self._retrying:
             for attempt in range(1, READ_ON_TIMES + 1):
                 if self.is_whole:
@@ -177,10 +177,10 @@ class Backfill(Generic[Place, Raw]):
                     await self._read_all()
             if not self.is_whole:
                 _log.error("gap_given_up", account=self._account, detail=self._words)
-                self._unread, self._unlisted = {}, {}  # health keeps them until the next gap
+                self._unread, self._unlisted = {}, {}  # health shows them until the next gap
 
     async def _list(self, lists: Mapping[str, float]) -> dict[Place, float]:
-        """Return the places of these lists, and those that could not be read before; each with its `since`."""
+        """Return the places of these lists and those that failed before, each with its `since`."""
         wanted = {place: failure.since for place, failure in self._unread.items()}
         self._unread, self._unlisted = {}, {}
         for name, since in lists.items():
@@ -208,7 +208,7 @@ class Backfill(Generic[Place, Raw]):
         self._report(self._words)
 
     async def _read_left(self) -> None:
-        """Read one place after another, each with its threads: a thread's first message stands in the place."""
+        """Read the places one by one with their threads, whose first messages are in the place."""
         while self._left:
             place, since = self._left.popitem(last=False)
             waiting = [place]
@@ -219,7 +219,7 @@ class Backfill(Generic[Place, Raw]):
             self._read[place].set()
 
     async def _collect(self, place: Place, since: float) -> Iterable[Place]:
-        """Read all pages of a place, or give it up: the rest of it would come later, and behind them."""
+        """Read all pages of a place; if one fails, drop the place, so that its messages stay in order."""
         found: dict[float, Raw] = {}
         threads: dict[Place, None] = {}
         start = ""
@@ -251,7 +251,7 @@ class Backfill(Generic[Place, Raw]):
 
     @property
     def _words(self) -> str:
-        """Health's words for what is missing; "" for nothing."""
+        """Return health's text about missing messages; "" if nothing is missing."""
         missing = []
         if self._cut:
             missing.append(f"{len(self._cut)} channels had more than is fetched: {_some_of(self._cut)}")
@@ -267,7 +267,7 @@ class Backfill(Generic[Place, Raw]):
 async def read_patiently(
     read: Callable[[], Awaitable[T]], to_channel_error: Callable[[ApiRefusal], ChannelError], sleep: Sleep
 ) -> T:
-    """Repeat a call of a history until it is answered, six times at most; wait as long as the platform asks.
+    """Repeat a call of a history until it is answered, at most six times; wait as long as the platform asks.
 
     Raises:
         ApiRefusal: the platform refuses it for good.

@@ -1,4 +1,4 @@
-"""Downloads of what people attached, given up as soon as they are too large."""
+"""Downloads of people's files, stopped at the size limit."""
 
 from collections.abc import Mapping
 
@@ -27,12 +27,12 @@ async def download(
     hint: str = "the file is gone",
     page_type: str | None = None,
 ) -> bytes:
-    """Fetch a file. A redirect is refused: the URL or the headers may hold a token (A89). Errors hold neither.
+    """Download a file. Refuse redirects, because URL or headers may contain a token (A89); errors contain neither.
 
     Raises:
-        Permanent: it is larger than `max_bytes`, or the server does not give it; `hint` says why that may be. An answer
-            of type `page_type` is a page of the server's, and not the file.
-        Retryable: not now. Reading changes nothing: it may simply be read again.
+        Permanent: it is too large, or the server refuses it; `hint` says why that may be. A response of type
+         `page_type` is an error page.
+        Retryable: not now; the download may be repeated.
     """
     failure: ChannelError
     try:
@@ -50,4 +50,4 @@ async def download(
             return bytes(content)
     except (ClientError, TimeoutError, OSError) as error:
         failure = Retryable(f"the file cannot be fetched now: {type(error).__name__}")
-    raise failure  # outside the handler: what was caught may hold the URL
+    raise failure  # outside the handler: the caught error may contain the URL

@@ -1,7 +1,7 @@
-"""Answers of platforms and of who plays one, read up to a bound: a few bytes of a body may unpack to gigabytes.
+"""Bounded reading of platforms' HTTP answers: a few bytes may decompress to gigabytes.
 
-A call that got no answer, or somebody else's, means the same on every platform; what a platform's own answer means is
-its adapter's `error_mapping`. Files have bounds of their own and are read by piece.
+It also classifies a missing answer, and one of another server; each adapter's `error_mapping` does so for its
+platform's answers. Files have limits of their own and are read in pieces.
 """
 
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ from aiohttp import (
 from channels.errors import ChannelError, Retryable, Unknown
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
-"""The longest page of a platform's, 200 messages of 40,000 characters on Slack, is half of it."""
+"""Twice the longest page of a platform: 200 messages of 40,000 characters on Slack."""
 
 
 class TooLong(ClientPayloadError):
@@ -27,13 +27,13 @@ class TooLong(ClientPayloadError):
 
 
 async def whole(answer: ClientResponse) -> bytes:
-    """The body of an answer, unpacked; its connection is free again, or closed where the body is not read to its end.
+    """Return the decompressed body of an answer; close the connection if the body is not read to its end.
 
     Raises:
-        TooLong: it is beyond measure; what came of it is dropped.
+        TooLong: it exceeds the limit.
     """
     content = answer.content
-    if content.is_eof():  # all of it came with its headers: no more than is read ahead
+    if content.is_eof():  # the whole body is in the read buffer
         return content.read_nowait()
     body = bytearray()
     try:
@@ -48,25 +48,25 @@ async def whole(answer: ClientResponse) -> bytes:
 
 
 class RedirectRefused(ClientError):
-    """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
+    """A redirect was refused: following it would send the request's content elsewhere (A89)."""
 
 
 async def refuse_redirect(
     _session: ClientSession, _context: SimpleNamespace, redirect: TraceRequestRedirectParams
 ) -> None:
-    """Append it to the `on_request_redirect` of a `TraceConfig`."""
+    """Refuse a redirect; for `on_request_redirect` of a `TraceConfig`."""
     redirect.response.close()
     raise RedirectRefused
 
 
 class BoundedResponse(ClientResponse):
-    """An answer that a library reads, bounded."""
+    """A response with a bounded body, for libraries that read it."""
 
     async def read(self) -> bytes:
-        """As aiohttp's.
+        """Read the body.
 
         Raises:
-            TooLong: as `whole`.
+            TooLong: it exceeds the limit.
         """
         if self._body is None:
             self._body = await whole(self)
@@ -74,17 +74,17 @@ class BoundedResponse(ClientResponse):
 
 
 def to_transport_error(cause: BaseException | None, seen: str) -> ChannelError:
-    """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
+    """Classify a call without an answer: retryable if no connection was made, else unknown."""
     if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
         return Retryable(f"cannot connect: {seen}")
     return Unknown(seen)
 
 
 def to_foreign_error(platform: str, status: object, retry_after_s: float | None = None) -> ChannelError:
-    """Return what an answer means that is not the platform's: a proxy's page, or another server's.
+    """Classify an answer of another server, such as a proxy's error page.
 
-    A 3xx or 4xx was not passed on to the platform: nothing was done, and nothing is lost by waiting until the operator
-    has mended the address. After any other status the call may have been made.
+    A 3xx or 4xx did not reach the platform: the call can wait until the operator has corrected the address. After any
+    other status the call may have been made.
     """
     seen = f"HTTP {status}, not an answer of {platform}"
     if not isinstance(status, int) or not 300 <= status < 500:

@@ -1,4 +1,4 @@
-"""Received events go to the store, in order, however long it is away."""
+"""Delivery of received events to the store, in order, for as long as it takes."""
 
 from collections.abc import Awaitable, Callable
 

@@ -30,13 +30,15 @@ class Finding:
 
     part: str  # of the configuration or the machine: "telegram:main"
     words: str
-    to_do: str = ""  # "": no fault
+    to_do: str = ""  # advice; "": no fault
     key: tuple[str, ...] = ()  # path of the value at fault in the configuration; empty: none
-    mend: Callable[[], Awaitable[str]] | None = None  # repairs the fault and returns what it did; None: a person has to
+    mend: Callable[[], Awaitable[str]] | None = (
+        None  # repairs the fault and returns what it did; None: a person must repair it
+    )
 
 
 class NoAnswer(Exception):
-    """The platform did not answer, or another server did; the message says what was seen, and holds no token."""
+    """The platform did not answer, or another server did; the message says which, without a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +54,9 @@ class Asker:
     """A client for single calls, which compares this machine's clock with each server's."""
 
     def __init__(self, clock: Clock = wall_now) -> None:
-        """`clock` is this machine's."""
         self._clock = clock
         self.skews_s: dict[str, float] = {}
-        """By host: seconds that our clock is ahead of its `Date` header, which is whole seconds."""
+        """Seconds by which our clock is ahead of a host's `Date` header (whole seconds)."""
 
     async def __aenter__(self) -> Self:
         self._session = ClientSession(timeout=ClientTimeout(total=CALL_S))
@@ -103,7 +104,7 @@ def refusal_words(heard: PlatformAnswer, key: str) -> str:
 
 
 Probe = Callable[[Any, Asker], Awaitable[list[Finding]]]
-"""Checks one account; takes its configuration."""
+"""Checks one account, given its configuration."""
 
 
 def load_probe(channel: str) -> Probe | None:
@@ -119,20 +120,16 @@ class ProbedAccount(Protocol):
     """The part of an account's configuration that each probe reads."""
 
     @property
-    def name(self) -> str:
-        """Return the account's name."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def api_base(self) -> str:
-        """Return the address of the platform's API."""
-        ...
+    def api_base(self) -> str: ...
 
 
 class AccountProbe(ABC):
     """A check of one account's credentials from outside, by a few calls; each platform subclasses it."""
 
-    platform: str  # as people write it: "Slack"
+    platform: str  # with capitals: "Slack"
 
     def __init__(self, account: ProbedAccount, asker: Asker) -> None:
         self.asker = asker

@@ -1,4 +1,4 @@
-"""A platform refused a call: one exception for all platforms, and a table in which each says what its refusals mean."""
+"""A platform's refusal of a call, and each platform's table of refusals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, U
 
 
 class ApiRefusal(Exception):
-    """A platform answered that it did not do what it was asked."""
+    """A platform refused a call."""
 
     def __init__(
         self,
@@ -21,7 +21,7 @@ class ApiRefusal(Exception):
     ) -> None:
         """`code` is the platform's own, `words` are safe to show an operator.
 
-        `moved_to` is the id of the chat that replaces this one, `needed` the permission that the token misses.
+        `moved_to` is the id of the chat that replaces this one, `needed` the permission that the token lacks.
         """
         super().__init__(words if status == 200 else f"{status} {words}")
         self.status = status
@@ -34,16 +34,16 @@ class ApiRefusal(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusalTable:
-    """What the refusals of one platform mean, by their code or their HTTP status."""
+    """The classification of one platform's refusals by code or HTTP status."""
 
     kinds: Mapping[str, PermanentKind]
-    status_kinds: Mapping[int, PermanentKind] = field(default_factory=dict)  # before `kinds`
-    later: frozenset[str] = frozenset()  # a limit, like status 429
-    later_statuses: frozenset[int] = frozenset()  # a refused token: nothing is lost by waiting until it is mended
-    unsure: frozenset[str] = frozenset()  # it may have been done, like status 500 and above
+    status_kinds: Mapping[int, PermanentKind] = field(default_factory=dict)  # go before `kinds`
+    later: frozenset[str] = frozenset()  # rate limits, like status 429
+    later_statuses: frozenset[int] = frozenset()  # a refused token: retry until the operator replaces it
+    unsure: frozenset[str] = frozenset()  # may have happened, like status 500 and above
 
     def to_channel_error(self, refusal: ApiRefusal) -> ChannelError:
-        """Return what a refusal means to the sender."""
+        """Classify a refusal for the sender."""
         status, code = refusal.status, refusal.code
         if status == 429 or code in self.later:
             return Retryable(refusal.words, retry_after_s=refusal.retry_after_s)

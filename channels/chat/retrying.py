@@ -1,6 +1,6 @@
-"""A call that receiving cannot do without is made until it is answered; health is told of every failure.
+"""Retries of essential calls until they succeed; health shows every failure.
 
-What a platform's answer means, and which answers are failures at all, is decided by the adapter.
+The adapter decides which answers are failures.
 """
 
 from collections.abc import Awaitable, Callable
@@ -21,32 +21,32 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How long to wait after each of several failures in a row."""
+    """Waiting times after consecutive failures."""
 
     steps_s: tuple[float, ...]  # the last one is repeated
 
     def wait_s(self, failures: int, asked_s: float | None = None) -> float:
-        """The wait after failure number `failures`, counted from 1.
+        """Return the wait after failure number `failures`, counted from 1.
 
-        It is at least what the platform asks for, but of that an hour at most.
+        It is at least what the platform asks for, up to an hour.
         """
         return max(self.steps_s[min(failures, len(self.steps_s)) - 1], min(asked_s or 0.0, LONGEST_WAIT_S))
 
 
 @dataclass(frozen=True, slots=True)
 class CallFailure:
-    """What a call that did not go well means to whoever needs it."""
+    """The classification of a failed call."""
 
     detail: str  # for health
-    asked_s: float | None = None  # the wait that the platform asks for
-    fatal: ConfigRefused | None = None  # what ends the channel if it goes on like this
+    asked_s: float | None = None  # requested by the platform
+    fatal: ConfigRefused | None = None  # ends the channel if it is repeated
 
 
 class PersistentCaller:
-    """Makes calls for one account until they are answered well."""
+    """The essential calls of one account, each repeated until it succeeds."""
 
     def __init__(self, account: str, sink: Sink, sleep: Sleep, backoff: Backoff, event: str) -> None:
-        """`event` is how the log calls a failure."""
+        """`event` is the log event of a failure."""
         self._account = account
         self._sink = sink
         self._sleep = sleep
@@ -61,12 +61,12 @@ class PersistentCaller:
         *,
         patience: int = 1,
     ) -> T:
-        """What `call` gives at last; it is repeated after `failures`, any other error travels up.
+        """Repeat `call` after `failures` and return its result; other errors propagate.
 
-        `patience` is how many fatal failures in a row are taken before the last of them ends the channel.
+        `patience` is the number of consecutive fatal failures after which the channel ends.
 
         Raises:
-            ConfigRefused: it is fatal; health was told.
+            ConfigRefused: the failure is fatal; health was told.
         """
         failed = fatal = 0
         while True:
@@ -87,7 +87,7 @@ class PersistentCaller:
         return refusal
 
     async def report_and_wait(self, failure: CallFailure, failures: int = 1) -> None:
-        """Tell health, and wait before the next try."""
+        """Report a failure to health, and wait before the next attempt."""
         wait_s = self._backoff.wait_s(failures, failure.asked_s)
         self._sink.report(ChannelState.DEGRADED, failure.detail)
         _log.warning(self._event, account=self._account, detail=failure.detail, retry_in_s=wait_s)

@@ -1,7 +1,7 @@
 """`ConsoleChannel`: terminals on this machine as a channel, with the chat page's frames on the control socket.
 
-Whoever can open the socket is the user that the gateway runs as: they are `console:local`, one person with one chat,
-however many terminals are open. What a terminal draws is in `client` and `drawing`.
+Only the gateway's own user can open the socket: they are `console:local`, one person with one chat and any number of
+terminals. `client` has the terminal's side.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -28,16 +28,15 @@ CHAT = "local"
 MOST_UNDERLINED = 70  # columns
 
 Unread = Callable[[Address], Awaitable[Sequence[OutboundPart]]]
-"""Asks the store what was said in a chat since its person said something last; raises NotPersisted."""
+"""Returns the messages in a chat since its person's last one; raises NotPersisted."""
 
 VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", ""))
 
 
 class TerminalRenderer(PlainRenderer):
-    """Plain text, with a line under each heading."""
+    """A renderer of plain text with a line under each heading."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """As plain text; what only a style would show of a heading is drawn."""
         return super().render([_underline(block) if isinstance(block, Heading) else block for block in blocks])
 
 
@@ -47,21 +46,21 @@ def _underline(heading: Heading) -> Paragraph:
 
 
 class ConsoleChannel(ViewerChannel):
-    """Hears and shows in every terminal that `tenk chat` runs in."""
+    """The terminals that run `tenk chat`."""
 
     name = CHANNEL
     account = ACCOUNT
     limits = CONSOLE_LIMITS
 
     def __init__(self, unread: Unread, *, clock: Callable[[], datetime] = steady_now) -> None:
-        """Create it closed; `run` opens it. `unread` asks the store, `clock` is for tests."""
+        """`unread` queries the store; receiving starts with `run`; `clock` is for tests."""
         self.renderer: Renderer = TerminalRenderer()
         self._unread = unread
         self._hub = ViewerHub(most_of_chat=MAX_TERMINALS)
         super().__init__(ViewerInbox(self._hub, clock))
 
     def http_routes(self) -> Sequence[HttpRoute]:
-        """Where terminals come in."""
+        """Return the route of the terminals' WebSocket."""
         return (HttpRoute("GET", PATH, self._serve, private=True),)
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
@@ -76,7 +75,7 @@ class ConsoleChannel(ViewerChannel):
 
 
 class TerminalSocket(ViewerSocket):
-    """A terminal's WebSocket: its hello is answered with what was said since its person spoke last."""
+    """A terminal's WebSocket: its hello is answered with the messages since its person's last one."""
 
     def __init__(self, hub: ViewerHub, chat: str, take: Take, unread: Unread) -> None:
         super().__init__(hub, chat, take)
@@ -84,7 +83,7 @@ class TerminalSocket(ViewerSocket):
 
     async def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
         if isinstance(frame, HelloFrame) and frame.recall:
-            with suppress(NotPersisted):  # a later terminal is told
+            with suppress(NotPersisted):  # shown to a later terminal
                 for part in await self._unread(VISITOR.address):
                     viewer.push(_frame(part, f"b-{part.idem_key}"))
         return True
@@ -96,6 +95,6 @@ def _frame(part: OutboundPart, message_id: str) -> Frame:
         "type": "message",
         "id": message_id,
         "text": text,
-        "live": part.idem_key == "",  # it grows still
+        "live": part.idem_key == "",  # unfinished
         "waiting": text.strip() == "…",
     }

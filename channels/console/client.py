@@ -1,6 +1,6 @@
-"""The terminal's side of its WebSocket says lines, shows messages, knows when an answer is complete.
+"""The terminal's side of its WebSocket: it sends lines, shows messages and detects complete answers.
 
-The caller decides what is drawn, and where lines come from.
+The caller draws, and reads the lines.
 """
 
 import asyncio
@@ -14,32 +14,32 @@ import orjson
 
 from channels.viewers.viewer_hub import Frame
 
-QUIET_S = 0.7  # after a complete message, until no more is expected
+QUIET_S = 0.7  # after a complete message, until no other is expected
 
 Show = Callable[[str, str, bool], None]
-"""Show a message: its id, its text, whether it goes on growing."""
+"""Shows a message: its id, its text, and True if it is unfinished."""
 
 
 class ConsoleClient:
-    """One terminal on an open WebSocket; `run` hears until the gateway goes away."""
+    """One terminal on an open WebSocket; `run` ends when the gateway closes it."""
 
     def __init__(
         self, peer: aiohttp.ClientWebSocketResponse, show: Show, locale: str = "", *, recall: bool = False
     ) -> None:
-        """`locale` is the terminal's, BCP 47; "" is none. With `recall` it is told what was said while it was away."""
+        """`locale` is the terminal's, BCP 47; "" is none. `recall` requests missed messages."""
         self._peer = peer
         self._locale = locale
         self._show = show
         self._outgoing: asyncio.Queue[Frame] = asyncio.Queue()  # bounded by what a person types
-        self._unsent: dict[str, Frame] = {}  # said and not taken yet
-        self._unanswered = 0  # lines that no complete message has followed
+        self._unsent: dict[str, Frame] = {}  # sent and not confirmed
+        self._unanswered = 0  # lines without a complete message after them
         self._heard_s = 0.0
         self._growing = False
         self._busy_until_s = 0.0
         self._send({"type": "hello", "recall": recall})
 
     async def run(self) -> None:
-        """Hear until the gateway closes the connection."""
+        """Receive until the gateway closes the connection."""
         async with asyncio.TaskGroup() as tasks:
             writing = tasks.create_task(self._write())
             async for message in self._peer:
@@ -49,7 +49,7 @@ class ConsoleClient:
             writing.cancel()
 
     def say(self, text: str) -> None:
-        """Say a line; it is offered again until the gateway has it."""
+        """Send a line; repeat it until the gateway confirms it."""
         frame: Frame = {"type": "say", "id": secrets.token_hex(16), "text": text, "locale": self._locale}
         self._unsent[str(frame["id"])] = frame
         self._unanswered += 1
@@ -57,11 +57,11 @@ class ConsoleClient:
 
     @property
     def untaken(self) -> list[str]:
-        """What was said and is not in the gateway's hands."""
+        """Return the lines that the gateway has not confirmed."""
         return [str(frame["text"]) for frame in self._unsent.values()]
 
     def is_answered(self, now_s: float) -> bool:
-        """Whether everything said is answered, and no more is coming."""
+        """Return True if all lines are answered and no other message is expected."""
         if self._unsent or self._unanswered or self._growing:
             return False
         return now_s >= max(self._heard_s + QUIET_S, self._busy_until_s)
@@ -96,6 +96,6 @@ class ConsoleClient:
         self._outgoing.put_nowait(frame)
 
     async def _write(self) -> None:
-        with contextlib.suppress(ConnectionError):  # hearing ends as well
+        with contextlib.suppress(ConnectionError):  # receiving ends, too
             while True:
                 await self._peer.send_str(orjson.dumps(await self._outgoing.get()).decode())

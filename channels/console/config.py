@@ -1,4 +1,4 @@
-"""Validates what an operator says about the terminal chat."""
+"""Settings of the terminal chat."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,4 +8,4 @@ class ConsoleAccount(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enabled: bool = Field(default=True, description="Whether `tenk chat` is answered.")
+    enabled: bool = Field(default=True, description="Answer `tenk chat`.")

@@ -1,4 +1,4 @@
-"""A terminal's limits are data, and all of them our own choice: the client is ours."""
+"""Limits of a terminal; all are our own choice."""
 
 from channels.base import Limits, TextUnit
 
@@ -8,9 +8,9 @@ CONSOLE_LIMITS = Limits(
     edit_interval_s=0.3,
     typing_every_s=4.5,
     hints="Shown as plain text in a terminal: short lines, no tables wider than 70 columns.",
-    idempotent_sends=True,  # a message is its key: the terminal shows a repeated one once
+    idempotent_sends=True,  # the key is the message's id: the terminal shows a repetition once
 )
 
 MAX_TERMINALS = 8
 PATH = "/console"
-"""Where terminals come in on the control socket."""
+"""Path of the terminals' WebSocket on the control socket."""

@@ -1,4 +1,4 @@
-"""Text as a terminal shows it: its width, and nothing in it that moves the cursor."""
+"""Text for a terminal: its width, and removal of control characters."""
 
 import unicodedata
 

@@ -1,8 +1,7 @@
-"""One run of Markdown text becomes spans: emphasis, code, links, images.
+"""Inline Markdown: one run of text as spans with emphasis, code, links and images.
 
-The usual cases, words in stars and code in backticks beside plain text, are read by one regular expression; everything
-else by markdown-it-py. Both give the same spans. Blocks are read in `channels.markdown.parse`. A link
-hides nothing behind its words.
+A regular expression parses the usual cases, emphasis and code beside plain text; markdown-it-py parses all others. Both
+give the same spans. `channels.markdown.parse` parses blocks. A link never hides its host.
 """
 
 import re
@@ -15,10 +14,10 @@ from markdown_it.token import Token
 from channels.markdown.tree import Span, Spans, Style
 
 PLAIN_CHARS = 60
-"""Of an address behind its host: up to this long, and without a question, it may stand behind words alone."""
+"""Maximum length of a URL after its host, without a query, that may be hidden behind a link's text."""
 
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u206f\ufeff]")
-_DOTS = re.compile("[\u3002\uff0e\uff61\u2024]")  # dots in the eyes of people, or of browsers
+_DOTS = re.compile("[\u3002\uff0e\uff61\u2024]")  # characters that look like dots to people or browsers
 _DOTTED = re.compile(r"[\w.-]+")
 _NUMBERS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ENDING = re.compile(r"[^\W\d_]{2,}")
@@ -26,7 +25,7 @@ _QUERY = re.compile(r"[?#;@\\]")
 
 
 def hides(label: str, url: str) -> bool:
-    """Whether a link to the web must show its address: its words name another host, or it carries more than a page."""
+    """Return True if a link must show its URL: its text names another host, or its URL has more than a short path."""
     seen = _DOTS.sub(".", _UNSEEN.sub("", label))
     if url in seen:
         return False
@@ -39,7 +38,7 @@ def hides(label: str, url: str) -> bool:
 
 
 def _hosts(text: str) -> Iterator[str]:
-    """Whatever in a text reads as a host; letters and dots alone decide, each looked at once."""
+    """Yield each part of a text that looks like a host name, in linear time."""
     yield from _NUMBERS.findall(text)
     for word in _DOTTED.findall(text):
         if "." in word:
@@ -47,9 +46,9 @@ def _hosts(text: str) -> Iterator[str]:
 
 
 def _hosts_in(labels: list[str]) -> Iterator[str]:
-    """The longest runs of labels that a host may have, each up to a label that may end one."""
-    run: list[str] = []  # labels in a row, all of which may stand before a dot
-    named: tuple[int, str] | None = None  # how many of them stand before the last ending seen, and that ending
+    """Yield the longest runs of labels that can be a host name, each up to a possible top-level domain."""
+    run: list[str] = []  # consecutive labels that may come before a dot
+    named: tuple[int, str] | None = None  # number of labels before the last top-level domain, and that domain
     for label in labels:
         goes_on = label[:1].isalnum()
         if run and goes_on and (ending := _ENDING.match(label)):
@@ -58,7 +57,7 @@ def _hosts_in(labels: list[str]) -> Iterator[str]:
             if named:
                 yield ".".join([*run[: named[0]], named[1]])
             run, named = [], None
-            label = label.lstrip("-_")  # noqa: PLW2901  what is left of it may begin a host
+            label = label.lstrip("-_")  # noqa: PLW2901  the rest may begin a host
         if label and label[-1].isalnum():
             run.append(label)
     if named:
@@ -77,7 +76,7 @@ _SYNTAX = re.compile(SYNTAX)
 _EASY = re.compile(
     r"(?P<plain>[^*_`\[\\~&<]+)|`(?P<code>[^`\n]+)`(?!`)|(?P<sign>\*\*?|__?)(?P<marked>[^*_`\[\\~&<\n]+)(?P=sign)"
 )
-_BESIDE = frozenset("-'\",.:;!?()/")  # signs that may stand right before or after emphasis
+_BESIDE = frozenset("-'\",.:;!?()/")  # characters that may stand right before or after emphasis
 _INDENT = re.compile(r"(?<![ \t])[ \t]*\n[ \t]*")
 _LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@[^\s@]).*", re.IGNORECASE | re.DOTALL)
 _LINK_BLANKS = re.compile(r"[\s<>\"]")
@@ -85,29 +84,28 @@ _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 
 
 def read_spans(content: str, parser: "MarkdownIt") -> Spans:
-    """The spans of one run of text; the text itself where it has no syntax or too much."""
+    """Return the spans of one run of text; one plain span if it has no syntax or too much of it."""
     if _SYNTAX.search(content) is None or content.count("[") > MAX_BRACKETS:
         return plain_spans(content)
     return _easy_spans(content) or parsed_spans(content, parser)
 
 
 def plain_spans(content: str) -> Spans:
-    """One run of text as it is written."""
+    """Return one run of text as one plain span."""
     return (Span(_unindent(content)),) if content else ()
 
 
 def parsed_spans(content: str, parser: "MarkdownIt") -> Spans:
-    """The spans as markdown-it reads them."""
+    """Return the spans as markdown-it parses them."""
     tokens: list[Token] = []
     parser.inline.parse(content, parser, {}, tokens)
     return _SpanReader().read(tokens)
 
 
 def _easy_spans(content: str) -> Spans | None:
-    """Return the spans of text with only simple emphasis and code; None if it has more than that.
+    """Return the spans of text with only simple emphasis and code; None if it has other syntax.
 
-    Without it a long Markdown answer (1,700 characters) is parsed in 0.70 ms and not 0.35, of some 5 ms of CPU that
-    such a message takes (November 2026). A test compares the result with markdown-it's.
+    It halves the parse time of a long answer (November 2026). A test compares the result with markdown-it's.
     """
     spans = []
     at = 0
@@ -130,7 +128,7 @@ def _easy_spans(content: str) -> Spans | None:
 
 
 def _is_free(content: str, begin: int, end: int, marked: str) -> bool:
-    """Whether the signs around `marked`, from `begin` to `end`, can mean nothing but its emphasis."""
+    """Return True if the marks around `marked`, from `begin` to `end`, can only mean emphasis of it."""
     before = content[begin - 1] if begin else " "
     after = content[end] if end < len(content) else " "
     return _is_beside(before, marked[0]) and _is_beside(after, marked[-1])
@@ -147,18 +145,18 @@ def _unindent(text: str) -> str:
 
 
 class _SpanReader:
-    """Reads the inline tokens of one run of text into spans; neighbours that look alike become one."""
+    """A converter of one run's inline tokens to spans; adjacent spans with the same style are merged."""
 
     def __init__(self) -> None:
         self._spans: list[Span] = []
-        self._last: list[str] = []  # the text of the span that goes on
-        self._looks: tuple[int, str | None] = (0, None)  # its style and link
+        self._last: list[str] = []  # text of the current span
+        self._looks: tuple[int, str | None] = (0, None)  # style and link of the current span
         self._style = 0
-        self._outside: list[int] = []  # the style around each that is open
-        self._url: str | None = None  # where the link we are in leads
-        self._link: str | None = None  # the same where it is one to the web
-        self._label: list[str] = []  # what that link said so far
-        self._begun = 0  # how many spans there were before it
+        self._outside: list[int] = []  # styles outside of each open mark
+        self._url: str | None = None  # target of the current link
+        self._link: str | None = None  # the same, if it is a web link
+        self._label: list[str] = []  # text of the current link so far
+        self._begun = 0  # number of spans before the current link
 
     def read(self, tokens: "Sequence[Token]") -> Spans:
         for token in tokens:
@@ -208,7 +206,7 @@ class _SpanReader:
         if token.type == "link_open":
             self._begin_link(_checked_link(str(token.attrs["href"])))
             if token.markup == "autolink" and self._url is None:
-                self._say("<")  # `<std:string>` is no link: it keeps its brackets
+                self._say("<")  # `<std:string>` is no link and keeps its brackets
             return
         if token.markup == "autolink" and self._url is None:
             self._say(">")
@@ -221,7 +219,7 @@ class _SpanReader:
             self._link, self._begun = url, len(self._spans)
 
     def _end_link(self) -> None:
-        """A link without words says its address; a mailbox says it always, for few platforms can link one."""
+        """End a link. Without text it shows its URL; a mail address is always shown: few platforms link it."""
         url, self._url = self._url, None
         label = "".join(self._label)
         if url and self._link is None:
@@ -237,12 +235,12 @@ class _SpanReader:
             self._link = None
 
     def _lay_bare(self, url: str) -> None:
-        """The words of the link stay words; the address behind them is the link."""
+        """Show the link's text as plain text and the URL after it as the link."""
         self._end_span()
         said, self._spans[self._begun :] = self._spans[self._begun :], []
         self._link = None
         if self._spans:
-            before = self._spans.pop()  # the words may go on from it
+            before = self._spans.pop()  # the text may continue the span before it
             self._last, self._looks = [before.text], (before.style, before.link)
         for span in said:
             self._add(span.text, span.style)
@@ -251,7 +249,7 @@ class _SpanReader:
         self._add(")", 0)
 
     def _say_image(self, token: "Token") -> None:
-        """An image is a link to it: nothing here or anywhere fetches one because an answer says so (A59)."""
+        """Add an image as a link: an answer never makes a client load anything (A59)."""
         words = "".join([child.content for child in token.children or ()]) or token.content
         source = _checked_link(str(token.attrs["src"]))
         if self._url or source is None:
@@ -263,13 +261,13 @@ class _SpanReader:
 
 
 def _checked_link(url: str) -> str | None:
-    """The URL when it leads to the web or a mailbox; None for every other scheme and for what is relative (A68)."""
+    """Return the URL if it is http, https or mailto; None for any other scheme or a relative URL (A68)."""
     url = url.strip()
     if len(url) > MAX_LINK_CHARS or not _LINK.match(url):
         return None
     try:
         urlsplit(url)
-    except ValueError:  # a host in brackets that is none
+    except ValueError:  # an invalid host in brackets
         return None
     scheme, colon, rest = url.partition(":")
     return scheme.lower() + colon + _LINK_BLANKS.sub(lambda found: quote(found.group()), rest)

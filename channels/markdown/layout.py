@@ -1,7 +1,7 @@
-"""Lays the tree out as lines of text, with marks beside it for what should look different.
+"""The tree as lines of text, with marks for styled ranges.
 
-Shared by platforms that style text by ranges (Telegram), and by plain text everywhere. Knows bullets, indentation,
-tables and what may be marked together; knows no platform's names, units or limits. Offsets count code points.
+Platforms that style text by ranges (Telegram) and plain text share it. It handles bullets, indentation, tables and the
+nesting of marks; platforms' names, units and limits are in their adapters. Offsets count code points.
 """
 
 import unicodedata
@@ -26,14 +26,14 @@ from channels.markdown.tree import (
 )
 
 TABLE_WIDTH = 42  # columns a phone shows in one line of monospace
-TITLE_CHARS = 40  # a longer title of a column is said once, not before each of its cells
+TITLE_CHARS = 40  # longer column titles are shown once, not before each cell
 TAB = 4  # columns; Telegram would show a tab as one space
 RULE = "──────────"
 BULLETS = ("•", "◦", "▪")
 
 
 class Look(StrEnum):
-    """How a marked range looks."""
+    """The style of a marked range."""
 
     BOLD = "bold"
     ITALIC = "italic"
@@ -45,7 +45,7 @@ class Look(StrEnum):
 
 
 class Mark(NamedTuple):
-    """A range of the text, not empty. Two marks are apart, or one lies inside the other."""
+    """A non-empty range of the text. Two marks are disjoint, or one contains the other."""
 
     start: int  # code points
     end: int
@@ -54,21 +54,21 @@ class Mark(NamedTuple):
 
 
 class Laid(NamedTuple):
-    """A laid-out tree."""
+    """A tree laid out as text."""
 
     text: str
-    marks: list[Mark]  # in no order; nothing is marked inside CODE and CODE_BLOCK, QUOTE is in no other mark
+    marks: list[Mark]  # unordered; CODE and CODE_BLOCK contain no marks, QUOTE is never inside another
 
 
 def lay_out(blocks: Iterable[Block]) -> Laid:
-    """The blocks as text, a blank line between them."""
+    """Return the blocks as text and marks, separated by blank lines."""
     writer = _Writer()
     writer.blocks(blocks, "", "\n\n")
     return Laid("".join(writer.pieces), writer.marks)
 
 
 def plain_text(blocks: Iterable[Block]) -> str:
-    """What the blocks say as text alone."""
+    """Return the blocks as plain text."""
     return lay_out(blocks).text.strip()
 
 
@@ -93,9 +93,9 @@ def table_columns(table: Table) -> str | None:
 
 
 def rows_as_paragraphs(table: Table) -> tuple[Paragraph, ...]:
-    """A table too wide for columns: one paragraph a row, one line a cell, each behind its column's title.
+    """Return a wide table as paragraphs: one for each row, a line for each cell after its column's title.
 
-    Titles that are no short words are said once, above: before every cell they could make a book of a page.
+    Long titles are shown once above, not before every cell.
     """
     heading = Paragraph(_join(table.header, " | "))
     if not table.rows:
@@ -118,17 +118,17 @@ _LOOKS = ((Style.BOLD, Look.BOLD), (Style.ITALIC, Look.ITALIC), (Style.STRIKE, L
 
 
 class _Writer:
-    """Collects text and marks in reading order."""
+    """A collector of text and marks in reading order."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.marks: list[Mark] = []
         self._at = 0
-        self._quotes = 0  # quotes we are in
-        self._lists = 0  # lists we are in
+        self._quotes = 0  # depth of quotes
+        self._lists = 0  # depth of lists
 
     def blocks(self, blocks: Iterable[Block], indent: str, between: str) -> None:
-        """`indent` begins each new line, `between` stands between two blocks."""
+        """Write blocks; `indent` begins each new line, `between` separates two blocks."""
         for index, block in enumerate(blocks):
             if index:
                 self._say(between)
@@ -168,7 +168,7 @@ class _Writer:
         if extra == 0 and len(spans) == 1 and spans[0].style == 0 and spans[0].link is None:
             self._say(_indent(spans[0].text, indent))
             return
-        current: list[tuple[int, Look, str]] = []  # the marks begun, outermost first
+        current: list[tuple[int, Look, str]] = []  # open marks, outermost first
         for span in spans:
             wanted = _looks(span, extra)
             kept = 0
@@ -201,7 +201,7 @@ class _Writer:
         self._lists -= 1
 
     def _quote(self, blocks: Sequence[Block], indent: str) -> None:
-        """The outermost quote is marked, a quote inside it shows `>` before its lines."""
+        """Mark the outermost quote; a quote inside it gets `>` before its lines."""
         self._quotes += 1
         start = self._at
         if self._quotes > 1:
@@ -221,7 +221,7 @@ class _Writer:
 
 
 def _looks(span: Span, extra: int) -> list[tuple[Look, str]]:
-    """What is code is nothing else, but a link that is code stays a link."""
+    """Return the marks of a span: code excludes other styles, except that a link stays a link."""
     if span.link is not None:
         looks = [(Look.LINK, span.link)]
     elif span.style & Style.CODE:
@@ -246,7 +246,7 @@ def _join(groups: Iterable[Spans], between: str) -> Spans:
 
 
 def _width(text: str) -> int:
-    """Columns of monospace `text` takes: two for wide East Asian characters and emoji, none for combining ones."""
+    """Return the columns of a text in monospace: two for wide characters and emoji, none for combining ones."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.category(char) in ("Mn", "Me", "Cf") else _char_width(char) for char in text)

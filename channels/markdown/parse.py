@@ -1,9 +1,8 @@
-"""Markdown text becomes the tree of `channels.markdown.tree`; whatever cannot be read as Markdown stays as text.
+"""The parser of Markdown to the tree of `channels.markdown.tree`; unreadable parts stay text.
 
-The grammar is CommonMark with tables and strikethrough, read by markdown-it-py, without raw HTML and without link
-definitions: both stay visible text, so nothing an answer says can vanish. Work is bounded: text with more blocks than
-any real answer, or nested deeper, is taken as plain paragraphs, and so is what comes behind more markup in lines than
-any real answer has.
+The grammar is CommonMark with tables and strikethrough, parsed by markdown-it-py, without raw HTML and link
+definitions, which stay visible text. Work is bounded: text with too many blocks or too deep nesting becomes plain
+paragraphs, and inline markup beyond a limit becomes plain text.
 """
 
 import re
@@ -30,9 +29,9 @@ from channels.markdown.tree import (
     clean,
 )
 
-MAX_BLOCKS = 12_000  # in one text; a line counts as 3, so does a marker behind another, a cell as 1
-MAX_MARKUP = 12_000  # characters of markup in the lines of one text; of either 0.015 ms each at worst (November 2026)
-MAX_NESTING = 40  # tree levels as markdown-it counts them, two a quote, four a list
+MAX_BLOCKS = 12_000  # in one text; a line counts 3, so does each further marker of a line; a cell counts 1
+MAX_MARKUP = 12_000  # inline markup characters in one text
+MAX_NESTING = 40  # levels as markdown-it counts them: two for a quote, four for a list
 
 _SYNTAX = re.compile(SYNTAX + r"|\|" + r"|^[ \t]*(?:[-+>#=]|\d{1,9}[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
 _MARKUP = re.compile(r"[*_`~\[\]!<&\\\n]")
@@ -46,29 +45,32 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _NOTHING = Paragraph(())
 
 Placed = tuple[int, Block]
-"""Where a block begins, and the block."""
+"""(offset, block)."""
 
 
 def parse(text: str) -> tuple[Block, ...]:
-    """The blocks `text` says as Markdown, in order; () for text without anything to see."""
+    """Return the blocks of a Markdown text in order; () if nothing is visible."""
     return tuple([block for _, block in parse_placed(text)])
 
 
 def parse_placed(text: str) -> list[Placed]:
-    """As `parse`, each block with the place in the clean text where it begins; what stands there reads on by itself."""
+    """Parse as `parse` does, and return each block with its offset in the cleaned text.
+
+    The text from any such offset parses by itself.
+    """
     text = clean(text)
     if _SYNTAX.search(text) is None:
         return _plain_blocks(text)
     if 3 * len(text) > MAX_BLOCKS and blocks_in(text) > MAX_BLOCKS:
         return _plain_blocks(text)
     tokens = _parser().parse(text)
-    if any(token.level >= MAX_NESTING - 1 for token in tokens):  # the parser drops what lies deeper
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):  # the parser drops deeper levels
         return _plain_blocks(text)
     return _to_placed_blocks(_Reader(tokens, text).lines_and_blocks(), text) or _plain_blocks(text)
 
 
 def _to_placed_blocks(blocks: Sequence[tuple[int, Block]], text: str) -> list[Placed]:
-    """From the numbers of lines, which rise, to places in the text."""
+    """Convert ascending line numbers to offsets in the text."""
     placed = []
     at = line = 0
     for number, block in blocks:
@@ -80,13 +82,13 @@ def _to_placed_blocks(blocks: Sequence[tuple[int, Block]], text: str) -> list[Pl
 
 
 def blocks_in(text: str) -> int:
-    """How much work the blocks of a text are at most: see `MAX_BLOCKS`. Every character is looked at a few times."""
+    """Return an upper bound of the cost of a text's blocks, see `MAX_BLOCKS`, in linear time."""
     markers = sum(len("".join(found[1].split())) - 1 for found in _MARKERS.finditer(text))
     return 3 * (text.count("\n") + markers) + (_cells_in(text) if "|" in text else 0)
 
 
 def _cells_in(text: str) -> int:
-    """The cells of tables, also those that the parser adds to short rows."""
+    """Return the number of table cells, including those that the parser adds to short rows."""
     cells = columns = begin = end = 0
     for found in _ROW_OF_DASHES.finditer(text):
         if found.start() >= end:
@@ -112,7 +114,7 @@ def _plain_blocks(text: str) -> list[Placed]:
 
 
 class _AsWritten(MarkdownIt):
-    """A parser that leaves the destination of a link as it was written; `channels.markdown.inline` judges it."""
+    """A parser that keeps a link's destination as written; `channels.markdown.inline` checks it."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802  markdown-it's name
         return url
@@ -135,7 +137,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Reader:
-    """Reads one flat list of block tokens into a tree."""
+    """A converter of the flat list of block tokens to a tree."""
 
     def __init__(self, tokens: "Sequence[Token]", text: str) -> None:
         self._tokens: Iterator[Token] = iter(tokens)
@@ -143,7 +145,7 @@ class _Reader:
         self._lines = text.split("\n") if "|" in text else []
 
     def lines_and_blocks(self) -> list[tuple[int, Block]]:
-        """All blocks, each with the number of the line in which it begins; those without content are left out."""
+        """Return all non-empty blocks with the numbers of their first lines."""
         found = []
         for token in self._tokens:
             block = self._block(token)
@@ -152,7 +154,7 @@ class _Reader:
         return found
 
     def blocks(self, end: str) -> tuple[Block, ...]:
-        """The blocks up to the token of type `end`; those without content are left out."""
+        """Return the non-empty blocks up to the token of type `end`."""
         blocks: list[Block] = []
         for token in self._tokens:
             if token.type == end:
@@ -178,13 +180,13 @@ class _Reader:
                 return self._table()
             case "hr":
                 return Rule()
-        return _NOTHING  # what closes a block read by now
+        return _NOTHING  # the closing token of a block
 
     def _spans(self) -> Spans:
         return self._read(next(self._tokens).content)
 
     def _read(self, content: str) -> Spans:
-        """What a line or more says; as it is written, where that would be more markup than there may be."""
+        """Return the spans of inline text; plain text if its markup exceeds the limit."""
         cost = len(_MARKUP.findall(content))
         if cost > self._markup_left:
             return plain_spans(content)
@@ -203,7 +205,7 @@ class _Reader:
         if not numbers:
             return ListBlock(tuple([ListItem(blocks) for blocks in contents]))
         if any(after <= before for before, after in pairwise(numbers)):
-            numbers = list(range(numbers[0], numbers[0] + len(contents)))  # "1. 1. 1." counts itself
+            numbers = list(range(numbers[0], numbers[0] + len(contents)))  # "1. 1. 1." counts up
         return ListBlock(tuple([ListItem(blocks, number) for blocks, number in zip(contents, numbers, strict=True)]))
 
     def _table(self) -> Table:
@@ -225,7 +227,7 @@ class _Reader:
         return Table(rows[0], tuple(rows[1:]))
 
     def _surplus(self, line: int, columns: int) -> str:
-        """What a row says beyond the last column; the parser leaves it out."""
+        """Return a row's text beyond the last column, which the parser drops."""
         cells = _CELL_END.split(self._lines[line].strip(" \t>"))
         if cells and not cells[0]:
             cells.pop(0)

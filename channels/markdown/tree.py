@@ -1,8 +1,8 @@
-"""A Markdown answer becomes a tree: blocks of styled text, the same for every platform.
+"""The tree of a Markdown answer: blocks of styled text, the same for every platform.
 
-Text inside a block is a flat run of `Span`s instead of nested nodes: a run can be cut anywhere, and a platform that
-forbids a nesting (Telegram: nothing inside code) simply never sees one. Reading Markdown into this tree lives in
-`channels.markdown.parse`, laying it out as text in `channels.markdown.layout`, cutting it in the gateway's splitter.
+The text in a block is a flat run of `Span`s instead of nested nodes: it can be cut anywhere, and a platform that
+forbids a nesting (Telegram: nothing inside code) never gets one. `channels.markdown.parse` makes the tree,
+`channels.markdown.layout` lays it out as text, and the gateway's splitter cuts it.
 """
 
 import re
@@ -16,7 +16,7 @@ _DROPPED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
 class Style:
-    """How a run of text looks: bits, combined with `|`. Plain integers, for a message holds many of them."""
+    """The style of a run of text as bits, combined with `|`. Plain integers save time: a message has many spans."""
 
     BOLD: Final = 1
     ITALIC: Final = 2
@@ -28,9 +28,9 @@ class Style:
 class Span:
     """A run of text in one style. A line break is a newline in `text`."""
 
-    text: str  # never empty, clean Unicode
+    text: str  # never empty, cleaned
     style: int = 0  # bits of `Style`
-    link: str | None = None  # an http or https URL; None: not a link
+    link: str | None = None  # http or https URL; None: not a link
 
 
 Spans = tuple[Span, ...]
@@ -38,7 +38,7 @@ Spans = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Text on its own."""
+    """A paragraph."""
 
     spans: Spans
 
@@ -53,9 +53,9 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Text shown letter by letter, without a newline at its end."""
+    """Preformatted text without a newline at its end."""
 
-    language: str  # "" when none was named
+    language: str  # "" if none was named
     text: str
 
 
@@ -65,26 +65,26 @@ class ListItem:
 
     blocks: tuple["Block", ...]
     number: int | None = None  # of an ordered list; None: a bullet
-    continued: bool = False  # the rest of an entry that began in an earlier part: it shows no bullet or number
+    continued: bool = False  # the rest of an item that began in an earlier part: without bullet or number
 
 
 @dataclass(frozen=True, slots=True)
 class ListBlock:
-    """Entries, each with its own number or bullet, so that a list can be cut between any two."""
+    """A list of items, each with its own number or bullet, so that it can be cut between any two."""
 
     items: tuple[ListItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What somebody else said."""
+    """A block quote."""
 
     blocks: tuple["Block", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A header and rows of as many cells each."""
+    """A table whose rows have as many cells as the header."""
 
     header: tuple[Spans, ...]
     rows: tuple[tuple[Spans, ...], ...]
@@ -92,21 +92,22 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A line across."""
+    """A horizontal rule."""
 
 
 Block = Paragraph | Heading | CodeBlock | ListBlock | Quote | Table | Rule
 
 
 def text_of(spans: Iterable[Span]) -> str:
-    """What the spans say, without their looks."""
+    """Return the text of the spans without styles."""
     return "".join([span.text for span in spans])
 
 
 def clean(text: str) -> str:
-    """Text every platform and database takes: one kind of line end, nothing that controls or overrides, no NUL.
+    """Clean a text for every platform and database: one kind of line end, no control or bidi override characters, no
+    NUL.
 
-    Two surrogates that belong together become their character, a lone one becomes U+FFFD. Tabs and newlines stay.
+    A pair of surrogates becomes its character, a lone one U+FFFD. Tabs and newlines stay.
     """
     if _UNCLEAN.search(text) is None:
         return text

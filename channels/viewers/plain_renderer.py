@@ -1,4 +1,4 @@
-"""Blocks of the Markdown tree become plain text, as terminals and programs take it. Pure."""
+"""The renderer of plain text for terminals and programs; pure."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,12 @@ from channels.messages import Rendered
 
 
 class PlainRenderer:
-    """The Renderer of `channels.base` for plain text. Has no state; one serves everybody."""
+    """A stateless `Renderer` of `channels.base` for plain text."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks laid out as text; no control character is in it but tabs and newlines (A67)."""
+        """Return the blocks as plain text; its only control characters are tabs and newlines (A67)."""
         return Rendered(plain_text(blocks))
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is, without what no message can hold and without blanks around it."""
+        """Return the cleaned text without surrounding white space."""
         return Rendered(clean(text).strip())

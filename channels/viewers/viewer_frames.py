@@ -1,6 +1,6 @@
-"""Reads the frames that our own views, the chat page and the terminal, say to their channel. Pure.
+"""The parser of the frames that our own views, the chat page and the terminal, send to their channel; pure.
 
-Frames are JSON objects: `hello`, `say`, `edit`, `do` and `press`. What a channel tells its views is its own.
+Frames are JSON objects: `hello`, `say`, `edit`, `do` and `press`. Each channel defines the frames that it sends.
 """
 
 import re
@@ -23,24 +23,24 @@ from channels.messages import (
     Sender,
 )
 
-MAX_SAID_CHARS = 16_000  # what a person may say at once
+MAX_SAID_CHARS = 16_000  # of one message
 MAX_FRAME_BYTES = 512 * 1024  # from a view
 
-MAX_FILES = 10  # with one message
-MOST_NUMBERS = 20  # of files of one message: one that was taken away again keeps its own
+MAX_FILES = 10  # of one message
+MOST_NUMBERS = 20  # file numbers of one message; a removed file keeps its number
 
-MAX_REASON_CHARS = 200  # of a refusal, which may quote what the view sent
+MAX_REASON_CHARS = 200  # a reason may quote what the view sent
 
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
-"""Types that a page shows; everything else is only ever saved."""
+"""Types that a page shows inline; all others can only be saved."""
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
 _ZONE = re.compile(r"[A-Za-z]{1,20}(?:/[A-Za-z0-9_+-]{1,30}){1,2}")
-"""As devices name a place; what is no place ("UTC") tells of nobody's days."""
+"""Time zones with a place; "UTC" has none and does not tell a person's days."""
 
 OwnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
-"""An id that the view made: the key by which a repeated frame is known."""
+"""Id made by the view, by which a repeated frame is recognised."""
 
 
 class _FromView(BaseModel):
@@ -48,44 +48,44 @@ class _FromView(BaseModel):
 
 
 class HelloFrame(_FromView):
-    """The view is there."""
+    """The view is ready."""
 
     type: Literal["hello"]
-    recall: bool = True  # tell it what was said before
+    recall: bool = True  # send the earlier messages
 
 
 class SaidFile(_FromView):
-    """A file that the view handed over before, and that goes with this message."""
+    """A file uploaded before, which belongs to this message."""
 
     number: int = Field(ge=0, lt=MOST_NUMBERS)
     name: str = Field(min_length=1, max_length=200)
     mime: str = Field(pattern=r"^[a-z]+/[a-z0-9.+-]{1,90}$")
-    size: int = Field(ge=0, le=1_000_000_000)  # bytes, as the view tells
+    size: int = Field(ge=0, le=1_000_000_000)  # bytes, as the view says
 
 
 class SayFrame(_FromView):
-    """The person said something."""
+    """A message of the person."""
 
     type: Literal["say"]
     id: OwnId
     text: str = Field(max_length=MAX_SAID_CHARS)
-    zone: str = Field(default="", max_length=64)  # IANA name, as the person's device tells it
-    locale: str = Field(default="", max_length=35)  # BCP 47, the same
+    zone: str = Field(default="", max_length=64)  # IANA name, from the person's device
+    locale: str = Field(default="", max_length=35)  # BCP 47, from the device
     files: tuple[SaidFile, ...] = Field(default=(), max_length=MAX_FILES, strict=False)
 
 
 class EditFrame(_FromView):
-    """The person changed what they had said."""
+    """An edit of the person's message."""
 
     type: Literal["edit"]
     id: OwnId
-    message: OwnId  # as they said it
+    message: OwnId  # id of the edited message
     text: str = Field(min_length=1, max_length=MAX_SAID_CHARS)
-    again: bool = False  # it was answered already: the new words are asked anew, under the id of this frame
+    again: bool = False  # it was already answered: ask anew, under the id of this frame
 
 
 class DoFrame(_FromView):
-    """The person used a control of the view that stands for a command."""
+    """A command by a control of the view."""
 
     type: Literal["do"]
     id: OwnId
@@ -94,7 +94,7 @@ class DoFrame(_FromView):
 
 
 class PressFrame(_FromView):
-    """The person pressed a button under our message."""
+    """A press of a button under our message."""
 
     type: Literal["press"]
     id: OwnId
@@ -103,7 +103,7 @@ class PressFrame(_FromView):
 
 
 PersonFrame = SayFrame | EditFrame | DoFrame | PressFrame
-"""What a person does; each has an id, is committed, and is then told to be taken."""
+"""Frames of a person's actions; each has an id, is committed and then confirmed."""
 
 AnyFrame = HelloFrame | PersonFrame
 
@@ -116,14 +116,14 @@ _FRAMES: TypeAdapter[list[AnyFrame]] = TypeAdapter(
 
 
 class BadFrame(ValueError):
-    """What a view sent is none of its frames; the message says why."""
+    """The view sent an invalid frame; the message says why."""
 
 
 def read_frame(raw: str | bytes) -> AnyFrame:
-    """One frame.
+    """Parse one frame.
 
     Raises:
-        BadFrame: it is none.
+        BadFrame: it is invalid.
     """
     try:
         return _FRAME.validate_json(raw)
@@ -132,10 +132,10 @@ def read_frame(raw: str | bytes) -> AnyFrame:
 
 
 def read_frames(raw: str | bytes) -> list[AnyFrame]:
-    """A JSON list of frames, a hundred at most.
+    """Parse a JSON list of at most a hundred frames.
 
     Raises:
-        BadFrame: it is none.
+        BadFrame: it is invalid.
     """
     try:
         return _FRAMES.validate_json(raw)
@@ -150,7 +150,7 @@ def _why(error: ValidationError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who looks, and at which chat. Always one person alone."""
+    """The person at a view, and their chat; always a direct chat."""
 
     address: Address
     sender: Sender
@@ -158,19 +158,31 @@ class Visitor:
 
 
 def to_event(frame: PersonFrame, visitor: Visitor, now: datetime) -> InboundEvent | None:
-    """What a frame tells the gateway; None where it says nothing. The id counts within the chat."""
+    """Convert a frame to an event, or None if it is empty; the event's id is unique within the chat."""
     address, sender, locale = visitor.address, visitor.sender, visitor.locale
     match frame:
         case PressFrame():
             return ButtonPressed(
-                event_id=f"press:{address.chat}:{frame.id}", address=address, sender=sender, received_at=now,
-                message_id=frame.message, kind=ChatKind.DIRECT, data=frame.data, locale=locale,
-            )  # fmt: skip
+                event_id=f"press:{address.chat}:{frame.id}",
+                address=address,
+                sender=sender,
+                received_at=now,
+                message_id=frame.message,
+                kind=ChatKind.DIRECT,
+                data=frame.data,
+                locale=locale,
+            )
         case DoFrame():
             return CommandInvoked(
-                event_id=f"do:{address.chat}:{frame.id}", address=address, sender=sender, received_at=now,
-                name=frame.name, arguments=frame.arguments, kind=ChatKind.DIRECT, locale=locale,
-            )  # fmt: skip
+                event_id=f"do:{address.chat}:{frame.id}",
+                address=address,
+                sender=sender,
+                received_at=now,
+                name=frame.name,
+                arguments=frame.arguments,
+                kind=ChatKind.DIRECT,
+                locale=locale,
+            )
         case _:
             return _to_message(frame, visitor, now)
 
@@ -198,7 +210,7 @@ def _to_message(frame: SayFrame | EditFrame, visitor: Visitor, now: datetime) ->
 
 
 def _to_attachment(file: SaidFile, message: str) -> Attachment:
-    """The file by whose and which it is: no frame names another chat's."""
+    """Return the file with a handle that has the view's own chat, so that no frame can name another chat's file."""
     kind = AttachmentKind.PHOTO if file.mime in PICTURES else AttachmentKind.DOCUMENT
     name = clean(file.name).strip() or None
     return Attachment(kind, f"{message}:{file.number}", name, file.mime, file.size)

@@ -1,6 +1,6 @@
-"""Open views of chats: browser pages and terminals. Each is told what its channel shows in its chat.
+"""Open views of chats, browser pages and terminals, which show their chat's messages.
 
-Nothing is kept here: what was said while no view was open is read from the store by the next one that comes.
+The hub stores nothing: a view that opens later reads the earlier messages from the store.
 """
 
 import asyncio
@@ -16,26 +16,26 @@ from channels.messages import Address, InboundEvent, OutboundPart, Receipt
 from channels.viewers.viewer_frames import PersonFrame, Visitor, to_event
 
 Frame = Mapping[str, JsonValue]
-"""What a view is told, one JSON object."""
+"""A JSON object for a view."""
 
 KEPT_FRAMES = 256
-"""Frames that may wait for one view; one that is further behind is closed and comes back."""
+"""Frames that may wait for one view; a slower one is closed and reconnects."""
 
 VIEWS_OF_CHAT = 8
 
 
 class Viewer:
-    """One open view of a chat: frames wait here until they travel."""
+    """One open view of a chat with its queue of frames."""
 
     def __init__(self, chat: str) -> None:
         self.chat = chat
         self.closed = False
-        self.displaced = False  # closed to make room for another view: it should not hurry back
+        self.displaced = False  # closed in favour of another view: it should reconnect later
         self._frames: deque[Frame] = deque()
         self._news = asyncio.Event()
 
     def push(self, frame: Frame) -> None:
-        """Queue a frame; a view that does not keep up is closed."""
+        """Queue a frame; close a view that does not keep up."""
         if self.closed or len(self._frames) >= KEPT_FRAMES:
             self.close()
             return
@@ -43,17 +43,17 @@ class Viewer:
         self._news.set()
 
     def make_room(self) -> None:
-        """Close it for another view."""
+        """Close the view in favour of another one."""
         self.displaced = True
         self.close()
 
     def close(self) -> None:
-        """Let nothing more travel."""
+        """Close the view; waiting frames are dropped."""
         self.closed = True
         self._news.set()
 
     async def next(self) -> Frame | None:
-        """Return the next frame as soon as there is one; None once the view is closed."""
+        """Wait for the next frame; return None once the view is closed."""
         while not self.closed:
             if self._frames:
                 return self._frames.popleft()
@@ -116,7 +116,7 @@ class ViewerHub:
 
 
 class ViewerInbox:
-    """The way in for the views of one channel account."""
+    """The receiving side of one channel account's views."""
 
     def __init__(self, hub: ViewerHub, clock: Callable[[], datetime]) -> None:
         self.sink: Sink | None = None  # set while the channel runs
@@ -124,10 +124,10 @@ class ViewerInbox:
         self._clock = clock
 
     async def receive(self, visitor: Visitor, frames: Sequence[PersonFrame]) -> list[InboundEvent]:
-        """Return once what a view said is committed, with the events it was.
+        """Commit a view's frames and return their events.
 
         Raises:
-            NotPersisted: nothing was taken; the view offers the same frames again.
+            NotPersisted: nothing was committed; the view sends the same frames again.
         """
         if self.sink is None:
             raise NotPersisted("the channel does not run now")
@@ -139,7 +139,7 @@ class ViewerInbox:
 
 
 class ViewerChannel(ABC):
-    """What the channels of our own views have in common: everything but how a message looks."""
+    """The common base of our own views' channels, without the form of messages."""
 
     def __init__(self, inbox: ViewerInbox) -> None:
         self._inbox = inbox
@@ -149,7 +149,7 @@ class ViewerChannel(ABC):
         return (self,)
 
     async def run(self, sink: Sink) -> None:
-        """Hear views until cancelled; then those that are open still see what is sent."""
+        """Receive from views until cancelled; open views still show messages after that."""
         self._inbox.sink = sink
         sink.report(ChannelState.READY)
         try:
@@ -171,7 +171,7 @@ class ViewerChannel(ABC):
 
     @abstractmethod
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Show our message as it is now; a view that does not have it yet gets it."""
+        """Show the current text of our message; a view that lacks it adds it."""
 
     async def show_typing(self, address: Address) -> None:
         """Show "writing" for 6 s, or until the next message."""

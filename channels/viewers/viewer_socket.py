@@ -1,6 +1,6 @@
-"""One view's WebSocket: its frames in, ours out, until either side has enough. What frames mean is not here.
+"""The WebSocket of one view, until either side closes it.
 
-What a view says is handed in in its order, all that waits at once; each batch is committed before it is confirmed.
+The view's frames are committed in order, in batches of all that wait, and confirmed after that.
 """
 
 import asyncio
@@ -21,28 +21,28 @@ from channels.viewers.viewer_frames import (
 from channels.viewers.viewer_hub import Viewer, ViewerHub
 
 FRAMES_WAITING = 100
-"""Frames of one view that may wait for the store; then it is not read on."""
+"""Frames of one view that may wait for the store; then reading pauses."""
 
 OFFER_AGAIN_S = 2
-"""When a view offers again what the store did not take."""
+"""Seconds after which a view sends again what the store did not take."""
 
-WRITE_S = 10.0  # for one frame to travel
-CLOSE_S = 1.0  # for a view to take leave too
+WRITE_S = 10.0  # timeout of one frame
+CLOSE_S = 1.0  # timeout of a view's closing handshake
 
 COME_AGAIN, COME_LATER = 1012, 1013
-"""Close codes: at once, or after a while (registry of RFC 6455: Service Restart, Try Again Later)."""
+"""Close codes for reconnecting at once or later (registry of RFC 6455: Service Restart, Try Again Later)."""
 
 Take = Callable[[Sequence[PersonFrame]], Awaitable[object]]
-"""Return once the frames are committed, or raise NotPersisted."""
+"""Returns once the frames are committed, or raises NotPersisted."""
 
 WaitingFrames = asyncio.Queue[PersonFrame | HelloFrame]
 
 
 class ViewerSocket:
-    """A view that talks over a WebSocket; `serve` ends when it is gone. Who bounds its views does so in a subclass."""
+    """A view's WebSocket; `serve` returns when it is closed. A subclass may limit the views."""
 
     ping_s: float | None = None
-    """So often it is looked whether the view is there still; None where the system tells."""
+    """Seconds between pings; None: the system detects a lost peer."""
 
     def __init__(self, hub: ViewerHub, chat: str, take: Take) -> None:
         self._hub = hub
@@ -53,23 +53,23 @@ class ViewerSocket:
         )
 
     def open(self) -> Viewer | None:
-        """A view of the chat; None where there is no room."""
+        """Open a view of the chat; return None if there are too many."""
         return self._hub.open(self._chat)
 
     def leave(self, viewer: Viewer) -> None:
-        """The view is gone."""
+        """Close the view."""
         self._hub.leave(viewer)
 
     def has_said_too_much(self, _size_bytes: int) -> bool:
-        """Whether the view has to go, now that it has sent so much more."""
+        """Return True if the view must be closed for sending too much."""
         return False
 
     async def lets_through(self, _viewer: Viewer, _frame: PersonFrame | HelloFrame) -> bool:
-        """Whether a frame is to be handed in; else the view was told why not."""
+        """Return True if a frame may be committed; otherwise tell the view why not."""
         return True
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
-        """Talk."""
+        """Serve the WebSocket until it is closed."""
         await self._socket.prepare(request)
         viewer = self.open()
         if viewer is None:
@@ -89,12 +89,12 @@ class ViewerSocket:
             writing = tasks.create_task(self._write(viewer))
             admitting = tasks.create_task(self._admit(viewer, waiting))
             await self._read(viewer, waiting)
-            if not viewer.closed:  # else it is saying why
+            if not viewer.closed:  # else it still sends the reason
                 writing.cancel()
             admitting.cancel()
 
     async def _read(self, viewer: Viewer, waiting: WaitingFrames) -> None:
-        """Take frames until the view is gone, or says more than anybody has to say."""
+        """Read frames until the view is gone or has sent too much."""
         async for message in self._socket:
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                 break
@@ -112,7 +112,7 @@ class ViewerSocket:
                 break
 
     async def _admit(self, viewer: Viewer, waiting: WaitingFrames) -> NoReturn:
-        """Hand in what the view says for as long as it is open; tell it what was taken."""
+        """Commit the waiting frames in batches and confirm them to the view."""
         while True:
             batch = [await waiting.get()]
             while not waiting.empty():
@@ -127,7 +127,7 @@ class ViewerSocket:
                 viewer.push({"type": "taken", "ids": list(ids)})
 
     async def _write(self, viewer: Viewer) -> None:
-        """Send frames until the view is closed; one that takes none for a while is let go."""
+        """Send frames until the view is closed; close one that does not read."""
         try:
             while (frame := await viewer.next()) is not None:
                 async with asyncio.timeout(WRITE_S):

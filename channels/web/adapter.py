@@ -1,6 +1,6 @@
-"""`WebChannel`: the gateway's own chat page as a channel. Pages are reached in `routes`, what they see: `open_pages`.
+"""`WebChannel`: the gateway's own chat page as a channel. `routes` has its HTTP side, `open_pages` its frames.
 
-A message is delivered when it is stored: open pages are shown it, and a page that comes later reads it from the store.
+A message is delivered when it is stored: open pages show it, and later ones read it from the store.
 """
 
 import asyncio
@@ -35,19 +35,19 @@ WEB_LIMITS = Limits(
     typing_every_s=4.5,  # the page shows it for 6 s
     hints="Markdown is shown in full here: headings, lists, tables, code.",
     answers_edits=True,
-    idempotent_sends=True,  # a message is its key: the page shows a repeated one once
+    idempotent_sends=True,  # the key is the message's id: the page shows a repetition once
 )
 
 
 SIGNED_OUT_EVERY_S = 5.0
-"""A browser that was signed out at one process is refused by the others within this."""
+"""Seconds until a browser that was signed out at one process is refused by the others."""
 
 KEY_OF_PROCESS = secrets.token_bytes(32)
-"""For cookies that need not outlive the process."""
+"""Key for cookies that need not outlive the process."""
 
 
 class WebChannel(ViewerChannel):
-    """The chat page: hears people over WebSocket, or server-sent events and POST; shows messages, edits and signs."""
+    """The chat page: WebSocket, or server-sent events with POST; shows messages, edits and reactions."""
 
     name = CHANNEL
     account = ACCOUNT
@@ -66,10 +66,9 @@ class WebChannel(ViewerChannel):
         now_s: Callable[[], float] = time.monotonic,
         clock: Callable[[], datetime] = steady_now,
     ) -> None:
-        """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
+        """Receiving starts with `run`; cookies are valid for every process with the same `key`.
 
-        `texts` are the page's own words. `guests` None means that nobody is let in by name. `now_s` and `clock` are
-        for tests.
+        `texts` are the page's own texts. With `guests` None, no name is let in. `now_s` and `clock` are for tests.
         """
         guests = guests or Guests()
         self.renderer: Renderer = WebRenderer()
@@ -78,7 +77,7 @@ class WebChannel(ViewerChannel):
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
-        self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and number
+        self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and device id
         identities = Identities(key, guests.is_known, lambda chat, device: (chat, device) in self._out)
         self._records = records
         recollection = Recollection(self, self._records)
@@ -87,10 +86,10 @@ class WebChannel(ViewerChannel):
         self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
 
     async def run(self, sink: Sink) -> None:
-        """Hear pages until cancelled; a browser that was signed out is known before any page is heard.
+        """Load the signed-out browsers, then receive from pages until cancelled.
 
         Raises:
-            NotPersisted: that cannot be known just now.
+            NotPersisted: the store does not answer.
         """
         self._out.update(await self._records.signed_out())
         async with asyncio.TaskGroup() as tasks:
@@ -98,17 +97,17 @@ class WebChannel(ViewerChannel):
             await super().run(sink)
 
     async def _keep_signed_out(self) -> NoReturn:
-        """Read again and again which browsers were signed out by another process."""
+        """Reload the browsers that other processes signed out."""
         while True:
             await asyncio.sleep(SIGNED_OUT_EVERY_S)
             with suppress(NotPersisted):
                 new = {*await self._records.signed_out()} - self._out
                 self._out |= new
                 for viewer in [viewer for chat, _ in new for viewer in self._pages.hub.of(chat)]:
-                    viewer.close()  # the others of this chat come back by themselves
+                    viewer.close()  # the chat's other browsers reconnect
 
     def http_routes(self) -> Sequence[HttpRoute]:
-        """The page at `/` and what it talks to under `/web/`."""
+        """Return the routes of the page at `/` and of its requests under `/web/`."""
         return self._routes.table()
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
@@ -116,11 +115,11 @@ class WebChannel(ViewerChannel):
         return Receipt(platform_id)
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
-        """What a person sent along.
+        """Return the content of a person's file.
 
         Raises:
             Permanent: it is larger than `max_bytes`, or gone.
-            Retryable: the store cannot be asked just now.
+            Retryable: the store does not answer now.
         """
         try:
             content = await self._records.find_file(attachment.handle)
@@ -133,25 +132,22 @@ class WebChannel(ViewerChannel):
         return content
 
     async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """Show a reaction beside what the person said, or take it away."""
         self._pages.show_reaction(address.chat, message_id, reaction)
 
     async def show_wait(self, address: Address, for_s: float) -> None:
-        """Show how long still the model is busy."""
         self._pages.show_wait(address.chat, for_s)
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """Take a message off the pages, whoever said it."""
+        """Remove a message from the pages, the person's or ours."""
         self._pages.delete(address.chat, message_id)
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
-        """Take the buttons away from our message."""
+        """Remove the buttons of our message."""
         self._pages.hub.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
 
     async def invite_link(self, code: str) -> str:
-        """The page, which says the code as soon as it is open."""
+        """Return the page's address with the code, which the page sends once it is open."""
         return f"/?invite={code}"
 
     async def set_commands(self, menus: Menus) -> None:
-        """Set the menus that pages show behind "/", by the browser's language."""
         self._pages.menus = menus

@@ -1,4 +1,4 @@
-"""Files of messages as a page names them and a browser may have them."""
+"""Files of messages: their entries in frames and their HTTP responses."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -20,7 +20,7 @@ _HEADS = {
 
 
 def names_of(message_id: str, media: Sequence[OutboundMedia]) -> list[JsonValue]:
-    """Return how a frame names the files of our message."""
+    """Return the entries of our message's files in a frame."""
     return [
         {
             "url": f"/web/file?id={message_id}.{number}",
@@ -34,21 +34,21 @@ def names_of(message_id: str, media: Sequence[OutboundMedia]) -> list[JsonValue]
 
 
 def picture_type(content: bytes) -> str | None:
-    """What a browser may show it as, by its first bytes; None where it is only ever saved (A76)."""
+    """Return the picture type by the first bytes; None for all other files, which can only be saved (A76)."""
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for head, mime in _HEADS.items() if content.startswith(head)), None)
 
 
 def to_own_response(content: bytes) -> web.Response:
-    """What a person handed over, for themselves: nothing of it is believed but its bytes."""
+    """Return a person's own file to them; only its bytes decide its type."""
     mime = picture_type(content)
     kind = AttachmentKind.DOCUMENT if mime is None else AttachmentKind.PHOTO
     return to_response(OutboundMedia(kind, "file", mime or "application/octet-stream", content))
 
 
 def to_response(media: OutboundMedia) -> web.Response:
-    """The file as a browser may have it: shown where it is a picture, else only saved."""
+    """Return the response for a file: shown inline if it is a picture, else only saved."""
     picture = media.mime in PICTURES
     how = "inline" if picture else "attachment"
     return web.Response(

@@ -1,6 +1,6 @@
-"""Rate limits of the web chat, in memory: one a connection, one a person, one an address.
+"""Rate limits of the web chat, in memory: for a connection, a person, an address.
 
-A browser can make up any number of cookies, so whatever a person may do counts for their address, too.
+A browser can create any number of cookies, so each action of a person also counts for their address.
 """
 
 import ipaddress
@@ -13,22 +13,22 @@ from channels.rate import TokenBucket
 from channels.web.config import WebAccount
 
 AGAIN_S = 5.0
-"""Least wait after a refusal: until then everything is refused, or later messages would overtake."""
+"""Minimum wait after a refusal: until then everything is refused, so that later messages do not overtake."""
 
 MOST_KEYS = 20_000
-"""Persons or addresses with a bucket of their own; the one unused for longest starts anew."""
+"""Persons or addresses with their own bucket; the one unused for longest is dropped."""
 
 FRAMES_PER_MIN = 3_000
 """Frames a minute on one connection; a busy page confirms a few a second."""
 
 BYTES_OF_FRAME = 2_000
-"""Size that counts as one frame more."""
+"""Bytes that count as one more frame."""
 
 BODY_COST = 0.02
-"""Messages that a posted frame costs its address: a page without a WebSocket posts each confirmation."""
+"""Cost of a posted frame for its address, in messages: a page without a WebSocket posts each confirmation."""
 
 BYTES_OF_MESSAGE = 700_000
-"""Size of a file that counts as one message more."""
+"""Bytes of a file that count as one more message."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Bucket(TokenBucket):
 
 
 class RateLimit:
-    """Token buckets by key: so many tokens a minute, and as many at once after a pause."""
+    """Token buckets by key: a number of tokens a minute, and as many at once after a pause."""
 
     def __init__(self, per_min: int, now_s: Callable[[], float]) -> None:
         self._most = float(per_min)
@@ -45,7 +45,7 @@ class RateLimit:
         self._buckets: BoundedDict[str, _Bucket] = BoundedDict(MOST_KEYS)
 
     def acquire(self, key: str, cost: float = 1.0) -> int:
-        """Take tokens, at most all there can be. Return 0, or the whole seconds to wait; a refusal takes none."""
+        """Take tokens, at most a full bucket. Return 0, or the whole seconds to wait; a refusal takes none."""
         now_s, per_s = self._now_s(), self._most / 60.0
         bucket = self._buckets[key] = self._buckets.get(key) or _Bucket(self._most, now_s)
         if now_s < bucket.shut_until_s:
@@ -58,16 +58,15 @@ class RateLimit:
         return math.ceil(wait_s)
 
     def give_back(self, key: str, cost: float = 1.0) -> None:
-        """Return tokens of something that came to nothing."""
+        """Return the tokens of an action that failed."""
         if bucket := self._buckets.get(key):
             bucket.give_back(min(cost, self._most), self._most)
 
 
 class Bounds:
-    """The limits of one web chat, counted in messages. Each answer is the whole seconds to wait; 0 lets in."""
+    """The limits of one web chat, counted in messages. Methods return whole seconds to wait; 0 accepts."""
 
     def __init__(self, config: WebAccount, now_s: Callable[[], float]) -> None:
-        """`now_s` is monotonic."""
         self._now_s = now_s
         self._person = RateLimit(config.messages_per_min, now_s)
         self._address = RateLimit(config.address_messages_per_min, now_s)
@@ -84,7 +83,7 @@ class Bounds:
         return wait_s
 
     def unsay(self, chat: str, address: str, count: int) -> None:
-        """Give back messages that were let in and not stored: they are offered again."""
+        """Return the tokens of messages that were accepted and not stored: the page sends them again."""
         self._person.give_back(chat, count)
         self._address.give_back(address, count)
 
@@ -94,12 +93,12 @@ class Bounds:
 
 
 def frames_in(size_bytes: int) -> int:
-    """Return how many frames something of this size counts as."""
+    """Return the number of frames for which something of this size counts."""
     return 1 + size_bytes // BYTES_OF_FRAME
 
 
 def address_of(remote: str | None) -> str:
-    """What counts as one address: of IPv6 the network of 64 bits, which one customer has."""
+    """Return the key of an address; an IPv6 address counts as its 64-bit network, which belongs to one customer."""
     try:
         address = ipaddress.ip_address((remote or "").partition("%")[0])
     except ValueError:

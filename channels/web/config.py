@@ -1,4 +1,4 @@
-"""Validates what an operator says about the web chat. Where it is served is the HTTP server's setting."""
+"""Settings of the web chat; the HTTP server's settings say where it is served."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,19 +13,22 @@ class WebAccount(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enabled: bool = Field(default=True, description="Whether the page is served.")
-    tenant: str = Field(default=DEFAULT_TENANT, description="Whose chat it is, by a name of [tenants].")
+    enabled: bool = Field(default=True, description="Serve the page.")
+    tenant: str = Field(default=DEFAULT_TENANT, description="Tenant of the chat, a name of [tenants].")
     title: str | None = Field(
-        default=None, min_length=1, max_length=60, description="What the page calls the bot; None: the agent's own."
+        default=None, min_length=1, max_length=60, description="Name of the bot on the page; None: the agent's own."
     )
     messages_per_min: int = Field(
         default=60, ge=1, le=6000, description="Messages a minute from one browser; as many at once after a pause."
     )
     address_messages_per_min: int = Field(
-        default=240, ge=1, le=60_000, description="The same from one address, new visitors and opened pages included."
+        default=240,
+        ge=1,
+        le=60_000,
+        description="Messages a minute from one address, new visitors and opened pages included.",
     )
-    views: int = Field(default=384, ge=1, le=50_000, description="Pages that may be open at the same time, over all.")
-    address_views: int = Field(default=48, ge=1, le=50_000, description="The same at one network address.")
+    views: int = Field(default=384, ge=1, le=50_000, description="Maximum open pages.")
+    address_views: int = Field(default=48, ge=1, le=50_000, description="Maximum open pages of one network address.")
 
     @model_validator(mode="before")
     @classmethod
@@ -37,8 +40,8 @@ class WebAccount(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Guests:
-    """What the gateway knows about visitors, by their chat; asked each time anew."""
+    """The gateway's knowledge of visitors by chat; asked each time."""
 
-    is_known: Callable[[str], bool] = lambda _chat: False  # whether anything they said was ever taken
-    may_send_files: Callable[[str], bool] = lambda _chat: False  # whether what they hand over may take room
-    is_let_in: Callable[[str], bool] = lambda _chat: False  # whether somebody decided that they may talk here
+    is_known: Callable[[str], bool] = lambda _chat: False  # True if a message of theirs was ever stored
+    may_send_files: Callable[[str], bool] = lambda _chat: False  # True if their uploads may be stored
+    is_let_in: Callable[[str], bool] = lambda _chat: False  # True if an operator or policy has let them in

@@ -1,6 +1,6 @@
-"""A person's browsers: another goes on as them by a link, made here, named there, allowed here; one is signed out.
+"""Linking a second browser (offer, confirm the number, accept) and signing browsers out.
 
-Links are in memory. Each of the requests (offer, ask, decide, take, list, out) is asked who it is.
+Links are in memory. Each request (offer, ask, decide, take, list, out) is authenticated by its cookie.
 """
 
 import hashlib
@@ -24,18 +24,18 @@ from channels.web.visitor import Identities, Identity, locale_of
 
 LINK_S = 600.0
 MOST_LINKS = 1_000
-"""Links of persons who are let in; the oldest are forgotten."""
+"""Maximum open links; the oldest are dropped."""
 
 
 @dataclass(slots=True)
 class _Link:
-    """One that was made, and what became of it."""
+    """One link and its state."""
 
     secret: str  # of the identity that made it
     chat: str
     until_s: float
-    claim: str = ""  # by which the browser that opened it is known; "": nobody has
-    number: str = ""  # that both sides see
+    claim: str = ""  # token of the browser that opened it; "": not opened
+    number: str = ""  # shown on both sides
     allowed: bool = False
 
 
@@ -43,24 +43,23 @@ class DeviceLinks:
     """The links of one web chat; a person has one at a time."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
-        """`now_s` is monotonic."""
         self.now_s = now_s
         self._by_code: BoundedDict[str, _Link] = BoundedDict(MOST_LINKS)
 
     def offer(self, secret: str, chat: str) -> str:
-        """The code of a new link; an earlier one of theirs is void."""
+        """Return the code of a new link, and withdraw the person's earlier one."""
         self.withdraw(chat)
         code = secrets.token_urlsafe(24)
         self._by_code[_digest(code)] = _Link(secret, chat, self.now_s() + LINK_S)
         return code
 
     def withdraw(self, chat: str) -> None:
-        """No link of theirs is good any more."""
+        """Withdraw the person's link."""
         for digest in [digest for digest, link in self._by_code.items() if link.chat == chat]:
             del self._by_code[digest]
 
     def ask(self, code: str) -> tuple[str, str, str] | None:
-        """Open a link: the chat it leads to, a claim and its number; None where it is none, or was opened before."""
+        """Open a link; return its chat, a claim and a number, or None if it is invalid or was opened before."""
         link = self._by_code.get(_digest(code))
         if link is None or link.claim or link.until_s <= self.now_s():
             return None
@@ -68,7 +67,7 @@ class DeviceLinks:
         return link.chat, link.claim, link.number
 
     def decide(self, chat: str, number: str, *, allow: bool) -> bool:
-        """The person says whether the browser that shows this number may go on as them; False: there is none."""
+        """Allow or deny the browser that shows this number; return False if there is none."""
         for link in self._by_code.values():
             if link.chat == chat and link.claim and secrets.compare_digest(link.number, number):
                 if not allow:
@@ -78,7 +77,7 @@ class DeviceLinks:
         return False
 
     def redeem(self, claim: str) -> str | None:
-        """The secret of the identity, once; "" while nobody has decided; None where it was denied, or is over."""
+        """Return the identity's secret, once; "" if the person has not decided; None if denied or expired."""
         for digest, link in list(self._by_code.items()):
             if link.claim and secrets.compare_digest(link.claim, claim):
                 if link.until_s <= self.now_s():
@@ -104,20 +103,20 @@ class _Asked(BaseModel):
 
 
 class OfferLink(_Asked):
-    """Make a link."""
+    """Request for a new link."""
 
     do: Literal["offer"]
 
 
 class OpenLink(_Asked):
-    """Open one."""
+    """Request to open a link."""
 
     do: Literal["ask"]
     code: str = Field(pattern=r"^[A-Za-z0-9_-]{32}$")
 
 
 class DecideLink(_Asked):
-    """Say whether the browser that shows a number may go on."""
+    """The person's decision about the browser that shows a number."""
 
     do: Literal["decide"]
     number: str = Field(pattern=r"^[0-9]{2}$")
@@ -125,20 +124,20 @@ class DecideLink(_Asked):
 
 
 class TakeLink(_Asked):
-    """Become the person, where they said yes."""
+    """Request to become the person, if they allowed it."""
 
     do: Literal["take"]
     claim: str = Field(pattern=r"^[A-Za-z0-9_-]{32}$")
 
 
 class ListDevices(_Asked):
-    """Which browsers read and write as this person."""
+    """Request for the list of the person's browsers."""
 
     do: Literal["list"]
 
 
 class SignOut(_Asked):
-    """Let one of them come no more; None: all but the one that asks."""
+    """Request to sign out one browser; None: all but the requesting one."""
 
     do: Literal["out"]
     device: str | None = Field(pattern=r"^([A-Za-z0-9_-]{11})?$")
@@ -151,7 +150,7 @@ _ASKED: TypeAdapter[_Wish] = TypeAdapter(
 
 
 class DeviceDoor:
-    """Where browsers ask."""
+    """The HTTP handler of device requests."""
 
     def __init__(
         self,
@@ -162,7 +161,7 @@ class DeviceDoor:
         texts: PageTexts,
         out: set[tuple[str, str]],
     ) -> None:
-        """Into `out` goes each browser that is signed out, by its chat and number."""
+        """`out` collects signed-out browsers by chat and device id."""
         self._out = out
         self._now_s = links.now_s
         self._noted_at_s: BoundedDict[tuple[str, str], float] = BoundedDict(MOST_NOTED)
@@ -173,7 +172,7 @@ class DeviceDoor:
         self._texts = texts
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Do what is asked."""
+        """Handle one device request."""
         identity = self._who(request)
         match await _read(request):
             case OfferLink():
@@ -235,10 +234,10 @@ class DeviceDoor:
         return answer
 
     async def note(self, identity: Identity, request: web.Request) -> None:
-        """Somebody whom the gateway knows is here, in this browser; written every ten minutes at most.
+        """Record a known person's browser as seen, at most every ten minutes.
 
         Raises:
-            NotPersisted: it is not kept.
+            NotPersisted: it was not stored.
         """
         place, now_s = (identity.chat, identity.device), self._now_s()
         if (
@@ -261,16 +260,18 @@ class DeviceDoor:
             {
                 "devices": [
                     {
-                        "id": each.id, "browser": each.browser, "here": each.id == identity.device,
+                        "id": each.id,
+                        "browser": each.browser,
+                        "here": each.id == identity.device,
                         "seen_at": each.seen_at.isoformat(),
                     }
                     for each in found
                 ]
             }
-        )  # fmt: skip
+        )
 
     async def _sign_out(self, identity: Identity, device: str | None) -> web.Response:
-        """Whoever is signed out has no page any more; pages of the others come back by themselves."""
+        """Sign out browsers and close all pages of the chat; the others reconnect."""
         chat = identity.chat
         try:
             known = [each.id for each in await self._records.devices(chat)]

@@ -1,7 +1,7 @@
-"""Files from and to a page: what a person hands over is kept for the message that will name it, within bounds.
+"""Upload and download of a page's files, within limits.
 
-Nothing of it is a path, and nothing is shown but what its bytes say is a picture; what a model sees of it is the
-gateway's matter.
+No name is used as a path, and only files that are pictures by their bytes are shown. The gateway decides what a model
+sees of them.
 """
 
 import re
@@ -23,17 +23,17 @@ _NUMBER = re.compile(r"[0-9]{1,2}\Z")
 
 
 class FileDoor:
-    """Where files come in and go out."""
+    """The HTTP handler of files."""
 
     def __init__(self, records: Records, pages: OpenPages, may_send: Callable[[str], bool], texts: PageTexts) -> None:
-        """`may_send` is asked with a chat: a stranger's files take no room."""
+        """`may_send` is called with a chat: strangers may not upload."""
         self._records = records
         self._pages = pages
         self._may_send = may_send
         self._texts = texts
 
     async def upload(self, caller: Caller, request: web.Request) -> web.Response:
-        """Keep a file for a message that is still being written; the same again is the same."""
+        """Store a file for a message that is still being written; a repetition changes nothing."""
         handle = _handle(caller.chat, request)
         locale, size_bytes = caller.visitor.locale, request.content_length
         if handle is None:
@@ -49,7 +49,7 @@ class FileDoor:
         if wait_s := self._pages.bounds.say(caller.chat, caller.address, 1 + size_bytes / BYTES_OF_MESSAGE):
             words = self._texts.text(locale, "page.files_wait", seconds=wait_s)
             raise web.HTTPTooManyRequests(text=f"{words}\n", headers={"Retry-After": str(wait_s)})
-        content = await request.content.read(-1)  # no more than it said: the server ends a body there
+        content = await request.content.read(-1)  # limited by its Content-Length, at which the server ends the body
         try:
             await self._records.keep_file(handle, content)
         except NotPersisted:
@@ -71,7 +71,7 @@ class FileDoor:
 
 
 def _handle(chat: str, request: web.Request) -> str | None:
-    """By what a file is known: whose, of which message, which of its files."""
+    """Return the key of a file: chat, message and number; None if the query is invalid."""
     message, number = request.query.get("of", ""), request.query.get("number", "")
     if not (_OWN_ID.match(message) and _NUMBER.match(number) and int(number) < MOST_NUMBERS):
         return None

@@ -1,8 +1,7 @@
-"""Open pages of the web chat: whichever way they talk, they come in here, each within its bounds. No HTTP lives here.
+"""Open pages of the web chat, over any transport, each within its limits.
 
-What pages are told: `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `busy`, `commands`,
-`taken`, `not_taken`, `refused`; what they say is in `channels.viewers.viewer_frames`. How much is too much is `bounds`'
-matter.
+Frames to pages: `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `busy`, `commands`, `taken`,
+`not_taken`, `refused`; `channels.viewers.viewer_frames` has those from pages, `bounds` the limits.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,44 +24,43 @@ CHANNEL = "web"
 ACCOUNT = "main"
 
 MOST_WAITS = 10_000
-"""Chats of which it is known how long still they had better wait; the oldest are forgotten."""
+"""Maximum chats with a known waiting time; the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody at a door: who, and from where."""
+    """The person of a request and their network address."""
 
     visitor: Visitor
     address: str
 
     @property
     def chat(self) -> str:
-        """Their chat."""
         return self.visitor.address.chat
 
 
 class Seats:
-    """The open pages of one web chat: so many over all, so many at one address; an idle stranger's page makes room.
+    """The open pages of one web chat, limited in total and by address; an idle stranger's page is closed to make room.
 
-    A stranger is who was not let in by anybody. Nothing is lost with a closed page: it comes again by itself, and what
-    is sent meanwhile waits. Without this, whoever makes up browsers has every view there is.
+    A stranger is a person whom no one has let in. A closed page loses nothing: it reconnects, and messages wait
+    meanwhile. Without this limit, one client with many made-up cookies could take every page.
     """
 
     def __init__(self, hub: ViewerHub, *, most: int, most_of_address: int, is_let_in: Callable[[str], bool]) -> None:
-        """`is_let_in` is asked with a chat, each time anew."""
+        """`is_let_in` is called with a chat, each time."""
         self._hub = hub
         self._most = most
         self._most_of_address = most_of_address
         self._is_let_in = is_let_in
-        self._taken: dict[Viewer, str] = {}  # the address of each, longest idle first
+        self._taken: dict[Viewer, str] = {}  # address of each page, longest idle first
         self._of_address: dict[str, int] = {}
 
     def __len__(self) -> int:
-        """How many pages are open."""
+        """Return the number of open pages."""
         return len(self._taken)
 
     def open(self, chat: str, address: str) -> Viewer | None:
-        """A view of a chat; None where there is no room, or too many of this chat."""
+        """Open a view of a chat; return None if there are too many in total or of this chat."""
         if not self._hub.has_room(chat):
             return None
         if self._of_address.get(address, 0) >= self._most_of_address and not self._free_one(address):
@@ -76,24 +74,26 @@ class Seats:
         return viewer
 
     def leave(self, viewer: Viewer) -> None:
-        """The page is gone, or has to go."""
+        """Close a page; a second call changes nothing."""
         self._hub.leave(viewer)
         address = self._taken.pop(viewer, None)
-        if address is None:  # it had to make room before
+        if address is None:  # it was closed before to make room
             return
         self._of_address[address] -= 1
         if not self._of_address[address]:
             del self._of_address[address]
 
     def touch(self, chat: str) -> None:
-        """Its person did something."""
+        """Mark the pages of a chat as used now."""
         for viewer in self._hub.of(chat):
             address = self._taken.pop(viewer, None)
             if address is not None:
                 self._taken[viewer] = address
 
     def _free_one(self, address: str | None) -> bool:
-        """Close the longest idle page of a stranger, at this address or where most pages are; whether there was one."""
+        """Close the longest idle page of a stranger, at this address or at that with most pages; return True if there
+        was one.
+        """
         strangers = [(viewer, at) for viewer, at in self._taken.items() if not self._is_let_in(viewer.chat)]
         if address is None and strangers:
             address = max((at for _, at in strangers), key=self._of_address.__getitem__)
@@ -106,12 +106,12 @@ class Seats:
 
 
 class OpenPages:
-    """The pages of one account share the way in, and what is shown."""
+    """The pages of one account: receiving, and the frames that they show."""
 
     def __init__(
         self, hub: ViewerHub, seats: Seats, bounds: Bounds, clock: Callable[[], datetime], texts: PageTexts
     ) -> None:
-        """Nobody is heard before `inbox.sink` is set."""
+        """Receiving starts once `inbox.sink` is set."""
         self.inbox = ViewerInbox(hub, clock)
         self.hub = hub
         self.seats = seats
@@ -119,18 +119,19 @@ class OpenPages:
         self._texts = texts
         self._clock = clock
         self._busy_until: BoundedDict[str, datetime] = BoundedDict(MOST_WAITS)  # by chat
-        self._under: BoundedDict[tuple[str, str], Sequence[str]] = BoundedDict(MOST_WAITS)  # what grew, by who was said
-        self._growing: BoundedDict[str, dict[str, Frame]] = BoundedDict(MOST_WAITS)  # answers by chat and message
+        # Unfinished answers: their ids by (chat, the person's message), their frames by chat and id.
+        self._unfinished_at: BoundedDict[tuple[str, str], Sequence[str]] = BoundedDict(MOST_WAITS)
+        self._unfinished: BoundedDict[str, dict[str, Frame]] = BoundedDict(MOST_WAITS)
         self.menus: Menus = {}
 
     def welcome(self, viewer: Viewer, locale: str | None, messages: list[JsonValue]) -> None:
-        """Tell a page that has just come what there is: commands, the answers that grow, the stored `messages`.
+        """Send a new page the commands, the unfinished answers and the stored `messages`.
 
-        The page was open before these were read, so that it misses nothing; it shows each message once.
+        The page was opened before these were read, so that it misses nothing; it shows each message once.
         """
         language = self._texts.text(locale, "page.language")
         viewer.push(commands_frame(self.menus.get(language) or self.menus.get("", ())))
-        for frame in self._growing.get(viewer.chat, {}).values():
+        for frame in self._unfinished.get(viewer.chat, {}).values():
             viewer.push(frame)
         viewer.push({"type": "history", "messages": messages})
         until = self._busy_until.get(viewer.chat)
@@ -138,7 +139,7 @@ class OpenPages:
             viewer.push(busy_frame(left / timedelta(seconds=1)))
 
     def show_wait(self, chat: str, for_s: float) -> None:
-        """Tell every page of a chat for how long the model is busy, and each that comes before then; 0: no longer."""
+        """Tell the pages of a chat for how long the model is busy, and each that opens before then; 0 ends it."""
         if for_s > 0:
             self._busy_until[chat] = self._clock() + timedelta(seconds=for_s)
         elif self._busy_until.pop(chat, None) is None:
@@ -146,17 +147,17 @@ class OpenPages:
         self.hub.tell(chat, busy_frame(for_s))
 
     def let_through(self, caller: Caller, said: Sequence[PersonFrame]) -> tuple[Sequence[PersonFrame], int]:
-        """As many as the bounds let in, from the first on, and the seconds that the rest has to wait."""
+        """Return the first frames that the limits accept, and the seconds that the others have to wait."""
         for count in range(len(said)):
             if wait_s := self.bounds.say(caller.chat, caller.address):
                 return said[:count], wait_s
         return said, 0
 
     async def receive(self, caller: Caller, frames: Sequence[PersonFrame]) -> None:
-        """Return once what a page said is committed; then every page of the chat shows it.
+        """Commit a page's frames, then show the messages on every page of the chat.
 
         Raises:
-            NotPersisted: nothing was taken, and cost nothing; the page offers the same frames again.
+            NotPersisted: nothing was stored or counted; the page sends the same frames again.
         """
         chat = caller.chat
         try:
@@ -166,18 +167,18 @@ class OpenPages:
             raise
         for event in events:
             if isinstance(event, InboundMessage):
-                self._under[chat, event.message_id] = list(self._growing.get(chat, ()))
+                self._unfinished_at[chat, event.message_id] = list(self._unfinished.get(chat, ()))
                 self.hub.tell(chat, said_frame(event))
         if frames:
             self.seats.touch(chat)
 
     def show_reaction(self, chat: str, message_id: str, reaction: Reaction | None) -> None:
-        """Show a sign beside what the person said. What was growing then and took it in stands below it from now on."""
+        """Show a reaction on the person's message; unfinished answers that it steered move below it."""
         shown = None if reaction is None else reaction.value
         self.hub.tell(chat, {"type": "reaction", "message": message_id, "sign": shown})
         if reaction is Reaction.STEERED:
-            growing = self._growing.get(chat, {})
-            for id_ in self._under.pop((chat, message_id), ()):
+            growing = self._unfinished.get(chat, {})
+            for id_ in self._unfinished_at.pop((chat, message_id), ()):
                 if id_ in growing:
                     growing[id_] = {**growing[id_], "below": message_id}
                     self.hub.tell(chat, growing[id_])
@@ -185,13 +186,13 @@ class OpenPages:
     def show(self, chat: str, frame: Frame) -> None:
         """Show a message on every page of a chat."""
         id_ = str(frame["id"])
-        before = self._growing.get(chat, {}).get(id_, {})
+        before = self._unfinished.get(chat, {}).get(id_, {})
         if "below" in before:
             frame = {**frame, "below": before["below"]}
         self.hub.tell(chat, frame)
         self._end_growth(chat, id_)
         if frame["live"] or frame["waiting"]:
-            self._growing[chat] = {**self._growing.get(chat, {}), id_: frame}
+            self._unfinished[chat] = {**self._unfinished.get(chat, {}), id_: frame}
 
     def delete(self, chat: str, message_id: str) -> None:
         """Take a message off every page of a chat."""
@@ -199,24 +200,24 @@ class OpenPages:
         self.hub.tell(chat, {"type": "deleted", "id": message_id})
 
     def _end_growth(self, chat: str, message_id: str) -> None:
-        growing = self._growing.get(chat, {})
+        growing = self._unfinished.get(chat, {})
         growing.pop(message_id, None)
         if not growing:
-            self._growing.pop(chat, None)
+            self._unfinished.pop(chat, None)
 
 
 def visitor_of(chat: str, locale: str | None) -> Visitor:
-    """The person behind a browser; the name tells an operator which browser it is, no more."""
+    """Return the visitor of a browser; the name only helps an operator to tell browsers apart."""
     return Visitor(Address(CHANNEL, ACCOUNT, chat), Sender(chat, f"web visitor {chat[:6]}"), locale)
 
 
 def message_frame(part: OutboundPart, message_id: str, now: datetime) -> Frame:
-    """Return our message as it stands now."""
+    """Return the frame of our message in its current state."""
     return {
         "type": "message",
         "id": message_id,
         "html": to_html(part.rendered),
-        "live": part.idem_key == "",  # it grows still
+        "live": part.idem_key == "",  # unfinished
         "waiting": part.rendered.text.strip() == "…",
         "status": part.is_status,
         "buttons": [
@@ -229,7 +230,7 @@ def message_frame(part: OutboundPart, message_id: str, now: datetime) -> Frame:
 
 
 def said_frame(event: InboundMessage) -> Frame:
-    """What the person said, for every page of theirs."""
+    """Return the frame of the person's message for all their pages."""
     files: list[JsonValue] = [_own_file(event, file) for file in event.attachments]
     return {
         "type": "said",
@@ -242,7 +243,7 @@ def said_frame(event: InboundMessage) -> Frame:
 
 
 def _own_file(event: InboundMessage, file: Attachment) -> JsonValue:
-    """A file of theirs as a frame names it: told again to nobody else."""
+    """Return the entry of a person's own file; only their pages get it."""
     number = file.handle.rpartition(":")[2]
     return {
         "url": f"/web/file?of={event.message_id}&number={number}",
@@ -254,10 +255,10 @@ def _own_file(event: InboundMessage, file: Attachment) -> JsonValue:
 
 
 def busy_frame(for_s: float) -> Frame:
-    """For how many seconds the model is busy; 0: it is not any more."""
+    """Return the frame of the seconds for which the model is busy; 0: it is free."""
     return {"type": "busy", "for_s": round(for_s, 1)}
 
 
 def commands_frame(menu: Sequence[CommandSpec]) -> Frame:
-    """The commands there are."""
+    """Return the frame of the available commands."""
     return {"type": "commands", "commands": [[spec.name, spec.summary] for spec in menu if not spec.talks]}

@@ -1,6 +1,4 @@
-"""Serves the page's own files, shipped with the package, with headers that forbid all else; the page in its visitor's
-language.
-"""
+"""The page's own files, shipped with the package, in the visitor's language and with a strict policy."""
 
 import hashlib
 import html
@@ -41,13 +39,13 @@ SCRIPT_TEXTS = (
     "page.retry", "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.table",
     "page.today", "page.try_later", "page.untitled", "page.way_sent", "page.way_unsent", "page.you",
 )  # fmt: skip
-"""Keys of what the scripts say: the page brings them along."""
+"""Keys of the texts that the page passes to its scripts."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Nothing inline, nothing from another host, in nobody's frame."""
+"""Content security policy: nothing inline, nothing from other hosts, no frames."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -58,16 +56,16 @@ HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept-Language",
 }
-"""Of every page of ours; one that is not the chat changes what it has to."""
+"""Headers of all our pages; the operators' pages change a few."""
 
 _MARKED = re.compile(r"\{\{([a-z_.]+)\}\}")
 
 
 class PageTexts(Protocol):
-    """What visitors read beside what is said to them."""
+    """The page's own texts."""
 
     def text(self, locale: str | None, key: str, /, **values: object) -> str:
-        """The words of a key for this BCP 47 locale, their fields filled in where there are values."""
+        """Return the text of a key in a BCP 47 locale, with its fields filled in."""
         ...
 
 
@@ -78,17 +76,17 @@ class _File:
 
 
 class PageFiles:
-    """The files by path."""
+    """The page's files by path, in each language."""
 
     def __init__(self, texts: PageTexts, title: str) -> None:
-        """`title` is what the page calls the bot. Nothing is read yet."""
+        """`title` is the bot's name on the page. Files are read on first use."""
         self.paths = tuple(_FILES)
         self._texts = texts
         self._title = title
         self._read: dict[tuple[str, str], _File] = {}
 
     async def answer(self, request: web.Request) -> web.Response:
-        """The file of a path in the table, or 304 where the browser has it."""
+        """Return the file of a path, or 304 if the browser has it."""
         name, kind = _FILES[request.path]
         language = self._language_of(request)
         held = self._read.get((name, language)) or self._keep(name, language)
@@ -98,7 +96,7 @@ class PageFiles:
         return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)
 
     def _language_of(self, request: web.Request) -> str:
-        """The first of the browser's languages that the page speaks; its own where it speaks none of them."""
+        """Return the first of the browser's languages that the page has, or the default language."""
         asked = locales_of(request)
         spoken = [self._texts.text(locale, "page.language") for locale in asked]
         met = (language for locale, language in zip(asked, spoken, strict=True) if locale[:2].lower() == language)
@@ -112,7 +110,7 @@ class PageFiles:
         return held
 
     def _in_words(self, page: str, language: str) -> str:
-        """The page with its texts in it, and those of its scripts as JSON."""
+        """Return the page with its texts, and those of its scripts as JSON."""
         starts = [html.escape(start) for start in self._texts.text(language, "page.starts").splitlines()]
         scripts = orjson.dumps({key: self._texts.text(language, key) for key in SCRIPT_TEXTS}).decode()
         own = {

@@ -1,6 +1,6 @@
-"""Tells pages what was said before: the last messages of their chat, and past conversations.
+"""Earlier messages and past conversations for pages.
 
-The store is not known here; the port says what is asked of it.
+`Records` is the port to the store.
 """
 
 from collections.abc import Sequence
@@ -16,146 +16,146 @@ from channels.viewers.viewer_hub import Frame
 from channels.web.open_pages import message_frame, said_frame
 
 MOST_MESSAGES = 200
-MOST_CHARS = 400_000  # of all of them; the newest is told in any case
-CHARS_OF_FRAME = 200  # beside its words
+MOST_CHARS = 400_000  # of all of them; the newest is always shown
+CHARS_OF_FRAME = 200  # overhead of a frame
 
 
 @dataclass(frozen=True, slots=True)
 class PastConversation:
-    """A conversation as a list shows it."""
+    """A past conversation in a list."""
 
     id: str
-    title: str  # "": it has none
+    title: str  # "": none
     used_at: datetime  # aware UTC
-    living: bool  # what is said next goes on with it
-    place: str = ""  # the platform where it was; "": here
+    living: bool  # the next message continues it
+    place: str = ""  # its platform; "": this page
 
 
 @dataclass(frozen=True, slots=True)
 class SeenDevice:
-    """A browser that reads and writes as somebody."""
+    """A browser of a person."""
 
     id: str
-    browser: str  # what it calls itself
-    seen_at: datetime  # aware UTC, within ten minutes
+    browser: str  # as it calls itself
+    seen_at: datetime  # aware UTC, accurate to ten minutes
 
 
 @dataclass(frozen=True, slots=True)
 class KeptMessage:
-    """One message as the store has it: the person's, or a part of ours."""
+    """One stored message: the person's, or a part of ours."""
 
     at: datetime  # aware UTC
     message: InboundMessage | OutboundPart
 
 
 class Records(Protocol):
-    """Keeps what was said in each chat."""
+    """The store of a chat's messages, files and browsers."""
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
-        """What may be gone on with here, the one used last first: the chat's own, and those of its person's others.
+        """Return the conversations that can be continued here, of this chat and the person's others, newest first.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
     async def recent(self, chat: str) -> Sequence[KeptMessage]:
-        """Return the last messages of a chat in their order, each as it stands; no answer that still grows.
+        """Return the last messages of a chat in order, without unfinished answers.
 
-        A part has the key that its message is known by. Its files have no content.
+        A part has the key of its message; its files have no content.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
     async def messages(self, channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
-        """The last messages of one of these conversations, in their order.
+        """Return the last messages of one of these conversations in order; none for any other id.
 
-        Of any other there are none. A part has the key that it was sent with.
+        A part has the key with which it was sent.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
     async def keep_file(self, handle: str, content: bytes) -> None:
-        """Keep what a person handed over, under a handle that names their chat; the same again changes nothing.
+        """Store a person's file under a handle that contains their chat; a repetition changes nothing.
 
         Raises:
-            NotPersisted: it is not kept.
+            NotPersisted: it was not stored.
         """
         ...
 
     async def find_file(self, handle: str) -> bytes | None:
-        """What was kept; None where it is gone, or never was.
+        """Return the content of a stored file, or None.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
     async def find_sent_file(self, chat: str, message_id: str, number: int) -> OutboundMedia | None:
-        """Return a file of a message of ours in this chat; None if it is not kept any more, or was never there.
+        """Return a file of a message of ours in this chat; None if it is no longer stored, or never was.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
     async def note_device(self, chat: str, browser: str) -> None:
-        """Keep for the audit that a person goes on in another browser, too, which calls itself so.
+        """Record in the audit log that a person uses another browser with this name.
 
         Raises:
-            NotPersisted: it is not kept, and so must not be.
+            NotPersisted: it was not stored, so the browser must not be linked.
         """
         ...
 
     async def see_device(self, chat: str, device: str, browser: str) -> None:
-        """A person's browser is here.
+        """Record that a person's browser was seen now.
 
         Raises:
-            NotPersisted: it is not kept.
+            NotPersisted: it was not stored.
         """
         ...
 
     async def devices(self, chat: str) -> Sequence[SeenDevice]:
-        """A person's browsers that may come, seen last first.
+        """Return a person's signed-in browsers, the last seen first.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
     async def sign_out(self, chat: str, devices: Sequence[str]) -> Sequence[str]:
-        """Let these come no more, nor what has no number of its own (""); which it were. Kept for the audit.
+        """Sign out these browsers and all without an id (""), and return the ids; the audit log records it.
 
         Raises:
-            NotPersisted: they may come still.
+            NotPersisted: they are still signed in.
         """
         ...
 
     async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """Chat and device of each that may come no more.
+        """Return (chat, device) of each signed-out browser.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         ...
 
 
 class Recollection:
-    """The messages of a chat as its pages are told them."""
+    """The earlier messages of a chat as frames for its pages."""
 
     def __init__(self, channel: Channel, records: Records) -> None:
         self._channel = channel
         self._records = records
 
     async def recent(self, chat: str) -> list[JsonValue]:
-        """Return the last messages of a chat as frames, within what one page is told at most.
+        """Return the last messages of a chat as frames, within the limits of one page.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         frames: list[JsonValue] = []
         chars = 0
@@ -167,18 +167,18 @@ class Recollection:
         return frames
 
     async def conversation(self, chat: str, conversation_id: str) -> Sequence[Frame]:
-        """Return the messages of a past conversation as frames; none if it may not be gone on with here.
+        """Return the messages of a past conversation as frames; none if it cannot be continued here.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         return self._frames(await self._records.messages(self._channel, chat, conversation_id))
 
     async def conversations(self, chat: str) -> list[JsonValue]:
-        """Return what may be gone on with in this chat, as a page lists it.
+        """Return the conversations that can be continued in this chat, as a page lists them.
 
         Raises:
-            NotPersisted: the store cannot be asked just now.
+            NotPersisted: the store does not answer.
         """
         return [
             {

@@ -1,8 +1,8 @@
-"""Blocks of the Markdown tree become text and, beside it, what each range of it is; that becomes HTML when it is shown.
+"""The renderer of the chat page: text with a tree of marked ranges, which is converted to HTML when it is shown.
 
-The text alone reads well too, and words may be put behind it or exchanged in it for others of the same length without
-touching the markup. The HTML is safe by construction: every character of the text is escaped, tags come from a closed
-list, a link's target is http or https and is escaped too. There is no tag that loads anything. Pure.
+The text alone reads well, too, and text may be appended or replaced by other text of the same length without changing
+the tree. The HTML is safe by construction: all text is escaped, tags come from a closed list, link targets are http or
+https and escaped, and no tag loads anything. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,16 +32,16 @@ from channels.markdown.tree import (
 from channels.messages import Rendered
 
 Node = list["str | int | list[Node]"]
-"""A range of the text: [tag, detail, start, end, [nodes inside]]; code points, `end` exclusive."""
+"""A range of the text: [tag, detail, start, end, [child nodes]] in code points, `end` exclusive."""
 
 _LOOKS = ((Style.BOLD, "b"), (Style.ITALIC, "i"), (Style.STRIKE, "s"), (Style.CODE, "code"))
 
 
 class WebRenderer:
-    """The Renderer of `channels.base` for the chat page. Has no state; one serves everybody."""
+    """A stateless `Renderer` of `channels.base` for the chat page."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks as text; `markup` is a JSON list of nodes, None where the paragraphs are plain."""
+        """Return the blocks as text; `markup` is a JSON list of nodes, None if all blocks are plain paragraphs."""
         writer = _Writer()
         writer.blocks(blocks, "\n\n")
         text = "".join(writer.pieces)
@@ -50,7 +50,7 @@ class WebRenderer:
         return Rendered(text, orjson.dumps(writer.nodes).decode())
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is, without what no message can hold and without blanks around it."""
+        """Return the cleaned text without surrounding white space."""
         return Rendered(clean(text).strip())
 
 
@@ -59,14 +59,14 @@ def _is_plain(spans: Spans) -> bool:
 
 
 class _Writer:
-    """Collects text and nodes in reading order."""
+    """A collector of text and nodes in reading order."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.nodes: list[Node] = []
-        self._inside = self.nodes  # where the next node goes
+        self._inside = self.nodes  # list for the next node
         self._at = 0
-        self._lists = 0  # lists we are in
+        self._lists = 0  # depth of lists
 
     def blocks(self, blocks: Sequence[Block], between: str) -> None:
         for index, block in enumerate(blocks):
@@ -128,7 +128,7 @@ class _Writer:
                 self._write_styled(tuple(linked), around)
 
     def _write_styled(self, spans: Spans, around: Sequence[tuple[str, str]]) -> None:
-        """The spans, inside these nodes, outermost first."""
+        """Write the spans inside these nodes, outermost first."""
         if around:
             with self._node(*around[0]):
                 self._write_styled(spans, around[1:])
@@ -142,7 +142,7 @@ class _Writer:
 
     @contextmanager
     def _node(self, tag: str, detail: str = "") -> Iterator[None]:
-        """Everything said inside is of this kind."""
+        """Put all nodes and text that are added meanwhile into a node of this kind."""
         outside, self._inside = self._inside, []
         node: Node = [tag, detail, self._at, self._at, self._inside]
         outside.append(node)
@@ -158,16 +158,16 @@ class _Writer:
 # ---------------------------------------------------------------- HTML
 
 _CONTAINERS = {"ul": "ul", "ol": "ol", "quote": "blockquote", "table": "table", "tr": "tr"}
-"""What stands between the nodes inside is layout of the plain text, not content."""
+"""Tags whose text between child nodes is layout of the plain text, not content."""
 
 _LEAVES = {"p": "p", "td": "td", "th": "th", "b": "strong", "i": "em", "s": "s", "code": "code"}
 
 _RUN_ON = {"ul", "ol", "li", "quote"}
-"""A text that was put behind the message goes on inside these, down to their last paragraph."""
+"""Nodes in which appended text continues the last paragraph."""
 
 
 def to_html(rendered: Rendered) -> str:
-    """The part as HTML: block elements, one after the other."""
+    """Return the part as HTML block elements."""
     if rendered.markup is None:
         return _paragraphs(rendered.text)
     nodes = orjson.loads(rendered.markup)
@@ -188,7 +188,7 @@ def _paragraphs(text: str) -> str:
 
 
 def _last_paragraph(nodes: Sequence[Any], end: int) -> Any:
-    """The node that the message's last words are in, if they are in a paragraph or a title; None elsewhere."""
+    """Return the paragraph or heading node with the message's last text; None if the last node is another."""
     node = nodes[-1]
     while node[0] in _RUN_ON and node[4]:
         node[3] = max(node[3], end)
@@ -213,7 +213,7 @@ def _element(text: str, node: Any) -> str:
             level = min(int(detail) + 2, 6)  # the page's own titles are h1 and h2
             return f"<h{level}>{_words(text, node)}</h{level}>"
         case "p" if len(inside) == 1 and inside[0][:1] == ["code"] and inside[0][2:4] == [start, end]:
-            return f'<p><code class="alone">{_words(text, inside[0])}</code></p>'  # a code to be copied
+            return f'<p><code class="alone">{_words(text, inside[0])}</code></p>'  # a code to copy
         case "a":
             return _link(detail, _words(text, node))
     return f"<{_LEAVES[tag]}>{_words(text, node)}</{_LEAVES[tag]}>"
@@ -232,7 +232,7 @@ def _link(url: str, words: str) -> str:
 
 
 def _words(text: str, node: Any) -> str:
-    """Text and inline nodes of a node, in order."""
+    """Return the text and inline nodes of a node in order."""
     _, _, at, end, inside = node
     pieces = []
     for child in inside:

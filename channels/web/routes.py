@@ -1,6 +1,6 @@
-"""Serves the web chat over HTTP: the page, a WebSocket, and server-sent events with POST where that is blocked.
+"""The HTTP side of the web chat: the page, a WebSocket, and server-sent events with POST if that is blocked.
 
-The server decides who may be asked from where (Host, Origin, size of a body); what a page's words mean is not here.
+The HTTP server checks Host, Origin and the size of bodies.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from channels.web.page_files import PageFiles, PageTexts
 from channels.web.recollection import Recollection
 from channels.web.visitor import Identities, locale_of
 
-MAX_BODY_BYTES = 1_000_000  # what a body of unknown length counts as; the server takes no more
+MAX_BODY_BYTES = 1_000_000  # assumed size of a body of unknown length; the server accepts no more
 
 PING_S = 30.0
 
@@ -45,9 +45,15 @@ class PageRoutes:
     """The HTTP side of one web chat."""
 
     def __init__(
-        self, pages: OpenPages, identities: Identities, texts: PageTexts, title: str, recollection: Recollection,
-        door: FileDoor, devices: DeviceDoor,
-    ) -> None:  # fmt: skip
+        self,
+        pages: OpenPages,
+        identities: Identities,
+        texts: PageTexts,
+        title: str,
+        recollection: Recollection,
+        door: FileDoor,
+        devices: DeviceDoor,
+    ) -> None:
         self._door = door
         self._devices = devices
         self._recollection = recollection
@@ -57,7 +63,7 @@ class PageRoutes:
         self._files = PageFiles(texts, title)
 
     def table(self) -> Sequence[HttpRoute]:
-        """Every path."""
+        """Return all routes."""
         return (
             *[HttpRoute("GET", path, self._files.answer) for path in self._files.paths],
             HttpRoute("POST", "/web/session", self._session),
@@ -71,13 +77,13 @@ class PageRoutes:
             HttpRoute("POST", "/web/messages", self._messages),
         )
 
-    # ------------------------------------------------------------ who is there
+    # ------------------------------------------------------------ identity
 
     async def _session(self, request: web.Request) -> web.Response:
-        """Say who the browser is; one that is nobody yet becomes somebody.
+        """Return the browser's identity; create one if it has none.
 
-        A cookie of SameSite=Strict is not sent when a link elsewhere leads to the page, but it is with the page's own
-        request: so that identities are made here, and not with the page itself.
+        A cookie of SameSite=Strict is not sent when a link elsewhere opens the page, but with the page's own requests:
+        so identities are created here and not with the page.
         """
         self._must_run()
         identity = self._identities.of(request)
@@ -90,7 +96,7 @@ class PageRoutes:
         elif not identity.device and self._identities.is_known(identity.chat):
             self._count(address_of(request.remote))
             identity = self._identities.add_device(identity.secret)
-        with contextlib.suppress(NotPersisted):  # it is noted the next time
+        with contextlib.suppress(NotPersisted):  # recorded the next time
             await self._devices.note(identity, request)
         answer = _json({**body, "chat": identity.chat})
         if identity.fresh:
@@ -107,7 +113,7 @@ class PageRoutes:
             _too_many("too many requests", wait_s)
 
     def _chat(self, request: web.Request) -> str:
-        """The chat of whoever asks."""
+        """Return the chat of the requesting browser."""
         self._must_run()
         identity = self._identities.of(request)
         if identity is None:
@@ -123,10 +129,10 @@ class PageRoutes:
     async def _upload(self, request: web.Request) -> web.Response:
         return await self._door.upload(self._caller(request), request)
 
-    # ------------------------------------------------------------ what was said before
+    # ------------------------------------------------------------ earlier messages
 
     async def _welcome(self, viewer: Viewer, locale: str | None) -> None:
-        """Tell an open page what there is; without what was said before if the store cannot be asked."""
+        """Send an open page its first frames, without earlier messages if the store does not answer."""
         try:
             messages = await self._recollection.recent(viewer.chat)
         except NotPersisted:
@@ -149,7 +155,7 @@ class PageRoutes:
         return _json({"messages": [dict(frame) for frame in found]})
 
     def _asked_before(self, request: web.Request) -> str:
-        """Return the chat of the person who asks what was said before."""
+        """Return the requesting person's chat, and count the request."""
         caller = self._caller(request)
         self._count(caller.address)
         return caller.chat
@@ -221,7 +227,7 @@ def _too_many(why: str, wait_s: int) -> NoReturn:
 
 
 async def _write_events(answer: web.StreamResponse, viewer: Viewer) -> None:
-    """Send frames until the view is closed or the page is gone; a comment now and then finds that out."""
+    """Send frames until the view is closed or the page is gone; comments keep the connection alive."""
     try:
         while not viewer.closed:
             try:
@@ -238,7 +244,7 @@ async def _write_events(answer: web.StreamResponse, viewer: Viewer) -> None:
 
 
 class PageSocket(ViewerSocket):
-    """A page's WebSocket: a view within the bounds of strangers."""
+    """A page's WebSocket within the limits on strangers."""
 
     ping_s = PING_S
 
@@ -253,19 +259,16 @@ class PageSocket(ViewerSocket):
         self._greeted = False
 
     def open(self) -> Viewer | None:
-        """A seat, where there is room or somebody makes it."""
         return self._pages.seats.open(self._caller.chat, self._caller.address)
 
     def leave(self, viewer: Viewer) -> None:
-        """The seat is free."""
         self._pages.seats.leave(viewer)
 
     def has_said_too_much(self, size_bytes: int) -> bool:
-        """Count the frame for this connection."""
         return self._limit.acquire("", frames_in(size_bytes)) > 0
 
     async def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
-        """Let through what is said within the limits; answer the first hello with what was said before."""
+        """Accept frames within the limits; answer the first hello with the earlier messages."""
         if isinstance(frame, HelloFrame):
             if self._greeted:
                 return False

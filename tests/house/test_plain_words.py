@@ -19,7 +19,15 @@ BANNED = re.compile(
 """Words of this code's earlier private language."""
 
 HERE = "tests/house/test_plain_words.py"  # it has to spell what it forbids
-NOT_YET = ("agent/", "channels/", "gateway/", "tests/")
+NOT_YET = (
+    "agent/coach/",
+    "channels/discord/",
+    "channels/simulators/",
+    "channels/slack/",
+    "channels/telegram/",
+    "gateway/",
+    "tests/",
+)
 """Rooms that are being rewritten."""
 
 
