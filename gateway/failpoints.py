@@ -2,12 +2,13 @@
 
 `TENK_FAILPOINT=name:hit:action` arms one: at the `hit`-th passing of `name` the process exits without any clean-up
 (`exit`), raises (`raise`), is cancelled (`cancel`: its task, as a reload or `/stop` would) or stops itself until
-continued (`stop`).
+continued (`stop`). `commit_done` stands behind every commit; `commit_done/claim` is passed by jobs named `claim` alone.
 """
 
 import asyncio
 import os
 import signal
+from collections.abc import Callable
 
 
 class FailpointRaised(RuntimeError):
@@ -15,16 +16,13 @@ class FailpointRaised(RuntimeError):
 
 
 FAILPOINTS = (
-    "received", "inbox_pre", "inbox_post", "acked", "routed",
-    "picture_kept", "claim_pre", "claim_post", "model_asked", "model_first_text",
-    "response_pre", "response_post", "intent_pre", "intent_post", "tool_done",
-    "effect_pre", "effect_post", "result_pre", "result_post", "steer_pre", "steer_post",
-    "summary_pre", "summary_post",
-    "final_pre", "final_post", "placeholder_pre", "placeholder_sent", "placeholder_post", "live_edit",
-    "page_turned",
-    "send_pre", "send_done", "sent_pre", "sent_post", "outcome_post", "edit_done",
-    "commit_unknown",
-    "command_pre", "command_post", "pairing_approved", "recovery_begun", "recovery_turn", "shutdown_begun",
+    "received", "inbox_pre", "acked", "routed",
+    "claim_pre", "model_asked", "model_first_text",
+    "response_pre", "intent_pre", "tool_done", "effect_pre", "result_pre", "steer_pre", "summary_pre",
+    "final_pre", "placeholder_pre", "placeholder_sent", "live_edit",
+    "send_pre", "send_done", "sent_pre", "edit_done",
+    "commit_unknown", "commit_done",
+    "command_pre", "recovery_begun", "recovery_turn", "shutdown_begun",
 )  # fmt: skip
 """Every name there is; a house test holds the code against it."""
 
@@ -33,14 +31,18 @@ class _Armed:
     """The one point that is armed, if any."""
 
     def __init__(self, spec: str | None) -> None:
-        self.name: str | None = None
+        self.name = self.job = self.action = ""
+        self.left = 0
         self.arm(spec)
 
     def arm(self, spec: str | None) -> None:
-        self.name, hit, self.action = spec.split(":") if spec else (None, "0", "")
+        point, hit, self.action = spec.split(":") if spec else ("", "0", "")
+        self.name, _, self.job = point.partition("/")
         self.left = int(hit)
 
-    def count_pass(self) -> None:
+    def count_pass(self, job: Callable[..., object] | None) -> None:
+        if self.job and self.job != getattr(getattr(job, "func", job), "__name__", ""):
+            return
         self.left -= 1
         if self.left != 0:
             return
@@ -60,7 +62,7 @@ def arm(spec: str | None) -> None:
     _armed.arm(spec)
 
 
-def failpoint(name: str) -> None:
-    """Pass the point `name`."""
+def failpoint(name: str, job: Callable[..., object] | None = None) -> None:
+    """Pass the point `name`; behind a commit, with its job (also as a `partial`)."""
     if _armed.name == name:
-        _armed.count_pass()
+        _armed.count_pass(job)

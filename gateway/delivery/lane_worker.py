@@ -39,7 +39,7 @@ from gateway.ownership import Ownership
 from gateway.store import chats, leases, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.leases import Lease
-from gateway.store.outbox import Action, OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow
 from gateway.supervision import care_of
 from gateway.telemetry import OUTBOUND, series
 from gateway.texts import HARNESS
@@ -245,7 +245,6 @@ class LaneWorker:
         failpoint("sent_pre")
         now = self._deps.clock()
         await self._deps.store.commit(outbox.record_sent, row.id, platform_id, now)
-        failpoint("placeholder_post" if row.part.action is Action.PLACEHOLDER else "sent_post")
 
     async def _save_outcome(self, row: OutboxRow, failure: ChannelError, outcome: AttemptOutcome) -> None:
         address, source_id = row.part.address, row.part.source_id
@@ -259,7 +258,6 @@ class LaneWorker:
         if outcome.drop_rest:
             self.queue.head.take(lambda other: other.part.source_id == source_id)
         said = await self._commit(_save_outcome, row, outcome, apology, self._deps.clock())
-        failpoint("outcome_post")
         self._lanes.publish(said)
 
     @property

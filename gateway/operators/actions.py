@@ -86,7 +86,11 @@ class Deed:
         Raises:
             OperationRefused: the rank is too low, or the job refused.
         """
-        done = await self.store.commit(lambda connection: self.refusal(connection) or job(connection))
+
+        def decide(connection: Connection) -> T | OperationRefused:
+            return self.refusal(connection) or job(connection)
+
+        done = await self.store.commit(decide)
         if isinstance(done, OperationRefused):
             log.warning("operation_refused", action=self.action.name, approver=self.by, why=str(done))
             raise done

@@ -20,7 +20,6 @@ from gateway.command_line import of_process
 from gateway.commands.linking import LinkDeps
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import GatewayError
-from gateway.failpoints import failpoint
 from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
@@ -110,7 +109,6 @@ class RunningProcess:
         elif change.told:
             shared.bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have admitted a row
         shared.sessions.parking.release(change.unparked)
-        failpoint("pairing_approved")
 
     async def status(self, tenant: str | None) -> Status:
         return await self.parts.status.of(tenant).status(steady_now())

@@ -288,7 +288,7 @@ class CommandRunner:
         channel = await self._process.channels.when_loaded(row.event.address)
         locale = principal.locale if principal else None
 
-        def job(connection: Connection) -> tuple[Reply, list[OutboxRow]] | None:
+        def commit_command(connection: Connection) -> tuple[Reply, list[OutboxRow]] | None:
             journal.check_fence(connection, session.fence)
             now = self._process.clocks.now()
             if not inbox.settle(connection, row.id, outcome, now):
@@ -307,8 +307,7 @@ class CommandRunner:
             failpoint("command_pre")
             return reply, outbox.put(connection, row.tenant, to_parts(channel, said), now)
 
-        done = await deps.store.commit(job)
-        failpoint("command_post")
+        done = await deps.store.commit(commit_command)
         if done is None:
             await self._reread(session, row)
         else:

@@ -76,7 +76,6 @@ class SummaryKeeper:
         is_made = summary.condensed > (0 if before is None else before.condensed)
         failpoint("summary_pre")
         self.deps.process.delivery.publish(await self.deps.store.commit(keep))
-        failpoint("summary_post")
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if is_made else "left_out").inc()
 

@@ -134,7 +134,6 @@ class JournaledTurn:
         place = self._reserve(len(events))
         failpoint(f"{point}_pre")
         await self._deps.store.commit(commits.record, place=place, events=events, clock=self._process.clocks.now)
-        failpoint(f"{point}_post")
         self._note_journaled(events)
 
     async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
@@ -147,7 +146,6 @@ class JournaledTurn:
 
         failpoint("effect_pre")
         event = await self._deps.store.commit(commits.apply, place=place, returned=returned, run=run, clock=clock)
-        failpoint("effect_post")
         self._note_journaled((event,))
         return event
 
@@ -201,7 +199,6 @@ class JournaledTurn:
         except BaseException:
             mailbox.put_back(rows)
             raise
-        failpoint("steer_post")
         mailbox.note_begun(row for row, _ in claimed)
         taken = tuple(item for _, item in claimed)
         if taken:
@@ -375,7 +372,6 @@ class JournaledTurn:
             if parts:
                 delivery.release(parts[0])
             raise
-        failpoint("final_post")
         delivery.publish(rows)
         self._note_journaled(events)
         self._live.clear_sign()

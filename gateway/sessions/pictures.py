@@ -16,7 +16,6 @@ from agent.pictures import Picture, Unseen
 from channels.base import Channel, FetchesMedia
 from channels.errors import ChannelError, Permanent, PermanentKind
 from channels.messages import Attachment, AttachmentKind
-from gateway.failpoints import failpoint
 from gateway.sessions.config import PicturesConfig
 from gateway.store.tables.base import new_id
 
@@ -155,7 +154,6 @@ class PictureFetcher:
             return _unseen(attachment, Unseen.TOO_LARGE)
         picture = Picture(new_id(), facts.mime, len(content), facts.width, facts.height)
         await self._keep(whose.tenant, picture.id, content, whose.came_with)
-        failpoint("picture_kept")
         return picture
 
 

@@ -86,8 +86,6 @@ class TurnRunner:
         return ClaimedTurn(turn, first_id, message_id, answers, events, attempts, resumed=True, waited=waited)
 
     async def _attempt(self, claimed: ClaimedTurn, *, gives_up: bool) -> None:
-        if not claimed.resumed:
-            failpoint("claim_post")
         deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
         texts = deps.shown.texts
         principal = self._process.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)

@@ -13,6 +13,7 @@ import structlog
 
 from channels.messages import DEFAULT_TENANT
 from gateway.errors import ServerAway, StoreUnavailable
+from gateway.failpoints import failpoint
 from gateway.store.addresses import file_of
 from gateway.store.postgres import PostgresEngine, PostgresLink
 from gateway.store.revisions import HEAD
@@ -149,7 +150,7 @@ class Store:
             Exception: what the job raised; nothing of the job is stored, the other jobs of its group are.
             StoreUnavailable: the store was closed first.
         """
-        return await self._hear(self.queue(job, *args, **kwargs))
+        return await self._hear(job, self.queue(job, *args, **kwargs))
 
     async def try_commit(self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Commit as `commit` does, but fail in an outage instead of waiting for its end.
@@ -158,7 +159,7 @@ class Store:
             StoreUnavailable: the store does not answer; the job may be committed nevertheless.
         """
         return await self._hear(
-            self._writer.enqueue(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs))
+            job, self._writer.enqueue(lambda connection: run_as(self.tenant, job, connection, *args, **kwargs))
         )
 
     def queue(
@@ -169,9 +170,11 @@ class Store:
             lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True
         )
 
-    async def _hear(self, committed: asyncio.Future[T]) -> T:
+    async def _hear(self, job: Callable[..., T], committed: asyncio.Future[T]) -> T:
         try:
-            return await asyncio.shield(committed)
+            result = await asyncio.shield(committed)
+            failpoint("commit_done", job)
+            return result
         except asyncio.CancelledError:
             committed.add_done_callback(self._whole._note_unheard)  # noqa: SLF001  its own
             raise

@@ -97,6 +97,14 @@ async def using(world: World, chat: int) -> None:
     world.use()
 
 
+async def talk(world: World, chat: int) -> None:
+    """Ask for all three kinds of effect, then for a slow answer; then log practice by command."""
+    for kinds in ("piu", "s"):
+        said = world.say(chat, kinds)
+        await world.until(lambda said=said: world.shows(said) or not world.gateway.running, 15, "an answer")
+    world.log()
+
+
 async def terminate(world: World, chat: int) -> None:
     """Send SIGTERM while an answer is being written (F61)."""
     world.say(chat, "s")
@@ -131,6 +139,10 @@ class Case:
     action: str = "exit"
 
     @property
+    def point_name(self) -> str:
+        return self.point.partition("/")[0]
+
+    @property
     def name(self) -> str:
         how = "" if self.provoke is plain else f"({self.provoke.__name__})"
         then = f"+{self.again}" if self.again else ""
@@ -139,57 +151,95 @@ class Case:
 
 
 SINGLE = (
-    Case("received"), Case("inbox_pre"), Case("inbox_post"), Case("acked"), Case("routed"),
-    Case("claim_pre"), Case("claim_post"), Case("model_asked"), Case("model_first_text"),
-    Case("final_pre"), Case("final_post"), Case("send_done"), Case("sent_pre"), Case("sent_post"),
-    Case("response_pre", tools), Case("response_post", tools), Case("intent_pre", tools), Case("intent_post", tools),
-    Case("tool_done", tools), Case("effect_pre", practice), Case("effect_post", practice),
-    Case("result_pre", noting), Case("result_post", tools),
-    Case("steer_pre", steering), Case("steer_post", steering),
-    Case("summary_pre", growing), Case("summary_post", growing),
-    Case("placeholder_pre", slow), Case("placeholder_sent", slow), Case("placeholder_post", slow),
-    Case("live_edit", slow), Case("edit_done", slow), Case("page_turned", long_and_slow),
-    Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
-    Case("command_pre", command), Case("command_post", command),
-    Case("result_pre", paying), Case("claim_post", burst), Case("shutdown_begun", terminate),
-    Case("picture_kept", showing), Case("commit_unknown", long),
-    Case("outcome_post", refused),
-)  # fmt: skip
-"""Every named point but those of a recovery and of a pairing."""
+    Case("received"),
+    Case("inbox_pre"),
+    Case("acked"),
+    Case("routed"),
+    Case("claim_pre"),
+    Case("model_asked"),
+    Case("model_first_text"),
+    Case("final_pre"),
+    Case("send_done"),
+    Case("sent_pre"),
+    Case("response_pre", tools),
+    Case("intent_pre", tools),
+    Case("tool_done", tools),
+    Case("effect_pre", practice),
+    Case("result_pre", noting),
+    Case("steer_pre", steering),
+    Case("summary_pre", growing),
+    Case("placeholder_pre", slow),
+    Case("placeholder_sent", slow),
+    Case("live_edit", slow),
+    Case("edit_done", slow),
+    Case("send_pre", long),
+    Case("send_done", long),
+    Case("send_done", long, hit=2),
+    Case("command_pre", command),
+    Case("result_pre", paying),
+    Case("shutdown_begun", terminate),
+    Case("commit_unknown", long),
+)
+"""Every named point but those of a recovery and the one behind a commit."""
+
+COMMITTED = (
+    Case("commit_done/_admit_all"),
+    Case("commit_done/put_file", showing),
+    Case("commit_done/claim"),
+    Case("commit_done/claim", burst),
+    Case("commit_done/record", tools),
+    Case("commit_done/record", tools, hit=2),
+    Case("commit_done/record", tools, hit=3),
+    Case("commit_done/apply", practice),
+    Case("commit_done/steer", steering),
+    Case("commit_done/keep_summary", growing),
+    Case("commit_done/put_placeholder", slow),
+    Case("commit_done/put_placeholder", long_and_slow, hit=2),
+    Case("commit_done/commit_end"),
+    Case("commit_done/commit_command", command),
+    Case("commit_done/record_sent"),
+    Case("commit_done/record_sent", slow),
+    Case("commit_done/run_held", refused),
+    Case("commit_done/run_held", refused, hit=2),
+)
+"""Behind each kind of commit on the way of a message."""
+
+TALK_COMMITS = 20
+"""So many commits at least does `talk` take on each platform."""
+
+EVERY_COMMIT = tuple(Case("commit_done", talk, hit=hit) for hit in range(1, TALK_COMMITS + 1))
+"""Behind one commit after the other, whatever it is."""
 
 DOUBLE = (
     Case("model_first_text", again="recovery_begun"),
-    Case("response_post", tools, again="recovery_turn"),
-    Case("intent_post", paying, again="recovery_turn"),
+    Case("commit_done/record", tools, again="recovery_turn"),
+    Case("commit_done/record", paying, hit=2, again="recovery_turn"),
     Case("tool_done", noting, again="final_pre"),
-    Case("final_post", again="send_done"),
+    Case("commit_done/commit_end", again="send_done"),
     Case("placeholder_sent", slow, again="send_done"),
     Case("edit_done", slow, again="edit_done"),
     Case("send_done", long, again="send_pre"),
-    Case("steer_post", steering, again="recovery_turn"),
-    Case("acked", burst, again="claim_post"),
+    Case("commit_done/steer", steering, again="recovery_turn"),
+    Case("acked", burst, again="commit_done/claim"),
     Case("model_first_text", slow, meanwhile=burst),
     Case("send_done", again="send_done"),
 )
 """A second death in the recovery from the first, or much to read after it."""
 
 ELSEWHERE = (
-    Case("inbox_post"),
     Case("acked"),
     Case("final_pre"),
-    Case("final_post"),
     Case("send_pre", long),
     Case("send_done", again="send_done"),
     Case("sent_pre"),
-    Case("sent_post"),
     Case("send_done", long, hit=2),
     Case("placeholder_sent", slow, again="edit_done"),
     Case("edit_done", slow),
     Case("inbox_pre", in_a_room, meanwhile=forgotten),
     Case("acked", using),
     Case("command_pre", using),
-    Case("command_post", using),
     Case("send_done", using),
+    Case("commit_done/commit_command", using),
 )
 """For the other platforms: where a message comes in and where an answer goes out; what lies between knows none."""
 
@@ -200,13 +250,13 @@ THREADS = (
     Case("placeholder_pre", slow_in_a_room),
     Case("placeholder_sent", slow_in_a_room),
     Case("sent_pre", slow_in_a_room),
-    Case("placeholder_post", slow_in_a_room),
+    Case("commit_done/record_sent", slow_in_a_room),
     Case("live_edit", slow_in_a_room),
     Case("live_edit", slow_in_a_room, again="edit_done"),
     Case("edit_done", slow_in_a_room),
     Case("placeholder_sent", slow_in_a_room, again="live_edit"),
     Case("edit_done", slow_in_a_room, again="edit_done"),
-    Case("placeholder_sent", slow_in_a_room, again="placeholder_post", meanwhile=forgotten),
+    Case("placeholder_sent", slow_in_a_room, again="commit_done/record_sent", meanwhile=forgotten),
 )
 """For Slack, where an answer in a thread grows as a stream, which has no key before its end."""
 

@@ -114,7 +114,7 @@ BUGS = (
     Bug(
         9, "steering not claimed", "gateway/sessions/commits.py",
         "[(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]", "list(read)",
-        Case("steer_post", steering),
+        Case("commit_done/steer", steering),
     ),
     Bug(
         10, "no fence", "gateway/store/journal.py",
@@ -124,7 +124,7 @@ BUGS = (
     Bug(
         11, "lanes and mailboxes out of order", "gateway/durable_queue.py",
         "return self._rows.popleft()", "return self._rows.pop()",
-        Case("claim_post", burst),
+        Case("commit_done/claim", burst),
     ),
     Bug(
         12, "open turns not taken up", "gateway/cluster/process.py",
@@ -134,7 +134,7 @@ BUGS = (
     Bug(
         13, "outbox not taken up", "gateway/delivery/delivery.py",
         "in open_lanes.items():\n            worker =", "in ():\n            worker =",
-        Case("final_post"),
+        Case("commit_done/commit_end"),
     ),
     Bug(
         14, "attempt not persisted", "gateway/store/outbox.py",
@@ -162,7 +162,7 @@ BUGS = (
         "            if not inbox.settle(connection, row.id, outcome, now):\n"
         "                return None  # a commit whose answer was lost has stored it all\n",
         "",
-        Case("command_post", command),
+        Case("commit_done/commit_command", command),
     ),
     Bug(
         19, "messages without their key", "channels/slack/payloads.py",

@@ -8,17 +8,29 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.failpoints import FAILPOINTS
 from tests.torture.campaign import PLATFORMS
-from tests.torture.cases import BY_HTTP, DOUBLE, ELSEWHERE, KILLED, SINGLE, THREADS, Case, approve_newest, run_case
+from tests.torture.cases import (
+    BY_HTTP,
+    COMMITTED,
+    DOUBLE,
+    ELSEWHERE,
+    EVERY_COMMIT,
+    KILLED,
+    SINGLE,
+    THREADS,
+    Case,
+    approve_newest,
+    run_case,
+)
 from tests.torture.invariants import examine
 from tests.torture.platforms import Platform, SlackPlatform
 from tests.torture.sampling import sampled
 from tests.torture.world import World
 
 CASES_A_WORLD = 6
-TOLD_OF_AN_ERROR = {"picture_kept", "claim_pre", "command_pre"}
+TOLD_OF_AN_ERROR = {"claim_pre", "command_pre"}
 """An error there ends the matter with words; nothing was changed."""
 
-OF_THEIR_OWN = {"pairing_approved", "recovery_begun", "recovery_turn"}
+OF_THEIR_OWN = {"recovery_begun", "recovery_turn"}
 
 
 def _groups(cases: tuple[Case, ...], size: int = CASES_A_WORLD) -> list[tuple[Case, ...]]:
@@ -30,9 +42,8 @@ def _names(cases: tuple[Case, ...]) -> str:
 
 
 def test_no_point_is_left_out() -> None:
-    tried = {case.point for case in SINGLE} | {case.again for case in DOUBLE} | OF_THEIR_OWN
-    assert set() == set(FAILPOINTS) - tried
-    assert set() == {case.point for case in (*SINGLE, *DOUBLE)} - set(FAILPOINTS)
+    tried = {case.point_name for case in (*SINGLE, *COMMITTED, *EVERY_COMMIT, *DOUBLE)}
+    assert set(FAILPOINTS) == tried | OF_THEIR_OWN
 
 
 async def _survives(
@@ -53,6 +64,27 @@ async def _survives(
 @pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 5), ids=_names)
 async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     await _survives(tmp_path, cases)
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("cases", sampled(_groups(COMMITTED), 3), ids=_names)
+async def test_a_death_behind_each_kind_of_commit_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
+    """The caller did not hear of its commit: what would have followed it is found in the store."""
+    await _survives(tmp_path, cases)
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize(
+    "where",
+    sampled([(name, EVERY_COMMIT[at::5]) for name in ("telegram", "discord", "slack") for at in range(5)], 8),
+    ids=lambda where: f"{where[0]}:{_names(where[1])}",
+)
+async def test_a_death_behind_any_commit_of_a_talk_costs_nothing(
+    tmp_path: Path, where: tuple[str, tuple[Case, ...]]
+) -> None:
+    """The gateway dies behind the first commit of a talk, of another talk behind the second, and so on."""
+    platform, cases = where
+    await _survives(tmp_path, cases, PLATFORMS[platform]())
 
 
 @pytest.mark.timeout(150)
@@ -93,7 +125,7 @@ async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
         await world.start()
         world.platform.say(5, "hello")
         await world.until(lambda: len(world.answers(5)) == 1, 10, "the code")
-        await world.gateway.arm("pairing_approved:1:exit")
+        await world.gateway.arm("commit_done/decide:1:exit")
         with pytest.raises(GatewayError):
             await approve_newest(world)
         assert KILLED == await world.gateway.ended(10)
@@ -133,5 +165,5 @@ async def test_a_later_death_at_a_named_point_costs_nothing(tmp_path: Path, case
     await _survives(tmp_path, (replace(case, provoke=crowd, hit=hit),))
 
 
-ONCE = {"shutdown_begun", "received", "inbox_pre", "inbox_post", "acked"}
+ONCE = {"shutdown_begun", "received", "inbox_pre", "acked"}
 """Batches: how many a crowd makes is not ours to say."""

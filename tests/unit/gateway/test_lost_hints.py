@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from agent.tools.base import Effect
+from agent.transcript import ModelResponded, ToolCall
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address
 from gateway import failpoints
@@ -19,6 +21,7 @@ from gateway.inbound.reception import Doorway
 from gateway.ops.unannounced import Unannounced
 from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
+from tests.fakes.agents import a_tool
 from tests.fakes.door import KEYS, NobodyListens
 from tests.fakes.spine import AGENT, Spine
 
@@ -29,11 +32,12 @@ async def disarm() -> AsyncIterator[None]:
     failpoints.arm(None)
 
 
-async def reload() -> None:
-    pass
-
-
 def looking(spine: Spine) -> Unannounced:
+    """The look that the gateway takes each second."""
+
+    async def reload() -> None:
+        spine.router.forget_all()
+
     return Unannounced(spine.store, spine.bus, spine.delivery, spine.parking, reload)
 
 
@@ -78,7 +82,7 @@ async def answered(spine: Spine, text: str) -> None:
     await spine.quiet()
 
 
-@pytest.mark.parametrize("point", ["", "inbox_post"])
+@pytest.mark.parametrize("point", ["", "commit_done/_admit_all"])
 async def test_a_message_whose_intake_is_cancelled_is_answered_once(spine: Spine, point: str) -> None:
     look, sink = looking(spine), sink_of(spine)
     await look.look()
@@ -93,7 +97,7 @@ async def test_a_message_whose_intake_is_cancelled_is_answered_once(spine: Spine
             receiving.cancel()
     assert receiving.cancelled()
     await sink.receive([message])  # the platform was told nothing, and delivers it again
-    assert spine.store.unheard == (0 if point else 1)
+    assert 1 == spine.store.unheard
     await look.look()
     await answered(spine, "an answer")
     await look.look()
@@ -101,8 +105,9 @@ async def test_a_message_whose_intake_is_cancelled_is_answered_once(spine: Spine
     assert ["an answer"] == spine.channel.shown("c1")
 
 
-async def test_a_turn_whose_claim_is_cancelled_is_gone_on_with_once(spine: Spine) -> None:
-    failpoints.arm("claim_post:1:cancel")
+async def test_a_turn_whose_claim_is_cancelled_is_resumed_once(spine: Spine) -> None:
+    """Its session ends with it; the next life of the process resumes the turn."""
+    failpoints.arm("commit_done/claim:1:cancel")
     await spine.say("hello")
     await spine.quiet()
     await spine.kill()
@@ -111,9 +116,50 @@ async def test_a_turn_whose_claim_is_cancelled_is_gone_on_with_once(spine: Spine
     assert ["an answer"] == spine.channel.shown("c1")
 
 
+@pytest.mark.parametrize("hit", [1, 2, 3])
+async def test_a_turn_whose_step_is_cancelled_is_resumed_once(spine: Spine, hit: int) -> None:
+    """The journal has the response, the intent or the result; the tool does not run again."""
+    ran = 0
+
+    async def send(_context: object, _arguments: object) -> str:
+        nonlocal ran
+        ran += 1
+        return "sent"
+
+    await spine.kill()
+    spine.tools = (a_tool("send", send, effect=Effect.IDEMPOTENT, permission=lambda *_: "allow"),)
+    await spine.begin()
+    failpoints.arm(f"commit_done/record:{hit}:cancel")
+    await spine.say("hello")
+    await spine.asked()
+    spine.model.give(ModelResponded(0, "", (ToolCall("c", "send", '{"n": 2}'),)))
+    await spine.quiet()
+    await spine.kill()
+    await spine.begin()
+    await answered(spine, "an answer")
+    assert (["an answer"], 1) == (spine.channel.shown("c1"), ran)
+
+
+async def test_a_command_whose_commit_is_cancelled_holds_and_is_answered_once(spine: Spine) -> None:
+    """What it changed holds for what is said next, though nothing told the session."""
+    look = looking(spine)
+    await spine.say("hello")
+    await answered(spine, "the first")
+    failpoints.arm("commit_done/commit_command:1:cancel")
+    await spine.say("/new")
+    await spine.quiet()
+    await look.look()
+    await spine.quiet()
+    await spine.say("and more")
+    await answered(spine, "the second")
+    shown = spine.channel.shown("c1")
+    assert ("the first", "the second", 3) == (shown[0], shown[-1], len(shown))
+    assert "hello" not in str(spine.model.requests[-1].items)
+
+
 async def test_an_answer_whose_end_is_cancelled_is_sent_once(spine: Spine) -> None:
     look = looking(spine)
-    failpoints.arm("final_post:1:cancel")
+    failpoints.arm("commit_done/commit_end:1:cancel")
     await spine.say("hello")
     await answered(spine, "the first")
     assert [] == spine.channel.shown("c1")
@@ -124,12 +170,12 @@ async def test_an_answer_whose_end_is_cancelled_is_sent_once(spine: Spine) -> No
     assert ["the first", "the second"] == spine.channel.shown("c1")
 
 
-@pytest.mark.parametrize("point", ["sent_post", "outcome_post"])
+@pytest.mark.parametrize("point", ["record_sent:1", "run_held:1", "run_held:2"])
 async def test_a_part_whose_receipt_is_cancelled_is_sent_once(spine: Spine, point: str) -> None:
     look = looking(spine)
-    if point == "outcome_post":
+    if "run_held" in point:
         spine.channel.fates.append(Permanent("too long", PermanentKind.REJECTED))
-    failpoints.arm(f"{point}:1:cancel")
+    failpoints.arm(f"commit_done/{point}:cancel")
     await spine.say("hello")
     await answered(spine, "the first")
     await look.look()
