@@ -207,7 +207,7 @@ class People:
         while True:
             await self._answers.news(2 * ANSWER_S)
             for message in self._answers.read():
-                waiting = self._waiting.get(message.chat)
+                waiting = self._waiting.get(message.chat_id)
                 if waiting is not None and not waiting.done() and message.text.rstrip().endswith(self._ending):
                     waiting.set_result(None)
 
