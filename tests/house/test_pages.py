@@ -19,7 +19,7 @@ TOKEN = "123456789:" + "AbC-_" * 7
 COMMAND = re.compile(r"(?<![\w/.@-])(?:[\w./]*/bin/)?tenk ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)([^\n`|;']*)")
 VARIABLE = re.compile(r"\b((?:TENK|TELEGRAM|DISCORD|SLACK|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b")
 FILES = {"gateway.toml", "secrets.toml", "secrets.key", "pairing.key", "tenk.db", "tenk.service", "compose.yaml"}
-NO_TABLES = {"gateway", "channels", "agent", "tenk", "limits", "config", "context", "pyproject", "clerk"}
+NO_TABLES = {"gateway", "channels", "agent", "tenk", "limits", "config", "context", "pyproject", "clerk", "sys"}
 """What dotted names begin with that are modules, entry points or files."""
 DEPLOYMENT = {"TENK_CONFIG"}
 """Read by `config/deploy/compose.yaml`."""
@@ -79,6 +79,15 @@ def test_every_block_of_toml_is_a_configuration(path: Path, tmp_path: Path) -> N
         (tmp_path / "secrets.toml").touch(0o600)
         (tmp_path / "secrets.toml").write_text(secrets + '[model]\napi_key = "sk-test"\n')
         load(tmp_path / "gateway.toml", {"ANTHROPIC_API_KEY": "sk-test", "OPENAI_API_KEY": "sk-test"})
+
+
+@each_page
+def test_every_block_of_secrets_is_a_file_of_secrets(path: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"```toml-secrets\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+        (tmp_path / "gateway.toml").touch()
+        (tmp_path / "secrets.toml").touch(0o600)
+        (tmp_path / "secrets.toml").write_text(block)
+        load(tmp_path / "gateway.toml", {})
 
 
 @each_page
