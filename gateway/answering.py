@@ -135,7 +135,7 @@ def make_sessions(
         live=LiveDeps(store, shared.delivery, settings.delivery, now_s, clean, router.tasks, texts),
         replies=SuggestedReplies(buttons, clean, clocks.now, texts, store, router.tasks),
         questions=Questions(buttons, texts, timedelta(seconds=settings.permissions.expires_s)),
-        signs=StatusReactions(shared.channels, wanted=settings.delivery.signs != "off"),
+        signs=StatusReactions(shared.channels, wanted=settings.delivery.reactions != "off"),
         watch=MeasuredTurns([tool.name for tool in in_force.agent.tools]),
     )
     return SessionDeps(

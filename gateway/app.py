@@ -26,7 +26,7 @@ from gateway.cluster.process import LoneProcess, open_process, wait_until_idle
 from gateway.config.settings import Settings
 from gateway.console.console import make_console
 from gateway.delivery.delivery import Delivery
-from gateway.delivery.owner_words import OwnerWords
+from gateway.delivery.owner_notices import OwnerNotices
 from gateway.descriptors import fit_to_files, raise_file_limit
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
@@ -186,7 +186,7 @@ class Gateway:
         deps = TenantDeps(model_deps, self._extra_tools, parts, api_channel, self._show, self._budget_news)
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
-        words = OwnerWords(store, channels, delivery, steady_now)
+        words = OwnerNotices(store, channels, delivery, steady_now)
         reloader = Reloader(settings, self._read_settings, change.apply, words)
 
         # the tenants; what an earlier process left unsent goes before anything new

@@ -18,7 +18,7 @@ from gateway.accounts import ConfiguredAccounts
 from gateway.chores import Chores, bring_up_tables
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath
-from gateway.delivery.owner_words import OwnerWords
+from gateway.delivery.owner_notices import OwnerNotices
 from gateway.errors import GatewayError
 from gateway.operators.models import Reloaded
 from gateway.shared import Shared
@@ -138,7 +138,7 @@ class Reloader:
         settings: Settings,
         read: Callable[[], Settings],
         apply: Apply,
-        words: OwnerWords,
+        words: OwnerNotices,
     ) -> None:
         """`read` gives the settings as they would be at a start, and raises GatewayError as one would."""
         self._settings = self._begun = settings

@@ -29,7 +29,7 @@ from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
 from gateway.http.api.build import ApiParts, api_deps
 from gateway.inbound.intake import Intake
-from gateway.inbound.reception import Doorway
+from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.model_rests import RetryTurns
 from gateway.ops.operators import ProcessParts, link_deps, operators_of
 from gateway.product import in_force, load_hooks, load_product, load_tools
@@ -107,12 +107,12 @@ class Tenant:
         self.commands = make_commands(product, store, self.table, self.sessions, services.decisions(), shared)
         shared.sessions.turn_limit.set_bound(name, own.sessions.max_turns)
 
-        doorway = Doorway(
+        reception = ReceptionDeps(
             product.name, secrets.keys, secrets.vault, of_process(), deps.show,
             channel_of=shared.channels.now_loaded, commands=self.table.names,
         )  # fmt: skip
         self.intake = Intake(
-            store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, doorway
+            store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, reception
         )
         parts = ApiParts(store, deps.api_channel, own.channels.api, self.operators, people, clocks.now, self.connecting)
         self.api = api_deps(parts, product.name, product.title, product.routes)

@@ -1,7 +1,7 @@
-"""API keys: made once, shown once, known by their digest alone, taken back at once. What each opens is its scopes.
+"""API keys: shown once, stored as a digest, limited by scopes and revocable.
 
-A key is `tenk-ID-SECRET`, the secret 16 random bytes. Who speaks with it is a person of its own, one for each `user`
-that the program names (`api:ID:USER`), or, where it was made for somebody who is there already, that person.
+A key is `tenk-ID-SECRET`, with a secret of 16 random bytes. A key made for a person speaks as that person. Any other
+key has users of its own, one for each `user` that the program names (`api:ID:USER`).
 """
 
 import base64
@@ -35,36 +35,36 @@ log = structlog.get_logger()
 
 
 class Scope(StrEnum):
-    """What a key opens."""
+    """Scopes of an API key."""
 
-    CHAT = "chat"  # to talk, and to read what its own people said and keep
-    READ = "read"  # to look at everybody's: users, requests, sessions, deliveries, usage
-    OPERATE = "operate"  # to decide: requests, roles, deliveries
-    SYSTEM = "system"  # to do so for any tenant, by the header X-Tenant-Id: only the machine's operator makes such
+    CHAT = "chat"  # talk, and read what the key's own users said
+    READ = "read"  # read all users, requests, sessions, deliveries and usage
+    OPERATE = "operate"  # decide requests, roles and deliveries
+    SYSTEM = "system"  # do so for any tenant, by the header X-Tenant-Id; only the machine's operator makes such keys
 
 
 def make_key(
     name: str, scopes: frozenset[str], user_id: str | None, by: str, now: datetime, tenant: str = DEFAULT_TENANT
 ) -> tuple[ApiKey, str]:
-    """A new key, and its text, which nobody can read again."""
+    """Return a new key and its text, which is not stored."""
     id_ = base64.b32encode(os.urandom(ID_BYTES)).decode().lower()
     text = f"tenk-{id_}-{os.urandom(SECRET_BYTES).hex()}"
     return ApiKey(id_, tenant, name, digest_of(text), scopes, user_id, now, by), text
 
 
 def digest_of(text: str) -> str:
-    """What is kept of a key."""
+    """Return the digest that the store keeps of a key."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def id_of(text: str) -> str:
-    """The id that a key names; "" where it is none."""
+    """Return the id that a key names, or "" if the text is not a key."""
     found = _KEY.fullmatch(text)
     return "" if found is None else found[1]
 
 
 def opens(key: ApiKey | None, text: str) -> bool:
-    """Whether this text is that key and it holds; as slow for a key there is not."""
+    """Return True if the text is this key and the key is not revoked; compare in constant time, also without a key."""
     known = "" if key is None else key.digest
     same = hmac.compare_digest(digest_of(text), known or digest_of(""))
     return same and key is not None and key.revoked_at is None
@@ -75,6 +75,6 @@ async def scopes_at(store: Store, address: Address) -> frozenset[str] | None:
     named = key_id_at(address)
     if named is None:
         return None
-    id_ = named.partition(".")[0]  # behind the dot stands the tenant that a system's key acts for
+    id_ = named.partition(".")[0]  # after the dot: the tenant that a system key acts for
     key = await store.of(None).read(partial(KEYS.get, id=id_))
     return frozenset() if key is None or key.revoked_at is not None else key.scopes

@@ -1,8 +1,7 @@
-"""Seals what a button means, and until when, for the one person and account that it was made for.
+"""Signed button data: each button is valid for one user, one account and a limited time.
 
-Button data comes back from whoever sends a press, so nothing in it is believed without its seal. Pure; what a button's
-word does is decided elsewhere, and whether it was done already is a matter of the row it is about: a subject has to
-name something that can be decided once.
+A press can come from anyone, so its data counts only with a valid signature. A subject names something that can be
+decided only once, so pressing a button twice does no harm.
 """
 
 import base64
@@ -14,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 MAX_DATA_BYTES = 64
-"""The least that any platform carries: Telegram's callback_data (core.telegram.org/bots/api, read 2026-11)."""
+"""The smallest limit of any platform: Telegram's callback_data (core.telegram.org/bots/api, read 2026-11)."""
 
 _SEAL_CHARS = 16  # of base64: 96 bits
 _WORD = re.compile(r"[a-z_]{1,12}\Z")
@@ -23,33 +22,33 @@ _DATA = re.compile(r"([a-z_]{1,12}):([A-Za-z0-9_.-]{1,36}):([0-9a-v]{1,7}):([A-Z
 _DIGITS = "0123456789abcdefghijklmnopqrstuv"
 
 
-class Void(StrEnum):
-    """Why a press means nothing."""
+class InvalidPress(StrEnum):
+    """Reason why a press is ignored."""
 
-    FORGED = "forged"  # not ours, made for somebody else or for another account, or changed since
-    STALE = "stale"  # its time is over
+    FORGED = "forged"  # not signed by us for this person and account, or changed since
+    STALE = "stale"  # expired
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
-    """What a button of ours means, pressed by the person it was made for."""
+class ButtonContent:
+    """Verified content of a button."""
 
     word: str
     subject: str
 
 
 class SealedButtons:
-    """Makes and opens the data of buttons."""
+    """Signer and verifier of button data."""
 
     def __init__(self, key: bytes) -> None:
-        """`key` is for this purpose alone: `AccessKeys.buttons`."""
+        """Take the key for buttons, `AccessKeys.buttons`, which signs nothing else."""
         self._key = key
 
     def seal(self, word: str, subject: str, user_id: str, account: str, until: datetime) -> str:
-        """Data of a button that only this user, at this account (`telegram:main`), can press before `until`.
+        """Return button data that only this user can press, at this account (`telegram:main`), before `until`.
 
         Raises:
-            ValueError: the word or the subject cannot stand in a button, or they are too long for every platform.
+            ValueError: the word or the subject has other characters than a button may carry, or they are too long.
         """
         if not _WORD.match(word) or not _SUBJECT.match(subject):
             raise ValueError(f"a button cannot carry {word!r} and {subject!r}")
@@ -59,15 +58,15 @@ class SealedButtons:
             raise ValueError(f"the button {said!r} is {len(data)} bytes, over {MAX_DATA_BYTES}")
         return data
 
-    def open(self, data: str, user_id: str, account: str, now: datetime) -> Meant | Void:
-        """What data means that came back with a press of this user's at this account."""
+    def open(self, data: str, user_id: str, account: str, now: datetime) -> ButtonContent | InvalidPress:
+        """Verify the data of a press and return its content, or why it is ignored."""
         found = _DATA.match(data) if len(data) <= MAX_DATA_BYTES else None
         if found is None:
-            return Void.FORGED
+            return InvalidPress.FORGED
         word, subject, until, seal = found.groups()
         if not hmac.compare_digest(self._seal(f"{word}:{subject}:{until}", user_id, account), seal):
-            return Void.FORGED
-        return Meant(word, subject) if now < _read(until) else Void.STALE
+            return InvalidPress.FORGED
+        return ButtonContent(word, subject) if now < _read(until) else InvalidPress.STALE
 
     def _seal(self, said: str, user_id: str, account: str) -> str:
         sealed = f"{said}\n{user_id}\n{account}".encode("utf-8", "surrogatepass")
@@ -75,7 +74,7 @@ class SealedButtons:
 
 
 def _encode_deadline(until: datetime) -> str:
-    """Whole seconds since 1970, rounded up, in 32 digits: seven characters until 3058."""
+    """Encode whole seconds since 1970, rounded up, in base 32: seven characters until 3058."""
     seconds, digits = -(-(until - _EPOCH) // timedelta(seconds=1)), ""
     while seconds > 0:
         seconds, digit = divmod(seconds, 32)
@@ -91,12 +90,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def short_id(id_: str) -> str:
-    """A UUID in 22 characters, as a button has room for it."""
+    """Encode a UUID in 22 characters, to fit into a button."""
     return base64.urlsafe_b64encode(bytes.fromhex(id_.replace("-", ""))).decode().rstrip("=")
 
 
 def long_id(short: str) -> str:
-    """The UUID again; "" where this is none."""
+    """Decode `short_id`; return "" if the text is not one."""
     try:
         hexed = base64.urlsafe_b64decode(short + "==").hex() if len(short) == 22 else ""
     except ValueError:

@@ -1,7 +1,7 @@
-"""Pairing codes: derived from a request's id with a key outside the database, never kept, never logged.
+"""Pairing codes: derived from a request's id with a key outside the database, never stored, never logged.
 
-Eight of 32 symbols are 40 bits; `tests/attacks/test_pairing.py` works out what they withstand. When a code holds is
-decided in `gateway.access.pairing`. Each purpose has a key of its own, derived from the home's, and none is in a table.
+Eight of 32 symbols are 40 bits; `tests/attacks/test_pairing.py` works out what they withstand. Each purpose has a key
+of its own, derived from the home's key.
 """
 
 import hashlib
@@ -14,23 +14,23 @@ from gateway.errors import GatewayError
 from gateway.safety.private_files import KEY, read_private, write_private
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
-"""No 0, O, 1 or I: they are mistaken for each other."""
+"""Without 0, O, 1 and I, which people confuse."""
 
 KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
 class CodeForm:
-    """What the codes of a kind of ticket look like, and how they are derived from its id."""
+    """Format of the codes of one kind of ticket, and their derivation from the ticket's id."""
 
-    name: str  # begins the reference that an outbox row carries in the code's stead
+    name: str  # prefix of the reference that an outbox row stores instead of the code
     purpose: bytes
     chars: int
-    group: int  # characters between two dashes, as people read it
+    group: int  # characters between two dashes
 
     @property
     def bullets(self) -> str:
-        """Return what stands for the code in every text that is kept, as long as the code."""
+        """Return the placeholder, as long as the code, that stored texts have instead of it."""
         return self.in_groups("•" * self.chars)
 
     def in_groups(self, code: str) -> str:
@@ -49,7 +49,7 @@ class CodeForm:
 
 
 REQUEST_CODE = CodeForm("pairing", b"tenk pairing code v1 ", 8, 8)
-"""Of pairing requests and links between users."""
+"""Codes of pairing requests and of links between users."""
 
 INVITE_CODE = CodeForm("invite", b"tenk invite code v1 ", 16, 4)
 CONSOLE_CODE = CodeForm("console", b"tenk console link v1 ", 32, 32)
@@ -61,13 +61,13 @@ _SEPARATORS = str.maketrans("", "", " -\t\n\r\N{EN DASH}\N{EM DASH}\N{NON-BREAKI
 
 
 def load_key(home: Path) -> bytes:
-    """The key in `home/pairing.key`; made, mode 0600, durable before it is used, where there is none.
+    """Return the key in `home/pairing.key`; make it with mode 0600 and fsync it if it is missing.
 
     The caller holds the home's lock.
 
     Raises:
-        GatewayError: the file cannot be read or made, others may read it, or it is no key. It is never replaced: a
-            new key would turn every code that is out into a wrong one without anybody knowing.
+        GatewayError: the file cannot be read or made, others may read it, or it has the wrong length. It is never
+        replaced: a new key would silently invalidate every code that is out.
     """
     path = home / KEY
     if not path.exists():
@@ -82,22 +82,22 @@ def load_key(home: Path) -> bytes:
 
 
 code_of = REQUEST_CODE.derive
-invite_code_of = INVITE_CODE.derive  # by `AccessKeys.invites`
+invite_code_of = INVITE_CODE.derive  # with the key `AccessKeys.invites`
 in_groups = INVITE_CODE.in_groups
 
 
 def matches(key: bytes, request_id: str, code: str) -> bool:
-    """Whether this is the request's code, in a time that tells nothing of how nearly it is."""
+    """Return True if this is the request's code; compare in constant time."""
     return hmac.compare_digest(code_of(key, request_id).encode(), code.encode("utf-8", "surrogatepass"))
 
 
 def normalise(typed: str) -> str:
-    """A code as it is compared: capitals, no spaces, no dashes. Nothing else is forgiven: no O for 0, no I for 1."""
+    """Return a code in the form that is compared: capitals, no spaces, no dashes. Other typing errors stay."""
     return typed.translate(_SEPARATORS).upper()
 
 
 def find_flaw(code: str) -> str | None:
-    """What is wrong with a normalised code that can be nobody's; None for one that could be."""
+    """Return why this cannot be a code, or None if it has the form of one."""
     if set(code) & set("01OI"):
         return "codes have no 0, O, 1 or I; look at it again"
     if len(code) != CODE_CHARS or set(code) - set(ALPHABET):
@@ -109,7 +109,7 @@ secret_ref, invite_ref = REQUEST_CODE.ref, INVITE_CODE.ref
 
 
 def reveal(key: bytes, ref: str, text: str) -> str:
-    """Return the text as it is sent: the bullets replaced by the code that the reference means."""
+    """Return the text to send: the code that the reference names replaces the placeholder."""
     name, _, ticket_id = ref.partition(":")
     for form in (REQUEST_CODE, INVITE_CODE, CONSOLE_CODE):
         if form.name == name:
@@ -120,7 +120,7 @@ def reveal(key: bytes, ref: str, text: str) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AccessKeys:
-    """What signs buttons, and what hides invitations and people who were forgotten."""
+    """Keys that sign buttons and hash invitation codes and the ids of erased people."""
 
     buttons: bytes
     invites: bytes
@@ -128,13 +128,13 @@ class AccessKeys:
 
     @classmethod
     def derive_from(cls, home_key: bytes) -> "AccessKeys":
-        """The same from the same key; one says nothing of another."""
+        """Derive the keys from the home's key; none reveals another."""
         purposes = (b"tenk button v1", b"tenk invite v1", b"tenk forgotten v1")
         return cls(*(_derive(home_key, purpose) for purpose in purposes))
 
     @classmethod
     def fresh(cls) -> "AccessKeys":
-        """Keys that nothing was ever made with: no button and no invitation holds."""
+        """Return random keys, for which no existing button or invitation is valid."""
         return cls.derive_from(os.urandom(32))
 
 

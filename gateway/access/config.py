@@ -1,4 +1,4 @@
-"""Roles, and the settings of who may talk to the bot; `gateway.access.policy` decides by them about each event."""
+"""Roles and the settings that say who may talk to the bot."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ EVERYONE = "*"
 
 
 class Policy(StrEnum):
-    """How an account meets somebody it does not know."""
+    """Treatment of an unknown sender."""
 
-    PAIRING = "pairing"  # they get a code, the operator lets them in
-    ALLOWLIST = "allowlist"  # only who is listed; an empty list denies everybody
-    OPEN = "open"  # whoever writes
+    PAIRING = "pairing"  # the sender gets a code, an operator approves it
+    ALLOWLIST = "allowlist"  # only listed senders; an empty list denies everyone
+    OPEN = "open"  # every sender
 
 
 def _check_entry(entry: str) -> str:
-    """An entry as it will be compared: exact, so it has to be exact."""
+    """Validate a list entry; entries are compared exactly."""
     if entry == EVERYONE:
         return entry
     channel, _, identity = entry.partition(":")
@@ -30,11 +30,11 @@ def _check_entry(entry: str) -> str:
 
 
 CanonicalId = Annotated[str, Field(strict=True, max_length=256), AfterValidator(_check_entry)]
-"""`telegram:42`: a channel and the platform's id. Names and user names are never compared."""
+"""A channel and the platform's id, like `telegram:42`. Names and user names are never compared."""
 
 
 class AccountAccess(BaseModel):
-    """Who may use one channel account. What is None is taken from `AccessConfig`."""
+    """Access settings of one channel account. None: as in `AccessConfig`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +46,7 @@ class AccountAccess(BaseModel):
 
 
 class LimitsConfig(BaseModel):
-    """How much one person may ask for at once."""
+    """Limits on what one person may ask for at once."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -57,7 +57,7 @@ class LimitsConfig(BaseModel):
 
 
 class StrangersConfig(BaseModel):
-    """How many rows people who are not let in may make. The text of what they say is not kept in any of them."""
+    """Limits on the rows that strangers may cause. No row stores the text of what they say."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,25 +69,25 @@ class StrangersConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one account, defaults filled in."""
+    """Access rules of one account, with defaults filled in."""
 
     direct: Policy
     groups: Policy
     allow: frozenset[str]
     allow_groups: frozenset[str]
-    group_talk: bool  # the last of what groups say to each other is kept
+    group_talk: bool  # store the latest messages of groups as context
 
     def lists(self, sender_key: str) -> bool:
-        """Whether the sender is on the list, letter by letter."""
+        """Return True if the sender is listed; ids are compared exactly."""
         return sender_key in self.allow or EVERYONE in self.allow
 
     def lists_group(self, chat_key: str) -> bool:
-        """Whether the bot answers in this group at all."""
+        """Return True if the bot answers in this group."""
         return chat_key in self.allow_groups or EVERYONE in self.allow_groups
 
 
 class AccessConfig(BaseModel):
-    """Who may talk to the bot: a default, and what differs for an account named `channel:account`."""
+    """Access rules: defaults, and exceptions by account (`channel:account`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -118,13 +118,13 @@ class AccessConfig(BaseModel):
             raise ValueError(f'access.accounts."{name}" lists {entry!r}, which can never write to a {channel} account')
 
     def rules_of(self, channel: str, account: str) -> Rules:
-        """What holds for one account, nothing left open."""
+        """Return the rules of one account, with defaults filled in."""
         rules, default = self._filled_in
         return rules.get(f"{channel}:{account}", default)
 
     @cached_property
     def _filled_in(self) -> tuple[Mapping[str, Rules], Rules]:
-        """The rules, worked out once: they are asked for with every event."""
+        """Compute the rules once, because each event asks for them."""
         rules = {name: self._fill_in(account) for name, account in self.accounts.items()}
         return rules, self._fill_in(AccountAccess())
 
@@ -139,7 +139,7 @@ class AccessConfig(BaseModel):
 
 
 class Role(StrEnum):
-    """A person's standing in a tenant."""
+    """Role of a person in a tenant."""
 
     BLOCKED = "blocked"
     MEMBER = "member"
@@ -147,7 +147,7 @@ class Role(StrEnum):
     OWNER = "owner"
 
     def allows(self, least: "Role") -> bool:
-        """Whether this role is at least `least`."""
+        """Return True if this role is `least` or higher."""
         return _PLACES[self] >= _PLACES[least]
 
 

@@ -1,7 +1,7 @@
-"""Invitations: a code that lets one person in at once. Functions over a connection.
+"""Invitations: single-use codes that let people in at once.
 
-Sixteen of 32 symbols are 80 bits, because strangers may try them; an overall bound on wrong tries would be a lever to
-shut invited people out, so each stranger has one of their own.
+A code has 16 of 32 symbols, 80 bits, because strangers can guess. Wrong guesses are bounded per stranger: with a bound
+over all of them, one attacker could lock out invited people.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _LONGEST_TYPED = 80
 
 
 def code_in(event: InboundEvent, talk: str) -> str | None:
-    """The code that an event gives, if it has the form of one: alone, or behind /start, /`talk` and the like."""
+    """Return the invitation code of an event, alone or after a command like /start or /`talk`, or None."""
     match event:
         case InboundMessage(text=text):
             typed = text[len(_command_of(text, talk)) :]
@@ -45,26 +45,26 @@ def code_in(event: InboundEvent, talk: str) -> str | None:
 
 
 def without_code(event: InboundEvent, talk: str) -> InboundEvent:
-    """The event as it may be kept: bullets for the code it gives."""
+    """Return the event with bullets in place of its code, so that it can be stored."""
     if isinstance(event, InboundMessage):
         return replace(event, text=_command_of(event.text, talk) + codes.BULLETS)
     return replace(event, arguments=codes.BULLETS) if isinstance(event, CommandInvoked) else event
 
 
 def _command_of(text: str, talk: str) -> str:
-    """The command that a code stands behind, with the space after it; "" where there is none."""
+    """Return the command before a code, with its space; "" if there is none."""
     given = _GIVEN.match(text[:_LONGEST_TYPED])
     return given[0] if given is not None and given[1].lower() in {*_COMMANDS, talk} else ""
 
 
 def code_mac(key: bytes, code: str) -> str:
-    """What stands in the table in the code's stead."""
+    """Return the keyed digest that the table stores instead of the code."""
     return hmac.digest(key, code.encode(), hashlib.sha256).hex()
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an invitation gives, and for how long."""
+    """Role, validity and kind of a new invitation."""
 
     role: Role = Role.MEMBER
     valid: timedelta = POLICIES[TicketKind.INVITE].valid
@@ -72,11 +72,11 @@ class Terms:
 
 
 FOUNDING = Terms(Role.OWNER, POLICIES[TicketKind.FOUNDING].valid, TicketKind.FOUNDING)
-"""It holds only while the tenant has no owner."""
+"""Valid only while the tenant has no owner."""
 
 
 def make_invite(key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Ticket:
-    """Return a new invitation, its code derived from its id; it holds once it is added."""
+    """Return a new invitation, its code derived from its id; the caller stores it with `add`."""
     id_ = new_id()
     return Ticket(
         id=id_,
@@ -91,7 +91,7 @@ def make_invite(key: bytes, terms: Terms, by: str, now: datetime, tenant: str = 
 
 
 def add(connection: Connection, invite: Ticket) -> None:
-    """Keep an invitation, with its audit row; of those to be the first owner only the last one holds."""
+    """Store an invitation with its audit row; a new founding invitation replaces the earlier one."""
     what = "the first owner" if invite.kind is TicketKind.FOUNDING else invite.role
     audit = AuditRow(invite.created_at, invite.created_by, "invite_made", invite.id, f"as {what}")
     tickets.issue(connection, invite, audit)
@@ -102,7 +102,7 @@ def _find(connection: Connection, key: bytes, tenant: str, code: str) -> Ticket 
 
 
 def is_live(connection: Connection, key: bytes, tenant: str, code: str, now: datetime) -> bool:
-    """Return whether somebody could come in with this code."""
+    """Return True if this code would let its sender in now."""
     invite = _find(connection, key, tenant, code)
     return invite is not None and _holds(connection, invite, now)
 
@@ -110,9 +110,9 @@ def is_live(connection: Connection, key: bytes, tenant: str, code: str, now: dat
 def redeem(
     connection: Connection, key: bytes, code: str, event: InboundMessage | CommandInvoked, now: datetime
 ) -> Approved | None:
-    """Let in who gives this code, once; return None if it holds no more, or too many wrong ones came from them.
+    """Use an invitation and let its sender in; return None if it is not valid or the sender is locked out.
 
-    A wrong one is counted, in this same transaction. Somebody who is blocked uses none up.
+    A wrong code is counted in this transaction. A blocked sender does not use up the invitation.
     """
     known = people.find_sender(connection, event.tenant, event.sender_key)
     blocked = known is not None and known.role == Role.BLOCKED

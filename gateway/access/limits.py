@@ -1,13 +1,11 @@
-"""Bounds how much people may ask for, and what is written down for strangers; in memory, the clock given.
+"""Limits on what people may ask for and on rows written for strangers, in memory.
 
-One person has a token bucket, and a bound on what waits.
-A refusal is told at most once a minute; telling is the caller's work. Nothing here waits or knows a message.
-That strangers come in numbers is noticed, too, for the operator to be told: nobody is refused for it.
+Each person has a token bucket and a maximum number of waiting messages. `Over.tell` is True at most once a minute a
+person; the caller sends the notice. Floods of strangers are detected for the operator, not refused.
 
-A stranger, or a group that no list names, is asked about before a row is made. What is over a bound is acknowledged and
-leaves nothing; people who are let in never are. The first message of somebody new has a bound of its own, so that a few
-who hammer take nobody else's place; so has what happens to the bot in a chat, which whoever blocks and unblocks it
-makes up.
+Events of strangers and of unlisted groups are counted before a row is written. Events over a limit are acknowledged and
+leave no row. First messages of new strangers and changes of the bot's membership have their own limits, so that a few
+heavy senders cannot use them up.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,11 +22,11 @@ from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Enrol, Sile
 from gateway.store.people import Person
 
 SWEEP_EVERY = 1024
-"""Takes between two sweeps of buckets that are full again: memory follows who is active, not who ever was."""
+"""Charges between two sweeps of full buckets, so that memory follows the number of active people."""
 
 
 class Bound(StrEnum):
-    """Which bound was reached."""
+    """Limit that was reached."""
 
     RATE = "rate"
     WAITING = "waiting"
@@ -36,11 +34,11 @@ class Bound(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """Not taken."""
+    """Refusal of a message that is over a limit."""
 
     bound: Bound
-    tell: bool  # False: they were told within the last minute
-    retry_after_s: float  # when the rate takes one again; 0.0 for WAITING, where nobody knows
+    tell: bool  # False: they were told within `notice_every_s`
+    retry_after_s: float  # when the rate allows one more; 0.0 for WAITING, where this is unknown
 
 
 @dataclass(slots=True)
@@ -49,19 +47,18 @@ class _PersonBucket(TokenBucket):
 
 
 class PersonLimits:
-    """The bounds of everybody, kept by user id."""
+    """Rate and queue limits, by user id."""
 
     def __init__(self, config: LimitsConfig, clock_s: Callable[[], float]) -> None:
-        """`clock_s` is monotonic, in seconds."""
         self._config = config
         self._clock_s = clock_s
         self._buckets: dict[str, _PersonBucket] = {}
         self._takes = 0
 
     def charge(self, user_id: str, waiting: int) -> Over | None:
-        """Count one message of whoever is kept by this name; None when it may come in. `waiting` wait already.
+        """Count one message of this user; return the limit it exceeds, or None. `waiting` messages are queued already.
 
-        What is not taken costs nothing: whoever hammers gets in again as soon as whoever waits.
+        A refused message costs no token.
         """
         now_s = self._clock_s()
         bucket = self._refill(user_id, now_s)
@@ -72,13 +69,13 @@ class PersonLimits:
         return None
 
     def give_back(self, user_id: str) -> None:
-        """What was counted was not taken after all: it will be offered again."""
+        """Refund one message that was not stored; the channel offers it again."""
         bucket = self._buckets.get(user_id)
         if bucket is not None:
             bucket.give_back(1.0, self._most)
 
     def rename(self, old: str, new: str) -> None:
-        """Whoever was counted under one name is from now on under another; the message that led to it is free."""
+        """Move the bucket to the new user id and refund the message that caused the change."""
         used = self._buckets.pop(old, None)
         if used is not None and new not in self._buckets:
             self._buckets[new] = used
@@ -118,24 +115,24 @@ class PersonLimits:
 
 
 ASKS_PER_MIN = 120
-"""Messages of strangers in a minute that make a flood: a team's first morning stays below."""
+"""Messages of strangers in a minute that count as a flood; a team's first morning stays below."""
 
 NEW_ONE_BY_ONE = 40
-"""New requests of ten minutes that owners are told of one by one; with the next one it is a crowd."""
+"""New requests in ten minutes that owners are told of one by one; after that they get one summary."""
 
 _SLICES = 12
 _SLICE_S = 5.0
-CALM_AFTER_S = 600.0  # a flood is over so long after its last sign
+CALM_AFTER_S = 600.0  # after the last flood
 
 
 @dataclass(slots=True)
 class _Account:
     slices: list[int] = field(default_factory=lambda: [0] * _SLICES)
-    slice: int = 0  # which slice of time the last one counts
-    crowded_at_s: float | None = None  # when strangers came in numbers last
+    slice: int = 0  # index of the slice that was counted last
+    crowded_at_s: float | None = None  # last flood
 
     def count(self, now_slice: int, more: int) -> int:
-        """Add to the present slice; how many the last minute has."""
+        """Add to the current slice; return the sum of the last minute."""
         for passed in range(self.slice + 1, min(now_slice, self.slice + _SLICES) + 1):
             self.slices[passed % _SLICES] = 0
         self.slice = max(self.slice, now_slice)
@@ -144,25 +141,24 @@ class _Account:
 
 
 class FloodWatch:
-    """The strangers of every account. As many accounts are kept as are configured."""
+    """Counter of strangers' messages, by account."""
 
     def __init__(self, clock_s: Callable[[], float]) -> None:
-        """`clock_s` is monotonic, in seconds."""
         self._clock_s = clock_s
         self._accounts: dict[str, _Account] = {}
 
     def count_request(self, account: str) -> bool:
-        """Count a stranger's message; whether there are so many that it is a flood."""
+        """Count a stranger's message; return True if there is a flood."""
         return self._count(account, 1) >= ASKS_PER_MIN
 
     def is_crowded(self, account: str) -> bool:
-        """Strangers come in numbers; whether that is news."""
+        """Record a flood; return True if it is a new one."""
         held, now_s = self._accounts.setdefault(account, _Account()), self._clock_s()
         before_s, held.crowded_at_s = held.crowded_at_s, now_s
         return before_s is None or now_s - before_s >= CALM_AFTER_S
 
     def floods(self) -> Mapping[str, int]:
-        """Accounts where strangers come in numbers, with their messages in the last minute."""
+        """Return the accounts with a flood, and their messages in the last minute."""
         now_s = self._clock_s()
         return {
             account: self._count(account, 0)
@@ -177,7 +173,7 @@ class FloodWatch:
 log = structlog.get_logger()
 
 REMEMBERED = 10_000
-"""Strangers of a process whose rate is known; beyond that whoever was silent longest is new again."""
+"""Strangers whose rate is remembered; beyond that the longest silent is forgotten."""
 
 
 TELL_EVERY_S = 60.0
@@ -189,18 +185,19 @@ Key = tuple[str, ...]
 
 
 class StrangerBound:
-    """The bounds of everybody who is not let in; bounded itself."""
+    """Rate limits on strangers, by sender, chat and account."""
 
     def __init__(self, config: StrangersConfig, clock_s: Callable[[], float]) -> None:
-        """`clock_s` is monotonic, in seconds."""
         self._config = config
         self._clock_s = clock_s
         self._of_each: BoundedDict[Key, TokenBucket] = BoundedDict(REMEMBERED)
         self._of_accounts: dict[Key, TokenBucket] = {}  # four an account of the configuration
-        self._untold: dict[str, tuple[int, float]] = {}  # an account's events since the log last said so, and when
+        self._untold: dict[
+            str, tuple[int, float]
+        ] = {}  # by account: events left out since the last log line, and its time
 
     def charge(self, event: InboundEvent, decision: Decision, person: Person | None) -> bool:
-        """Count one event; False where nothing is to be written down of it. `person` is whose it is, if known."""
+        """Count one event; return False if no row may be written for it. `person` is its sender, if known."""
         if not _counts(event, decision, person):
             return True
         key, now_s = _key(event, decision), self._clock_s()
@@ -214,7 +211,7 @@ class StrangerBound:
         return False
 
     def _left_out(self, account: str, now_s: float) -> None:
-        """Tell the operator of it, at most once a minute an account."""
+        """Log the loss, at most once a minute an account."""
         events, told_at_s = self._untold.get(account, (0, -TELL_EVERY_S))
         if now_s - told_at_s >= TELL_EVERY_S:
             log.warning("strangers_left_out", account=account, events=events + 1)
@@ -222,7 +219,7 @@ class StrangerBound:
         self._untold[account] = (events + 1, told_at_s)
 
     def give_back(self, event: InboundEvent, decision: Decision, person: Person | None) -> None:
-        """What was counted was not written down after all: it will be offered again."""
+        """Refund an event that was not stored; the channel offers it again."""
         bucket = self._of_each.get(_key(event, decision)) if _counts(event, decision, person) else None
         if bucket is not None:
             bucket.give_back(1.0, self._config.burst_messages)
@@ -239,7 +236,7 @@ class StrangerBound:
 
 
 def _counts(event: InboundEvent, decision: Decision, person: Person | None) -> bool:
-    """Whether it is a stranger's, or from a group that no list names; that a chat moved is nobody's."""
+    """Return True for events of strangers and of unlisted groups, except chat migrations."""
     if isinstance(decision, Admit | Enrol) or isinstance(event, ChatMigrated):
         return False
     let_in = person is not None and person.role != Role.BLOCKED

@@ -1,7 +1,7 @@
-"""The rules of linking two users as one person, and of ending the link. Plain functions over a connection.
+"""Linking two users as one person, and undoing it.
 
-One side offers a code, the other gives it and confirms, then the first one confirms: a code alone links nobody. The
-lesser of the two roles holds, unless the user who confirms last is an owner.
+One side offers a code, the other enters and confirms it, then the first one confirms: a code alone links nothing. The
+person gets the lesser of both roles, unless the side that confirms last is an owner.
 """
 
 from collections.abc import Sequence
@@ -20,28 +20,28 @@ from gateway.store.tables.base import new_id
 from gateway.store.tickets import TICKETS, WAITING, Ticket, TicketKind, TicketState, links_of
 
 VALID = POLICIES[TicketKind.LINK].valid
-"""For both confirmations together."""
+"""Time for both confirmations together."""
 
 MOST_LINKS = 10
-"""Users who may join one; nobody has as many accounts."""
+"""Maximum of users linked to one person."""
 
 
 class LinkWhy(StrEnum):
-    """Why nothing was linked or undone."""
+    """Reason why a step did nothing."""
 
-    WRONG = "wrong"  # nobody's code; counted
-    LOCKED = "locked"  # too many wrong codes from there; nothing was compared
+    WRONG = "wrong"  # unknown code; counted
+    LOCKED = "locked"  # too many wrong codes; nothing was compared
     OVER = "over"  # used, expired, replaced or refused
     OWN = "own"  # both sides are one user already
-    ONLY_OWNER = "only_owner"  # there would be none
-    HAS_OTHERS = "has_others"  # others joined whoever wants to join
+    ONLY_OWNER = "only_owner"  # the tenant would have no owner
+    HAS_OTHERS = "has_others"  # other users are linked to the joining one
     TOO_MANY = "too_many"
-    NOTHING = "nothing"  # nothing waits for them, or nothing is linked
+    NOTHING = "nothing"  # no link is pending or linked
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two, where they say it."""
+    """One of the two users, and the chat in which they confirm."""
 
     user_id: str
     sender: str  # canonical
@@ -50,17 +50,17 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a step came to: the link as it stands, with both people as they are."""
+    """State of a link after a step, with both people."""
 
     link: Ticket
     stays: Person
     joins: Person
-    role: Role  # what both are, or will be, by it
-    unparked: tuple[str, ...] = ()  # turns that waited for a word which nobody can give any more
+    role: Role  # role of both once they are linked
+    unparked: tuple[str, ...] = ()  # turns whose pending approvals were withdrawn
 
 
 def offer(connection: Connection, tenant: str, side: Side, now: datetime) -> Ticket:
-    """Offer a new link, whose code is derived from its id; end every other that waited for this person."""
+    """Offer a new link, its code derived from its id; end other pending links of this person."""
     tickets.expire(connection, now)
     for older in links_of(connection, side.user_id, WAITING):
         tickets.settle(connection, older.id, TicketState.DISPLACED, side.user_id, now, older.state)
@@ -82,7 +82,7 @@ def offer(connection: Connection, tenant: str, side: Side, now: datetime) -> Tic
 
 
 def give(connection: Connection, key: bytes, tenant: str, typed: str, side: Side, now: datetime) -> Linked | LinkWhy:
-    """Somebody gives a code: they are asked next. A wrong one is counted, as one of an invitation is."""
+    """Enter a link's code; the user is asked to confirm next. A wrong code counts like a wrong invitation code."""
     tickets.expire(connection, now)
     if tickets.locked_until(connection, TicketKind.INVITE, side.sender, now, tenant) is not None:
         return LinkWhy.LOCKED
@@ -103,7 +103,7 @@ def give(connection: Connection, key: bytes, tenant: str, typed: str, side: Side
 
 
 def agree(connection: Connection, link_id: str | None, user_id: str, now: datetime) -> Linked | LinkWhy:
-    """Whoever gave the code says that it is them: the other side is asked next. None: the one that waits for them."""
+    """Confirm on the side that entered the code, and ask the other side. `link_id=None`: the newest pending link."""
     link = _waiting(connection, link_id, user_id, (TicketState.GIVEN,), now)
     if link is None or link.other_id != user_id:
         return LinkWhy.NOTHING
@@ -115,7 +115,7 @@ def agree(connection: Connection, link_id: str | None, user_id: str, now: dateti
 
 
 def connect(connection: Connection, link_id: str | None, user_id: str, now: datetime) -> Linked | LinkWhy:
-    """Confirm on the side that offered the code: from this commit on both are one user."""
+    """Confirm on the side that offered the code; from this commit on both are one user."""
     link = _waiting(connection, link_id, user_id, (TicketState.AGREED,), now)
     if link is None or link.user_id != user_id:
         return LinkWhy.NOTHING
@@ -135,7 +135,7 @@ def connect(connection: Connection, link_id: str | None, user_id: str, now: date
 
 
 def refuse(connection: Connection, link_id: str | None, user_id: str, now: datetime) -> Ticket | LinkWhy:
-    """Either side wants nothing of it."""
+    """Decline a pending link, on either side."""
     link = _waiting(connection, link_id, user_id, WAITING, now)
     if link is None or not tickets.settle(connection, link.id, TicketState.DENIED, user_id, now, link.state):
         return LinkWhy.NOTHING
@@ -143,9 +143,9 @@ def refuse(connection: Connection, link_id: str | None, user_id: str, now: datet
 
 
 def undo(connection: Connection, link_id: str, by: str, now: datetime) -> Linked | LinkWhy:
-    """End the alias. Each user has their role again, or the one that was given to both since if it is lower.
+    """Undo a link. Each user gets their former role back, or the common one if that is lower.
 
-    The person may do it, and so may an actor above every role that either has or will have.
+    Allowed for the person and for actors whose rank is above every role that either has or will have.
     """
     link = TICKETS.get(connection, id=link_id, kind=TicketKind.LINK, state=TicketState.APPROVED)
     if link is None or link.other_id is None:
@@ -163,33 +163,33 @@ def undo(connection: Connection, link_id: str, by: str, now: datetime) -> Linked
 
 
 def places(done: Linked | LinkWhy) -> Sequence[tuple[Person, Address]]:
-    """Each of the two, with the chat in which they said it; nobody where nothing was done."""
+    """Return each person with the chat in which they confirmed; empty if nothing was done."""
     if isinstance(done, LinkWhy) or done.link.other_place is None:
         return ()
     return (done.stays, done.link.place), (done.joins, done.link.other_place)
 
 
 def list_held(connection: Connection, user_id: str) -> list[Ticket]:
-    """What is linked to this person."""
+    """Return the users linked to this person."""
     return [link for link in links_of(connection, user_id, [TicketState.APPROVED]) if link.user_id == user_id]
 
 
 def _waiting(
     connection: Connection, link_id: str | None, user_id: str, states: Sequence[TicketState], now: datetime
 ) -> Ticket | None:
-    """Return what waits for a person's word: the one of this id, or the newest."""
+    """Return a pending link of this person: the one with this id, or the newest."""
     tickets.expire(connection, now)
     found = [link for link in links_of(connection, user_id, states) if link_id in (None, link.id)]
     return found[-1] if found else None
 
 
 def _judge(connection: Connection, link: Ticket) -> Linked | LinkWhy:
-    """Whether these two may be one, and as what."""
+    """Check that the two may be linked; return the link with their common role, or why not."""
     stays = people.person_of(connection, link.user_id)
     joins = people.person_of(connection, link.other_id or "")
     if stays is None or joins is None or Role.BLOCKED in (stays.role, joins.role):
         return LinkWhy.OVER
-    if (stays.user_id, joins.user_id) != (link.user_id, link.other_id):  # one was linked to another user meanwhile
+    if (stays.user_id, joins.user_id) != (link.user_id, link.other_id):  # linked to another user meanwhile
         return LinkWhy.OVER
     if stays.user_id == joins.user_id:
         return LinkWhy.OWN

@@ -1,8 +1,7 @@
-"""Pairing: who may ask, how often, what a code does, and how guessing is stopped. Plain functions over a connection.
+"""Pairing: requests of strangers, their approval, and limits on guesses.
 
-The writer may repeat a job whose commit is unknown: what decides takes `repeated`, true when an earlier run of the very
-same decision came through, and then finds its own work instead of somebody else's.
-What is said to people stands in `gateway.access.words`; who may approve is decided by who calls.
+The writer may repeat a job whose commit is unknown. A deciding function takes `repeated`, true if an earlier run of the
+same decision was committed, and then returns that result instead of a refusal.
 """
 
 import re
@@ -22,14 +21,14 @@ from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
 REPLY_EVERY = timedelta(minutes=10)
 GIVES_WAY_AFTER = timedelta(minutes=10)
-"""How long whoever asks again keeps a place from others who ask again. Nobody keeps one from a first-timer."""
+"""Time for which a repeated request keeps its place from other repeated ones. First requests displace any of them."""
 
 POLICY = POLICIES[TicketKind.PAIRING]
 MAX_PENDING = POLICY.most_open or 0
-"""An account's; and one a person. What a guess is worth then is worked out in `tests/attacks/test_pairing.py`."""
+"""Maximum of pending requests an account. `tests/attacks/test_pairing.py` works out a guess's chance."""
 
 MAX_NAME_CHARS = 200
-"""Of what a stranger says, read for a name."""
+"""Characters of a stranger's text that are searched for a name."""
 
 SHOWN_NAME_CHARS = 48
 _NAME = re.compile(r"/name\s+(\S.*)", re.IGNORECASE)
@@ -41,27 +40,27 @@ _RECALLED_ROWS = 500
 
 @dataclass(frozen=True, slots=True)
 class TellCode:
-    """Tell the person the code of this request: their first, or the same again."""
+    """Tell the person the code of this request, new or again."""
 
     request: Ticket
-    gave_way: bool = False  # an earlier request of theirs did, and its code is void
+    gave_way: bool = False  # an earlier request was displaced; its code is void
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyTold:
-    """Silence: they were told within 10 minutes, or were denied within the hour, or are blocked."""
+    """No answer: the person was told within 10 minutes, denied within the hour, or is blocked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """Tell the person that their request gave way and that there is no place for another: those who ask for the first
-    time have all of them, or others who ask again have the last ones, for less than 10 minutes.
+    """Answer that the request was displaced and no place is free: first requests have all places, or repeated ones less
+    than 10 minutes old.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class AlreadyIn:
-    """They were let in a moment ago; the snapshot did not know yet. Take the message as theirs."""
+    """The sender was let in a moment ago, before the snapshot was updated: treat the message as a person's."""
 
     person: Person
 
@@ -72,9 +71,9 @@ PairingOutcome = TellCode | AlreadyTold | Full | AlreadyIn
 def request(
     connection: Connection, event: InboundMessage | CommandInvoked, now: datetime, *, places: int = MAX_PENDING
 ) -> PairingOutcome:
-    """Somebody unknown wrote: their request is made or found, and whether they are told is decided and recorded.
+    """Make or find the request of an unknown sender, and decide if they are told its code.
 
-    What they said last is kept with it. `places` are the account's; fewer for tests.
+    The request stores what they said last. `places` is the account's maximum; tests use fewer.
     """
     tickets.expire(connection, now)
     where = event.address
@@ -105,14 +104,14 @@ def request(
 
 
 def _keeps_quiet(earlier: Ticket, now: datetime) -> bool:
-    """Whether this request is a reason to say nothing now."""
+    """Return True if this request is a reason not to answer now."""
     if earlier.told_at is not None and timedelta(0) <= now - earlier.told_at < REPLY_EVERY:
         return True
     return earlier.state is TicketState.DENIED and now < earlier.expires_at
 
 
 def _make_room(connection: Connection, where: Address, now: datetime, *, again: bool) -> bool:
-    """A first-timer always gets a place; who lost one before queues behind first-timers."""
+    """Free a place: a first request displaces the oldest one, a repeated request only other repeated ones."""
     order, asking = (
         (TICKETS.c.again.desc(), TICKETS.c.created_at),
         _waiting_at(where) | ({"again": True} if again else {}),
@@ -170,7 +169,7 @@ def _keep(connection: Connection, asked: Ticket, said: str | None) -> None:
 
 
 def name_given(event: InboundMessage | CommandInvoked) -> str | None:
-    """How a stranger wants to be called, by `/name Ana`; None where they say something else."""
+    """Return the name that a stranger gives with `/name Ana`, or None."""
     match event:
         case InboundMessage(text=text, forwarded=False):
             given = _NAME.match(text[:MAX_NAME_CHARS])
@@ -181,22 +180,22 @@ def name_given(event: InboundMessage | CommandInvoked) -> str | None:
 
 
 def waiting_of(connection: Connection, event: InboundMessage | CommandInvoked) -> Ticket | None:
-    """The request with which a stranger waits at this account."""
+    """Return the sender's pending request at this account."""
     return next((request for request in requests_of(connection, event) if request.state is TicketState.PENDING), None)
 
 
 def change_kept(connection: Connection, event: InboundMessage | MessageDeleted) -> None:
-    """A stranger edits or takes back what their request keeps: it reads so then, or nothing is kept."""
+    """Apply a stranger's edit or deletion to the message stored with their request."""
     for asked in requests_of(connection, event):
         if asked.state is TicketState.PENDING and tickets.is_about(asked.kept, event.message_id):
             _keep(connection, asked, tickets.to_keep(event) if isinstance(event, InboundMessage) else None)
 
 
 class Why(StrEnum):
-    """Why an approval, or another change of who may do what, did not happen."""
+    """Reason why an approval or a change of roles was refused."""
 
-    WRONG = "wrong"  # nobody's code
-    MALFORMED = "malformed"  # cannot be anybody's code; counted as wrong
+    WRONG = "wrong"  # unknown code
+    MALFORMED = "malformed"  # not the form of a code; counted as wrong
     LOCKED = "locked"  # too many wrong codes; nothing was compared
     USED = "used"
     EXPIRED = "expired"
@@ -204,10 +203,10 @@ class Why(StrEnum):
     DENIED = "denied"
     BLOCKED = "blocked"  # the person was blocked since
     UNKNOWN = "unknown"  # no such request
-    NOT_ALLOWED = "not allowed"  # whoever decides is no operator
-    NO_OWNER = "no owner"  # the first one let in becomes owner: not by an operator's word
-    NOT_BELOW = "not below"  # whoever it is about is not below whoever decides
-    ONLY_OWNER = "only owner"  # there would be none
+    NOT_ALLOWED = "not allowed"  # the actor is not an operator
+    NO_OWNER = "no owner"  # the first person let in becomes owner; an operator may not decide that
+    NOT_BELOW = "not below"  # the person's role is not below the actor's
+    ONLY_OWNER = "only owner"  # the tenant would have no owner
 
 
 SETTLED = {TicketState.EXPIRED: Why.EXPIRED, TicketState.DISPLACED: Why.DISPLACED, TicketState.DENIED: Why.DENIED}
@@ -215,15 +214,15 @@ SETTLED = {TicketState.EXPIRED: Why.EXPIRED, TicketState.DISPLACED: Why.DISPLACE
 
 @dataclass(frozen=True, slots=True)
 class NotApproved:
-    """Nobody was let in."""
+    """Refusal of an approval."""
 
     why: Why
-    until: datetime | None = None  # when codes are taken again; for LOCKED only
+    until: datetime | None = None  # when codes are accepted again; for LOCKED only
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Somebody is in."""
+    """Approval of a person."""
 
     request: Ticket
     person: Person
@@ -231,22 +230,22 @@ class Approved:
 
     @property
     def said(self) -> InboundEvent | None:
-        """What they said while they waited, to be taken in now; None where nothing is kept."""
+        """Return what they said while they waited, to be answered now; None if nothing is stored."""
         return tickets.taken_up(self.request.kept, self.request.id)
 
     @property
     def address(self) -> Address:
-        """Where they wait for the word."""
+        """Return the chat in which they wait."""
         return Address(self.request.channel, self.request.account, self.request.chat)
 
 
 def approve_code(
     connection: Connection, key: bytes, typed: str, approver: str, now: datetime, *, repeated: bool = False
 ) -> Approved | NotApproved:
-    """Let in whose code this is. A wrong code is counted, in this same transaction; in a lock the right one fails too.
+    """Approve the request with this code. A wrong code is counted in this transaction; a lock refuses right ones, too.
 
-    `approver` is a user id, or "cli" for whoever works at the machine. The other codes stay valid: else guessing would
-    be a way to shut strangers out.
+    `approver` is a user id, or "cli" for the operator at the machine. Other codes stay valid, so that wrong guesses
+    cannot shut strangers out.
     """
     tickets.expire(connection, now)
     until = tickets.locked_until(connection, TicketKind.PAIRING, approver, now)
@@ -279,7 +278,7 @@ def pending(connection: Connection) -> list[Ticket]:
 def approve_request(
     connection: Connection, request_id: str, approver: str, now: datetime, *, repeated: bool = False
 ) -> Approved | NotApproved:
-    """Let in who made this request, once: the second of two approvals finds it used. Nothing is guessed here."""
+    """Approve this request, once: the second of two approvals finds it used."""
     tickets.expire(connection, now)
     asked = TICKETS.get(connection, id=request_id, kind=TicketKind.PAIRING)
     if asked is None:
@@ -298,7 +297,7 @@ def approve_request(
 def let_in_invited(
     connection: Connection, event: InboundMessage | CommandInvoked, role: Role, by: str, now: datetime
 ) -> Approved:
-    """Let in somebody who came with an invitation; a request of theirs that waits is answered by it."""
+    """Let in the sender of an invitation's code, and approve their pending request."""
     asked = waiting_of(connection, event)
     if asked is None:
         asked = _new(event, now, again=False, said=None)
@@ -308,7 +307,7 @@ def let_in_invited(
 
 
 def _let_in(connection: Connection, asked: Ticket, role: Role, approver: str, now: datetime) -> Approved:
-    """Whoever was more than this before stays so."""
+    """Enrol the person; a higher role that they had before stays."""
     account = f"{asked.channel}:{asked.account}"
     newcomer = Newcomer(
         tenant=asked.tenant,
@@ -329,9 +328,9 @@ def _let_in(connection: Connection, asked: Ticket, role: Role, approver: str, no
 
 
 def deny(connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False) -> Ticket | None:
-    """Turn a pending request down; the person is not told, and is not answered for the rest of its hour.
+    """Deny a pending request. The person is not told, and gets no answer for the rest of the request's hour.
 
-    None where there is no such request or it is pending no more.
+    Return None if there is no such request or it is not pending.
     """
     tickets.expire(connection, now)
     asked = TICKETS.get(connection, id=request_id, kind=TicketKind.PAIRING)
@@ -342,10 +341,7 @@ def deny(connection: Connection, request_id: str, by: str, now: datetime, *, rep
 
 
 def block(connection: Connection, tenant: str, sender_key: str, name: str, by: str, now: datetime) -> Person:
-    """Silence for this person from now on, at every account; what they have pending is denied.
-
-    Whoever they are on other channels is blocked as well where the identities are linked to one user.
-    """
+    """Block this person at every account, linked identities included; deny their pending requests."""
     newcomer = Newcomer(tenant, sender_key, "", name, Role.BLOCKED, by)
     person = people.enrol(connection, newcomer, now)
     people.set_role(connection, person, Role.BLOCKED, by, now)

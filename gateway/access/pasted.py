@@ -1,9 +1,7 @@
-"""What somebody gives to /connect is sealed before anything of it is stored, whoever said it and wherever. Pure.
+"""Keys in messages: sealed or blanked before an event is stored.
 
-A key in any other words is blanked there and then: no row, prompt or log ever has it.
-
-A typing error in the command is no way around it: what is meant as /connect is stored, and run, as it.
-Only the command's handler opens it (`gateway.commands.connect`): rows, memory, prompts and logs have ciphertext alone.
+The text after /connect, also after a misspelled one, is sealed; only the command's handler (`gateway.commands.connect`)
+opens it. API keys anywhere else are replaced by bullets.
 """
 
 import re
@@ -25,7 +23,7 @@ _BEFORE = re.compile(r"[/@]\w{1,64}(?:@\w{1,64})?[:,]?|<@[!&]?\w{1,32}(?:\|\w{1,
 _GLUED = re.compile(r"\s*[/\\!]conn?ect(?=[:=]\S|\S{16})[:=]?", re.IGNORECASE)
 WORDS_BEFORE = 2
 NEAR = 0.78
-"""How alike a word is to the command that is meant as it: `conect`, `connetc`; `contact` and `collect` are not."""
+"""Least similarity of a misspelled command: `conect` and `connetc` count, `contact` and `collect` do not."""
 
 LEAST_KEY_CHARS = 16
 _TOKEN = re.compile(r"""("(?:token|response_url)"\s*:\s*")[^"]*|((?:^|&)(?:token|response_url)=)[^&\s]*""")
@@ -34,7 +32,7 @@ _RAW_REST = re.compile(r"""[^"&]*""")
 
 
 def hide_secrets(rejected: Rejected) -> Rejected:
-    """What could not be understood, as it may be kept: without what is secret in events, as far as it can be told."""
+    """Return a rejected event without the secrets that can be recognised, so that it can be stored."""
     raw = _TOKEN.sub(rf"\g<1>\g<2>{BULLETS}", rejected.raw)
     parts, at = [], 0
     while (found := _RAW.search(raw, at)) is not None:
@@ -48,7 +46,7 @@ def hide_secrets(rejected: Rejected) -> Rejected:
 
 
 def is_near(name: str, known: Collection[str] = ()) -> bool:
-    """Whether a command's name is meant as /connect, in Spanish too, and is none that is `known`."""
+    """Return True if a command's name means /connect, in Spanish too, and is not `known` as another command."""
     if name.casefold() in known and name.casefold() != CONNECT:
         return False
     plain = "".join(char for char in normalize("NFKD", name[:64].casefold()) if char.isalnum())
@@ -56,9 +54,9 @@ def is_near(name: str, known: Collection[str] = ()) -> bool:
 
 
 def seal_pasted(event: InboundEvent, vault: Vault, known: Collection[str] = ()) -> InboundEvent:
-    """The event as it may be kept: all behind the command is one sealed word, and any other key is gone.
+    """Return the event as it can be stored: the text after /connect sealed, other keys blanked.
 
-    Commands of a `known` name are others.
+    Commands with a `known` name are left alone.
     """
     whose = secret_of(event.tenant, event.sender_key)
     match event:
@@ -75,7 +73,7 @@ def seal_pasted(event: InboundEvent, vault: Vault, known: Collection[str] = ()) 
 
 
 def secret_of(tenant: str, sender_key: str) -> SecretOf:
-    """As what it is sealed."""
+    """Return the context that a sender's key is sealed with."""
     return SecretOf(tenant, sender_key, CONNECT)
 
 
@@ -85,9 +83,9 @@ def _seal(text: str, vault: Vault, whose: SecretOf, known: Collection[str]) -> s
 
 
 def _find(text: str, known: Collection[str]) -> tuple[str, str] | None:
-    """What is kept as it is, the command as it is spelled, and what is secret; None where nothing is.
+    """Return the text to keep, with the command, and the secret after it; None if there is no secret.
 
-    A slash that is missing is taken as written where what stands at the end looks like a key.
+    A word without its slash counts as the command if the text ends with something like a key.
     """
     at = 0
     for _ in range(WORDS_BEFORE + 1):
@@ -109,13 +107,13 @@ def _find(text: str, known: Collection[str]) -> tuple[str, str] | None:
 
 
 def _ends_in_key(rest: str) -> bool:
-    """At most a provider's name, and then a long word with a digit in it."""
+    """Return True for at most a provider's name and then a long word with a digit in it."""
     words = rest.split(maxsplit=2)
     is_long = len(words) <= 2 and len(words[-1]) >= LEAST_KEY_CHARS
     return is_long and any(char.isdigit() for char in words[-1])
 
 
 def _without_secret(quoted: Quoted, known: Collection[str]) -> Quoted:
-    """A quotation of such a message, which a platform shows as it was."""
+    """Blank the secret in a quotation, which shows the original message."""
     given = _find(quoted.text, known)
     return replace(quoted, text=redact_keys(quoted.text) if given is None else f"{given[0]} {BULLETS}")

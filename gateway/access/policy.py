@@ -1,7 +1,6 @@
-"""Decides from memory who may be answered: pure, without a query, so that admission costs nothing.
+"""Access decisions from memory: pure, without a query.
 
-The snapshot is what the store holds about people; it is loaded once and told of each change after its commit. What a
-person may do once inside is a matter of roles and commands.
+The snapshot holds what the store knows about people. It is loaded once and updated after each commit that changes them.
 """
 
 import hmac
@@ -30,24 +29,30 @@ _NOTHING_SET = AccessConfig()
 
 
 def principal_of(person: Person) -> Principal:
-    """Somebody as a turn's principal."""
+    """Return the person as the principal of a turn."""
     return Principal(
-        user_id=person.user_id, tenant=person.tenant, display_name=person.display_name, role=person.role,
-        timezone=person.timezone, locale=person.locale, week_start=person.week_start, model=person.model,
-    )  # fmt: skip
+        user_id=person.user_id,
+        tenant=person.tenant,
+        display_name=person.display_name,
+        role=person.role,
+        timezone=person.timezone,
+        locale=person.locale,
+        week_start=person.week_start,
+        model=person.model,
+    )
 
 
 class AccessSnapshot:
-    """Everybody the store knows, by sender and by user id. Read and changed in the event loop only."""
+    """All people that the store knows, by sender and by user id. Used in the event loop only."""
 
     def __init__(self, people: Iterable[Person] = ()) -> None:
-        """`people` as `gateway.store.people.everybody` gives them."""
-        self._rules: dict[str, AccessConfig] = {}  # by tenant, those in force
+        """Take the people that `gateway.store.people.everybody` returns."""
+        self._rules: dict[str, AccessConfig] = {}  # by tenant
         self._languages: dict[str, str | None] = {}  # by tenant
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
         self._groups: dict[tuple[str, str, str, str], Group] = {}
-        self._first_ids: dict[str, str] = {}  # a chat that moved, by its new id: its first one
+        self._first_ids: dict[str, str] = {}  # by the new id of a chat that moved: its first id
         self._key = os.urandom(32)
         self._forgotten: dict[tuple[str, str], Forgotten] = {}  # by tenant and mark
         self._last_forgotten_at = _LONG_AGO
@@ -58,7 +63,7 @@ class AccessSnapshot:
         self._rules[tenant], self._languages[tenant] = rules, language
 
     def rules_of(self, tenant: str) -> AccessConfig:
-        """Return the access rules in force; a tenant that is not configured lets nobody in."""
+        """Return the access rules in force; for an unknown tenant those that let in no people."""
         return self._rules.get(tenant, _NOTHING_SET)
 
     def language_of(self, tenant: str) -> str | None:
@@ -66,20 +71,20 @@ class AccessSnapshot:
         return self._languages.get(tenant)
 
     def replace(self, people: Iterable[Person]) -> None:
-        """Know these people and nobody else, from one moment to the next."""
+        """Replace all people at once."""
         known = list(people)
         by_sender = {(person.tenant, identity): person for person in known for identity in person.identities}
         self._by_sender, self._by_user = by_sender, {id_: person for person in known for id_ in _ids(person)}
 
     def put(self, person: Person) -> None:
-        """Know this person as they are now."""
+        """Add a person, or replace their earlier state."""
         self.drop(person.user_id)
         for identity in person.identities:
             self._by_sender[person.tenant, identity] = person
         self._by_user.update(dict.fromkeys(_ids(person), person))
 
     def drop(self, user_id: str) -> None:
-        """Know this person no longer."""
+        """Remove a person."""
         person = self._by_user.get(user_id)
         if person is None:
             return
@@ -90,30 +95,30 @@ class AccessSnapshot:
                 del self._by_user[id_]
 
     def begin(self, key: bytes, forgotten: Iterable[Forgotten]) -> None:
-        """Mark with this key from now on; `forgotten` as `gateway.store.erasure.lately` gives them."""
+        """Set the key for marks, and the erased senders that `gateway.store.erasure.lately` returns."""
         self._key = key
         self.forget("", forgotten)
 
     def mark(self, tenant: str, sender_key: str) -> str:
-        """A sender as nobody can read it who has not the home's key."""
+        """Return a sender's keyed hash, which reveals the sender only to a holder of the home's key."""
         return hmac.new(self._key, f"{tenant} {sender_key}".encode(), "sha256").hexdigest()
 
     def forget(self, user_id: str, forgotten: Iterable[Forgotten]) -> None:
-        """Know this person no longer, but that whoever they were was forgotten."""
+        """Remove a person and remember their senders as erased."""
         self.drop(user_id)
         for sender in forgotten:
             self._forgotten[sender.tenant, sender.mark] = sender
             self._last_forgotten_at = max(self._last_forgotten_at, sender.at)
 
     def is_forgotten(self, event: InboundEvent) -> bool:
-        """Whether its sender said it and was forgotten then: a platform's history tells it once more."""
-        if event.received_at > self._last_forgotten_at:  # said since: nothing more is looked up
+        """Return True if the event is older than the erasure of its sender, as in a platform's history."""
+        if event.received_at > self._last_forgotten_at:  # newer than every erasure
             return False
         found = self._find_forgotten(event.tenant, event.sender_key)
         return found is not None and event.received_at <= found.at
 
     def former_id(self, tenant: str, sender_key: str) -> str | None:
-        """The user that a sender was until they were forgotten; None: not lately."""
+        """Return the user id that a sender had before a recent erasure, or None."""
         found = self._find_forgotten(tenant, sender_key)
         return None if found is None else found.former_id
 
@@ -121,31 +126,32 @@ class AccessSnapshot:
         return self._forgotten.get((tenant, self.mark(tenant, sender_key))) if self._forgotten else None
 
     def find(self, tenant: str, sender_key: str) -> Person | None:
-        """Who this sender is, compared letter by letter."""
+        """Return the person of this sender, compared exactly."""
         return self._by_sender.get((tenant, sender_key))
 
     def person(self, user_id: str) -> Person | None:
-        """The person with this user id, or whom that user is by a link."""
+        """Return the person with this user id, also by the id of a linked user."""
         return self._by_user.get(user_id)
 
     def everybody(self, tenant: str | None = None) -> list[Person]:
-        """Each person once, in the order they came; of one tenant, or of all."""
+        """Return each person once, in the order they came, of one tenant or of all."""
         known = [person for id_, person in sorted(self._by_user.items()) if id_ == person.user_id]
         return known if tenant is None else [person for person in known if person.tenant == tenant]
 
     def principal(self, user_id: str) -> Principal | None:
-        """The person as they are at this moment; None once they are blocked or gone."""
+        """Return the person as a principal, or None if they are blocked or gone."""
         person = self._by_user.get(user_id)
         return None if person is None or person.role == Role.BLOCKED else principal_of(person)
 
     def chat_moved(self, channel: str, old_chat: str, new_chat: str) -> None:
-        """A chat goes on under another id: what a list says of the old one holds for it (A31)."""
+        """Record a chat's new id, so that lists with the old one still apply."""
         old = f"{channel}:{old_chat}"
         self._first_ids[f"{channel}:{new_chat}"] = self._first_ids.get(old, old)
 
     def may_command(self, user_id: str, account: str) -> bool:
-        """Whether this person may command the bot at an account (`telegram:main`) at this moment: not once they are
-        blocked or gone, or what let them in there was taken back, be it before a restart. Asked before every tool.
+        """Return True if this person may command the bot at an account (`telegram:main`) now.
+
+        Checked before every tool: False once they are blocked, gone, or their access there was taken back.
         """
         person = self._by_user.get(user_id)
         if person is None or person.role == Role.BLOCKED:
@@ -157,7 +163,7 @@ class AccessSnapshot:
         return Role(person.role).allows(Role.OPERATOR)
 
     def _takes_by_policy(self, person: Person, account: str) -> bool:
-        """Whether the configuration, as it is now, still lets in whom it has let into this account."""
+        """Return True if the current configuration still lets in a person whom it let in before."""
         channel, _, name = account.partition(":")
         rules = self.rules_of(person.tenant).rules_of(channel, name)
         if rules.direct is Policy.OPEN or rules.groups is Policy.OPEN:
@@ -165,11 +171,11 @@ class AccessSnapshot:
         return any(rules.lists(sender) for sender in person.identities if sender.startswith(f"{channel}:"))
 
     def put_group(self, group: Group) -> None:
-        """Know this group as it is set now."""
+        """Add a group, or replace its earlier settings."""
         self._groups[group.tenant, group.channel, group.account, group.chat] = group
 
     def group(self, tenant: str, where: Address) -> Group | None:
-        """The group of a chat as it was set from there, also where the chat has moved since; None: it never was."""
+        """Return the settings of a chat's group, also after the chat moved; None if it was never set."""
         if not self._groups:
             return None
         first = self.first_id(f"{where.channel}:{where.chat}").partition(":")[2]
@@ -177,16 +183,15 @@ class AccessSnapshot:
         return next((group for group in found if group is not None), None)
 
     def context_of(self, tenant: str, where: Address) -> int:
-        """How many messages said before are read there when the bot is meant."""
+        """Return how many earlier messages of a group the bot reads when it is addressed."""
         group = self.group(tenant, where)
         return MOST_CONTEXT if group is None else group.context
 
     def first_id(self, chat: str) -> str:
-        """The id under which an operator may have listed this chat."""
+        """Return the first id of this chat, under which an operator may have listed it."""
         return self._first_ids.get(chat, chat)
 
     def __len__(self) -> int:
-        """How many people are known."""
         return sum(id_ == person.user_id for id_, person in self._by_user.items())
 
 
@@ -196,50 +201,49 @@ def _ids(person: Person) -> tuple[str, ...]:
 
 
 GROUP_NOT_LISTED = "group not allowed"
-"""Why nobody is answered in a group that no list of the configuration names."""
+"""Reason for silence in a group that no list names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """Take it: it is from this person."""
+    """Accept the event of this person."""
 
     person: Person
 
     @property
     def principal(self) -> Principal:
-        """Whom a turn about it acts for."""
         return principal_of(self.person)
 
 
 @dataclass(frozen=True, slots=True)
 class Enrol:
-    """Take it, and make its sender a user with `gateway.store.people.enrol` in the commit that admits it."""
+    """Accept the event and enrol its sender with `gateway.store.people.enrol` in the same commit."""
 
     newcomer: Newcomer
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Ask `gateway.access.pairing.request`, in the commit that admits it, whether the stranger is told a code."""
+    """Let `gateway.access.pairing.request` decide, in the same commit, if the stranger is told a code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A person who is not let in: the row ends as refused, nothing is said."""
+    """Refuse the event of a person without an answer."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Nothing that could be let in, a bot or a post without a person: the row ends as refused, nothing is said."""
+    """Refuse the event of a bot, or a post without a sender, without an answer."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class AskGroup:
-    """An operator asks for the bot in a group that is not allowed: offer them to allow it."""
+    """Offer an operator to allow the group in which they addressed the bot."""
 
     person: Person
 
@@ -248,15 +252,14 @@ Decision = Admit | Enrol | Pair | AskGroup | Silence | Refuse
 
 
 def decide(snapshot: AccessSnapshot, config: AccessConfig, event: InboundEvent) -> Decision:
-    """What becomes of an event, by its sender's id, its account's rules and what the store knows.
+    """Decide about an event by its sender's id, its account's rules and what the store knows.
 
-    Changes of the bot's own membership and migrations of chats are not asked for by anybody: Silence here means only
-    that no turn comes of them.
+    For changes of the bot's membership and migrations of chats, Silence means only that no turn follows.
     """
     if event.sender.is_bot:
         return Refuse("sent by a bot")
     if not event.sender.id:
-        return Refuse("sent by nobody")
+        return Refuse("without a sender")
     person = snapshot.find(event.tenant, event.sender_key)
     if person is not None and person.role == Role.BLOCKED:
         return Silence("blocked")
@@ -314,7 +317,7 @@ def _admit_or_enrol(person: Person | None, event: InboundMessage | CommandInvoke
 
 
 def _knows(rules: Rules, person: Person, event: InboundEvent) -> bool:
-    """For events that do not say what kind of chat they are from: whether the person is let into any."""
+    """Return True if the person is let into any kind of chat, for events that do not name theirs."""
     return any(_let_in(policy, rules, person, event) for policy in (rules.direct, rules.groups))
 
 
@@ -328,7 +331,7 @@ def _let_in(policy: Policy, rules: Rules, person: Person | None, event: InboundE
 
 
 def is_let_in(snapshot: AccessSnapshot, rules: Rules, tenant: str, sender_key: str, account: str) -> bool:
-    """Whether somebody decided that this sender may talk to an account; that everybody may (`open`) is no decision."""
+    """Return True if an operator or a list let this sender into the account; `open` does not count."""
     person = snapshot.find(tenant, sender_key)
     if person is None:
         return sender_key in rules.allow

@@ -1,7 +1,6 @@
-"""Who may decide about whom, and the decisions: nobody touches a role at or above their own. Asked inside the commit
-of the change.
+"""Ranks: actors may change only people below their own rank. Checked in the commit of the change.
 
-The machine's operator, who owns the home, stands above every role; else two owners could never be told apart again.
+The machine's operator, who owns the home, stands above every role; otherwise two owners could never be separated.
 """
 
 from datetime import datetime
@@ -15,14 +14,16 @@ from gateway.store.people import Connection, Person
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
 BY_CLI = "cli"
-"""Whoever can reach the home's socket or its store: the operator at the machine."""
+"""Actor id of the operator at the machine, who can reach the home's socket or its store."""
 
 BY_KEY = "key:"
-"""Before the id of an API key that may operate; whether it may was asked when it was shown. User ids never begin so."""
+"""Prefix of the actor id of an API key with the scope `operate`; checked when the key was shown. User ids never begin
+so.
+"""
 
 
 class Rank(IntEnum):
-    """Everybody who may decide anything, in one order with those who may not."""
+    """All actors in one order."""
 
     BLOCKED = 0
     MEMBER = 1
@@ -32,12 +33,12 @@ class Rank(IntEnum):
 
 
 def rank_of(role: str) -> Rank:
-    """Where a role stands."""
+    """Return the rank of a role."""
     return Rank[Role(role).name]
 
 
 def of(connection: Connection, by: str) -> Rank:
-    """The rank of an actor as it is now: "cli", an API key's, or a user id; somebody unknown may do nothing."""
+    """Return the current rank of an actor: "cli", an API key's id or a user id. An unknown one is BLOCKED."""
     if by == BY_CLI:
         return Rank.MACHINE
     if by.startswith(BY_KEY):
@@ -47,18 +48,18 @@ def of(connection: Connection, by: str) -> Rank:
 
 
 def may_decide(connection: Connection, by: str) -> bool:
-    """Whether the actor may say who is let in at all."""
+    """Return True if the actor may decide who is let in."""
     return of(connection, by) >= Rank.OPERATOR
 
 
 def may_touch(connection: Connection, by: str, *roles: str) -> bool:
-    """Whether every one of these roles, what somebody is and what they shall be, is below the actor's own."""
+    """Return True if the actor's rank is above all these roles: the present ones and the new ones."""
     rank = of(connection, by)
     return rank >= Rank.OPERATOR and all(rank_of(role) < rank for role in roles)
 
 
 def block_known(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
-    """Silence for this sender, where the actor stands above them and an owner is left."""
+    """Block a sender below the actor, unless they are the only owner."""
     known = people.find_sender(connection, tenant, sender)
     if not may_touch(connection, by, *([known.role] if known else [])):
         return Why.NOT_BELOW
@@ -68,7 +69,7 @@ def block_known(connection: Connection, tenant: str, sender: str, name: str, by:
 
 
 def give_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
-    """Another role for this user, where the actor stands above both and an owner is left."""
+    """Give a user below the actor another role, if an owner is left."""
     person = people.person_of(connection, user_id)
     if person is None or not may_touch(connection, by, person.role, role):
         return Why.NOT_BELOW
@@ -79,7 +80,7 @@ def give_role(connection: Connection, user_id: str, role: Role, by: str, now: da
 
 
 def revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | Why:
-    """Take back what let this person into an account, where the actor stands above them."""
+    """Revoke a person's access to an account, if they are below the actor."""
     current = people.person_of(connection, person.user_id)
     if current is None or not may_touch(connection, by, current.role):
         return Why.NOT_BELOW
@@ -88,7 +89,7 @@ def revoke(connection: Connection, person: Person, account: str, by: str, now: d
 
 
 def refuse_to_approve(connection: Connection, by: str) -> NotApproved | None:
-    """Only an operator approves; and only an owner, or the machine's, while the first one let in becomes the owner."""
+    """Return why the actor may not approve: approving needs an operator, the first approval in a tenant an owner."""
     rank = of(connection, by)
     if rank < Rank.OPERATOR:
         return NotApproved(Why.NOT_ALLOWED)
@@ -98,12 +99,12 @@ def refuse_to_approve(connection: Connection, by: str) -> NotApproved | None:
 
 
 def why_over(asked: Ticket | None) -> Why:
-    """Why this request cannot be decided any more."""
+    """Return why this request cannot be decided any more."""
     return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
 
 
 def block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
-    """Silence for whoever made this request, while it is pending, as `block_known`."""
+    """Block the sender of a pending request."""
     tickets.expire(connection, now)
     asked = TICKETS.get(connection, id=request_id, kind=TicketKind.PAIRING)
     if asked is None or asked.state is not TicketState.PENDING:

@@ -1,8 +1,6 @@
-"""Tickets: one policy a kind, and what is the same for all: issue, compare a code, bound guesses, settle, end.
+"""Tickets: pairing requests, invitations, links between users, OAuth states and console links.
 
-Pairing requests, invitations, the first owner's link, links between users, OAuth states and links to the console are
-tickets; what each comes to is decided in `gateway.access.pairing`, `invites` and `linking`, in
-`gateway.credentials.oauth` and in `gateway.console.doors`.
+Each kind has a policy; issuing, comparing codes, bounding guesses, settling and expiring are the same for all.
 """
 
 import re
@@ -25,13 +23,13 @@ from gateway.store.tickets import GUESSES, TICKETS, Guess, Ticket, TicketKind, T
 
 @dataclass(frozen=True, slots=True)
 class TicketPolicy:
-    """What holds for the tickets of a kind."""
+    """Policy of one kind of ticket."""
 
     valid: timedelta
-    kept: timedelta  # after its end
-    guesses_overall: int | None = None  # wrong codes an hour of everybody in a tenant; None: no bound
-    most_open: int | None = None  # of one account, or of one person where it is 1; None: no bound
-    keeps_approved: bool = False  # an approved ticket says who somebody is, and stays
+    kept: timedelta  # after it ended
+    guesses_overall: int | None = None  # wrong codes an hour in a tenant; None: no bound
+    most_open: int | None = None  # of one account, or of one person if it is 1; None: no bound
+    keeps_approved: bool = False  # approved tickets are records of identity and are not deleted
 
 
 POLICIES = {
@@ -48,18 +46,17 @@ POLICIES = {
 GUESSES_EACH = 5
 EACH_WINDOW = timedelta(minutes=15)
 LOCKED_FOR = timedelta(hours=1)
-"""Five wrong codes of one person within the window lock them out for so long."""
+"""Five wrong codes of one person within the window lock them out for this long."""
 
 OVERALL_WINDOW = timedelta(hours=1)
-"""For wrong codes of everybody who approves in a tenant. On those who bring codes such a bound would be a lever to
-shut invited people out."""
+"""Window for the wrong codes of all approvers in a tenant. A common bound on guests would let one lock out others."""
 
 CLOCK_SLACK = timedelta(minutes=1)
-"""A ticket that was born later than this from now tells that the clock was set back; it holds no longer."""
+"""A ticket created later than this from now shows that the clock was set back; it is not valid any more."""
 
 
 def issue(connection: Connection, ticket: Ticket, audit: AuditRow | None = None) -> Ticket:
-    """Add a ticket, with its audit row; of a kind of which one may be open the earlier one ends."""
+    """Store a ticket with its audit row; if only one of its kind may be open, end the earlier one."""
     if POLICIES[ticket.kind].most_open == 1:
         same = {"kind": ticket.kind, "tenant": ticket.tenant, "user_id": ticket.user_id, "provider": ticket.provider}
         TICKETS.patch(
@@ -84,7 +81,7 @@ def settle(
     was: TicketState = TicketState.PENDING,
     **values: Any,
 ) -> bool:
-    """End a ticket, in one conditional statement; return False if its state is another by now."""
+    """End a ticket in one conditional statement; return False if its state has changed."""
     return TICKETS.patch(connection, _end_values(state, by, now) | values, id=ticket_id, state=was) == 1
 
 
@@ -93,35 +90,35 @@ def _end_values(state: TicketState, by: str, now: datetime) -> dict[str, Any]:
 
 
 def find_fitting(key: bytes, code: str, known: Iterable[Ticket]) -> Ticket | None:
-    """Return the ticket whose code this is. All are compared, whichever fits: how long it takes tells nothing."""
+    """Return the ticket with this code; compare all of them, so that the time reveals nothing."""
     found = [ticket for ticket in known if codes.matches(key, ticket.id, code)]
     return found[0] if found else None
 
 
 def expire(connection: Connection, now: datetime) -> int:
-    """Record which tickets ran out; return how many. Call it each minute, on start, and before each decision."""
+    """Mark expired tickets; return their number. Called each minute, on start, and before each decision."""
     return tickets.expire(connection, now, now + CLOCK_SLACK)
 
 
 def forget(connection: Connection, now: datetime) -> None:
-    """Delete what ended long ago, and wrong codes; the audit log keeps what was decided."""
+    """Delete tickets that ended long ago, and wrong guesses; the audit log keeps the decisions."""
     for kind, policy in POLICIES.items():
         kept = (*tickets.WAITING, TicketState.APPROVED) if policy.keeps_approved else tickets.WAITING
         tickets.forget(connection, kind, [state for state in TicketState if state not in kept], now - policy.kept)
 
 
 def count_guess(connection: Connection, kind: TicketKind, who: str, now: datetime, tenant: str | None = None) -> None:
-    """Count a wrong code. A job repeated after an outage may count it twice: that errs on the strict side."""
+    """Count a wrong code. A job repeated after an outage may count it twice, which is the safe side."""
     GUESSES.add(connection, Guess(tenant or whose_rows(), kind, who, now))
 
 
 def locked_until(
     connection: Connection, kind: TicketKind, who: str, now: datetime, tenant: str | None = None
 ) -> datetime | None:
-    """Return when codes are taken from this person again, or None if they are taken now.
+    """Return until when this person is locked out, or None.
 
-    Counted from rows, so that a restart forgets nothing. A guess from later than now counts too: a clock that was set
-    back gives no further guesses.
+    Guesses are rows, so a restart does not reset them. A guess with a later time counts as well, in case the clock was
+    set back.
     """
     same = {"kind": kind} if tenant is None else {"kind": kind, "tenant": tenant}
     since, at = now - LOCKED_FOR - EACH_WINDOW, GUESSES.c.at
@@ -145,7 +142,7 @@ _GREETING = re.compile(r"/(?:start|name)\b", re.IGNORECASE)
 
 
 def to_keep(event: InboundMessage | CommandInvoked) -> str | None:
-    """The event as JSON; None where it says nothing to be answered: `/start` and `/name` are met otherwise."""
+    """Return the event as JSON, or None for `/start`, `/name` and messages without content."""
     if isinstance(event, CommandInvoked):
         if event.name in {"start", "name"} or event.arguments == BULLETS:
             return None
@@ -159,17 +156,17 @@ def to_keep(event: InboundMessage | CommandInvoked) -> str | None:
 
 
 def taken_up(kept: str | None, request_id: str) -> InboundEvent | None:
-    """The event again, under an id of its own: the same for one request, so that it comes in once."""
+    """Load the stored event, with an id derived from the request so that it is taken in once."""
     if kept is None:
         return None
     try:
         return replace(INBOUND_EVENT.validate_json(kept), event_id=f"kept:{request_id}")
-    except ValidationError:  # an older version wrote it; the person may say it again
+    except ValidationError:  # written by an older version; the person may say it again
         return None
 
 
 def is_about(kept: str | None, message_id: str) -> bool:
-    """Whether it is this message that is kept."""
+    """Return True if this message is the stored one."""
     event = taken_up(kept, "")
     return isinstance(event, InboundMessage) and event.message_id == message_id
 
@@ -177,6 +174,6 @@ def is_about(kept: str | None, message_id: str) -> bool:
 def _dump(event: InboundEvent) -> str | None:
     try:
         dumped = INBOUND_EVENT.dump_json(event).decode()
-    except PydanticSerializationError:  # half a character in a name: no table takes it
+    except PydanticSerializationError:  # a lone surrogate in a name cannot be stored
         return None
     return dumped if len(dumped) <= MAX_KEPT_CHARS else None

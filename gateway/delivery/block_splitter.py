@@ -1,7 +1,7 @@
-"""Takes from the front of a tree as much as a part has room for, cutting blocks where a reader minds least.
+"""Cutting of Markdown blocks: takes as many blocks as a part has room for, cutting where it disturbs a reader least.
 
-Pure, and blind to platforms: how long something is, a `Room` says, by rendering it. Nothing a block says is lost: what
-is taken and what is left say together what was there, titles of a cut table and fences of cut code twice.
+Pure and independent of platforms: a `Room` measures text by rendering it. Nothing is lost; both halves of a cut table
+have its header, both halves of cut code have fences.
 """
 
 from bisect import bisect_right
@@ -31,16 +31,16 @@ _SENTENCE_END = r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s)|[。！？]
 _NO_SENTENCE_END = r"(?:^|[\s(])(?:\p{L}|Dr|Mrs?|Ms|Prof|St|vs|etc|ca|bzw|Nr|No|[ezdu]\.\p{L})\.$"
 _WORD_END = r"\s+"
 _GRAPHEME = r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\u200d]*+|\X"
-"""A flag by itself: to find out where one of a thousand in a row begins, the second pattern reads all before it."""
+"""A flag counts as a match of its own: otherwise the second pattern rereads a long row of flags for each of them."""
 EVEN_GUESSES = 4
-LOOK_AHEAD = 64  # characters after the cut that decide whether it lies inside one character as people see it
+LOOK_AHEAD = 64  # characters after the cut that decide if it splits a grapheme
 
 
 def cut_before(text: str, most: int, whole: Sequence[tuple[int, int]] = (), *, parts_words: bool = True) -> int:
-    """The best place to cut `text` at or before `most`: after a line, a sentence, a word or a character.
+    """Return the best place to cut `text` at or before `most`: after a line, a sentence, a word or a character.
 
-    A coarser boundary wins while it leaves a good part of `most` in front of it. `whole` are ranges not to cut inside
-    of, kept where any line, sentence or word allows it. 0 when only a word could be cut and `parts_words` forbids that.
+    A coarser boundary wins if it leaves enough of `most` before it. `whole` are ranges not to cut inside if another
+    place is found. Return 0 if only a word could be cut and `parts_words` is false.
     """
     if most >= len(text):
         return len(text)
@@ -78,7 +78,7 @@ def _character_end(text: str, most: int) -> int:
         if found.end() > most:
             break
         end = found.end()
-    return end or most  # one "character" of a thousand accents is cut through
+    return end or most  # a grapheme of a thousand accents is cut through
 
 
 def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
@@ -87,10 +87,10 @@ def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
 
 
 def longest(upper: int, size: Callable[[int], int], limit: int, *, slack: int = 0, guess: int | None = None) -> int:
-    """The largest n of 0..`upper` with `size(n)` within `limit`, or one whose size is short of it by at most `slack`.
+    """Return the largest n of 0..`upper` with `size(n)` within `limit`, or at most `slack` below it.
 
-    `size` must not shrink as n grows. It is asked seldom, for it renders: the guesses, of which `guess` is the first,
-    suppose that it grows evenly, and turn to halving when it does not.
+    `size` must not shrink as n grows. It renders, so it is called seldom: guesses, of which `guess` is the first,
+    suppose even growth; after a few tries the search halves the range.
     """
     low, high = 0, upper + 1
     empty = size(0)
@@ -113,38 +113,38 @@ def longest(upper: int, size: Callable[[int], int], limit: int, *, slack: int = 
 T = TypeVar("T")
 
 Blocks = tuple[Block, ...]
-Cut = tuple[Blocks, Blocks]  # what goes into this part, () when nothing can; what is left
+Cut = tuple[Blocks, Blocks]  # blocks of this part, () if none fits; remaining blocks
 
-WHOLE_CHARS = 200  # a link or code in a line up to this long is not cut through
-MOVED = 3  # headings and announcements at a part's end that go with what follows
-SPARE = 2  # no more than so many times a part's room is looked at of what is to be cut: blanks alone may vanish
-INTRO_CHARS = 200  # a line up to this long that ends in a colon stays with what it announces
+WHOLE_CHARS = 200  # links and inline code up to this length are not cut
+MOVED = 3  # headings and announcements at a part's end that move to the next part
+SPARE = 2  # how many times a part's room is examined of blocks to be cut: only blanks may vanish
+INTRO_CHARS = 200  # a line up to this long that ends in a colon stays with what follows
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room of one part, seen from the place where blocks are to be put."""
+    """Room of one part at the place where blocks are to be added."""
 
-    limit: int  # of the part as a whole
-    size: Callable[[Blocks], int]  # of the part, were these blocks to be put here
-    size_alone: Callable[[Blocks], int]  # of a part of nothing but these
+    limit: int  # of the whole part
+    size: Callable[[Blocks], int]  # of the part with these blocks added
+    size_alone: Callable[[Blocks], int]  # of a part with only these blocks
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the part has hardly anything yet, so that another part would have no more room."""
+        """Return True if the part is nearly empty, so that another part would have no more room."""
         return self.size(()) < self.limit // 3
 
     def after(self, head: Blocks) -> "Room":
-        """The place behind `head`."""
+        """Return the room after `head`."""
         return Room(self.limit, lambda blocks: self.size((*head, *blocks)), self.size_alone)
 
     def inside(self, wrap: Callable[[Blocks], Block]) -> "Room":
-        """The place inside a block made by `wrap`; without anything inside, that block is there too."""
+        """Return the room inside a block made by `wrap`; the block counts even if empty."""
         return Room(self.limit, lambda blocks: self.size((wrap(blocks),)), self.size_alone)
 
 
 def take(blocks: Blocks, room: Room) -> Cut:
-    """As many of `blocks` as fit, and the rest; a heading or a line that announces something goes with what follows."""
+    """Return as many of `blocks` as fit, and the rest; headings and announcing lines stay with what follows."""
     fitting = _fitting(blocks, weight, room, lambda count: room.size(blocks[:count]))
     head, rest = blocks[:fitting], blocks[fitting:]
     if not rest:
@@ -167,7 +167,7 @@ def _announces(block: Block) -> bool:
 
 
 def _is_worth_cutting(block: Block, used: int, room: Room) -> bool:
-    """Whether the part would stay rather empty without a piece of the block."""
+    """Return True if the part would stay rather empty without a piece of the block."""
     if used < room.limit // 3:
         return True
     if used >= room.limit * 2 // 3:
@@ -176,7 +176,7 @@ def _is_worth_cutting(block: Block, used: int, room: Room) -> bool:
 
 
 def cut_block(block: Block, room: Room) -> Cut:
-    """The part of one block that fits, and the rest; all of it is the rest when no part of it can stand here."""
+    """Return the piece of one block that fits, and the rest; () and the block if no piece fits."""
     match block:
         case Paragraph(spans):
             return _cut_spans(spans, room, Paragraph)
@@ -195,7 +195,7 @@ def cut_block(block: Block, room: Room) -> Cut:
 
 
 def hard_cut(block: Block, room: Room) -> Cut:
-    """At least a character of a block that cannot be cut otherwise, as plain text."""
+    """Cut at least a character, as plain text, off a block that cannot be cut otherwise."""
     text = plain_text((block,))
     most = longest(len(text), lambda count: room.size((Paragraph((Span(text[:count]),)),)), room.limit) or 1
     end = cut_before(text, most) or most
@@ -221,13 +221,13 @@ def _cut_spans(spans: Spans, room: Room, made: Callable[[Spans], Block]) -> Cut:
 
 
 def _most_chars(text: str, size: Callable[[int], int], room: Room, *, is_all: bool) -> int:
-    """How many characters of a text fit; of one that goes on, less than all, so that what follows the cut is seen."""
+    """Return how many characters fit; if the text goes on, fewer than all, so that the text after the cut is known."""
     upper = len(text) if is_all else len(text) - LOOK_AHEAD
     return longest(upper, size, room.limit, slack=room.limit // 64)
 
 
 def _split_spans(spans: Spans, place: int) -> tuple[Spans, Spans]:
-    """The spans before the character at `place`, and those from it on."""
+    """Split spans at the character `place`."""
     at = 0
     for index, span in enumerate(spans):
         begun, at = at, at + len(span.text)
@@ -241,14 +241,14 @@ def _split_spans(spans: Spans, place: int) -> tuple[Spans, Spans]:
 
 
 def _join_spans(before: Spans, behind: Spans) -> Spans:
-    """What `_split_spans` took apart, as it was: a run of one style stays one, wherever it was looked into."""
+    """Join spans that `_split_spans` took apart; a run of one style becomes one span again."""
     if before and behind and replace(before[-1], text=behind[0].text) == behind[0]:
         return (*before[:-1], replace(behind[0], text=before[-1].text + behind[0].text), *behind[1:])
     return before + behind
 
 
 def _whole_ranges(spans: Spans) -> list[tuple[int, int]]:
-    """Where short links and code in a line are."""
+    """Return the ranges of short links and inline code."""
     ranges = []
     at = 0
     for span in spans:
@@ -259,7 +259,7 @@ def _whole_ranges(spans: Spans) -> list[tuple[int, int]]:
 
 
 def _cut_code(code: CodeBlock, room: Room) -> Cut:
-    """Both pieces are code of the same language; an indentation stays with its line."""
+    """Cut code into two blocks of the same language; an indentation stays with its line."""
     text = code.text[: SPARE * room.limit + LOOK_AHEAD]
 
     def size(count: int) -> int:
@@ -289,7 +289,7 @@ def _cut_list(items: tuple[ListItem, ...], room: Room) -> Cut:
 
 
 def _cut_table(table: Table, room: Room) -> Cut:
-    """Between two rows, the header over both pieces; a row too long for any part is told cell by cell."""
+    """Cut between two rows and repeat the header; a row too long for any part becomes paragraphs."""
     if not table.rows or room.size_alone((replace(table, rows=table.rows[:1]),)) > room.limit:
         return take(rows_as_paragraphs(table), room)
 
@@ -302,7 +302,7 @@ def _cut_table(table: Table, room: Room) -> Cut:
 
 
 def _fitting(things: Sequence[T], weigh: Callable[[T, int], int], room: Room, size: Callable[[int], int]) -> int:
-    """How many of the first things fit. Only as many are rendered as may fit by their weight."""
+    """Return how many of the first things fit; render only as many as may fit by their weight."""
     most, total, guess, upper = SPARE * room.limit, 0, 0, 0
     for thing in things:
         total += weigh(thing, most)
@@ -315,7 +315,7 @@ def _fitting(things: Sequence[T], weigh: Callable[[T, int], int], room: Room, si
 
 
 def weight(block: Block, most: int) -> int:
-    """About how many characters a block says, with what parts it from others; it is not counted far beyond `most`."""
+    """Return roughly how many characters a block has, with separators; count little beyond `most`."""
     match block:
         case Paragraph(spans) | Heading(_, spans):
             return _sum([len(span.text) for span in spans[:most]], most)

@@ -1,4 +1,4 @@
-"""Operators set how answers are shown and sent."""
+"""Settings for how answers are shown and sent."""
 
 from typing import Literal
 
@@ -8,11 +8,11 @@ from channels.foreign import LONGEST_WAIT_S, MOST_SAID_S
 
 
 class DeliveryConfig(BaseModel):
-    """How answers are shown and sent."""
+    """Settings for how answers are shown and sent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    signs: Literal["off", "slow", "always"] = Field(
+    reactions: Literal["off", "slow", "always"] = Field(
         default="slow", description="Reactions on a person's message: never, when it takes a while, or always."
     )
     placeholder_after_s: float = Field(default=1.5, ge=0, description="Seconds after which a live answer appears.")
@@ -20,7 +20,7 @@ class DeliveryConfig(BaseModel):
     note_after_s: float = Field(
         default=10.0, ge=0, description="Seconds without a word of an answer after which its placeholder says so."
     )
-    sign_after_s: float = Field(default=2.0, ge=0, description="Seconds after which a working reaction appears.")
+    reaction_after_s: float = Field(default=2.0, ge=0, description="Seconds after which a working reaction appears.")
     send_timeout_s: float = Field(default=30.0, gt=0, description="Deadline of one platform call.")
     upload_timeout_s: float = Field(default=120.0, gt=0, description="Deadline of one platform call with files.")
     give_up_after_s: float = Field(

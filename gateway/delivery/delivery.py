@@ -1,7 +1,7 @@
-"""Delivery: one lane a chat works off its outbox rows in order, part by part, until each has an end.
+"""Delivery: one lane per chat sends its outbox rows in order, part by part, until each is finished.
 
-What happens to a row is decided by `lane`, what a failure leads to by `retry_policy`, when the next call may go by
-`pacing`. A lane that waits holds up no other.
+`lane` decides the next step of a row, `retry_policy` what follows a failure, `pacing` when a call may go. A waiting
+lane does not delay others.
 """
 
 import asyncio
@@ -32,10 +32,12 @@ from gateway.telemetry import OUTBOUND, series
 from gateway.threads import run_in_thread
 
 AT_ONCE_CHARS = 3_000
-"""Text up to this long is worked on where it is: 10 µs a character at worst, and a thread costs 100 (November 2026)."""
+"""Shorter texts are processed in the event loop: 10 µs a character at worst, while a thread costs 100 µs (November
+2026).
+"""
 
 DEADLINE_S = 60.0
-"""Nobody waits longer for a long text; the longest answer takes under one second of it."""
+"""Deadline for processing one long text; the longest answer takes less than one second."""
 
 T = TypeVar("T")
 
@@ -43,7 +45,7 @@ log = structlog.get_logger()
 
 
 class Delivery:
-    """The lanes of every chat, and the one place that retries a send."""
+    """All lanes of a process, and the one place that retries sends."""
 
     def __init__(
         self,
@@ -56,9 +58,9 @@ class Delivery:
         vault: Vault,
         ownership: Ownership | None = None,
     ) -> None:
-        """`tasks` is the parent of every lane; `vault` opens the tokens of events' own ways.
+        """Take the parent task group of the lanes, and the vault that opens reply tokens.
 
-        `ownership` says for which accounts this process sends, by default for all.
+        `ownership` says for which accounts this process sends; by default all.
         """
         sender = PartSender(store, config, fill_secret, clock, vault)
         self.ownership = ownership or Ownership()
@@ -69,23 +71,23 @@ class Delivery:
         self._looked: frozenset[Lease] = (
             self.ownership.last_leases_to_send() if not self.ownership.is_shared else frozenset()
         )
-        self._unread: dict[str, Address] = {}  # lanes with rows that a look under way may not have found
-        self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
-        self._waiting: dict[str, asyncio.Future[str | None]] = {}  # by the key of a part, who waits for its end
+        self._unread: dict[str, Address] = {}  # lanes published during `recover`, which its read may have missed
+        self._workers: dict[str, LaneWorker] = {}  # lanes with rows, or with state to remember
+        self._waiting: dict[str, asyncio.Future[str | None]] = {}  # by a part's key: waiters for its end
         self.long_texts = LongTexts()
 
     @property
     def parked(self) -> ParkedLanes:
-        """The lanes whose people cannot be reached; to be unparked in the store first."""
+        """Return the lanes of unreachable people; unpark them in the store first."""
         return self._shared.parked
 
     # ------------------------------------------------------------ what others call
 
     async def recover(self) -> None:
-        """Take up what the store has to say, of an earlier life or of other processes, and whose lanes are parked.
+        """Read open rows and parked lanes from the store, on start and after new leases.
 
-        Only then what is published for an account goes at once: what waits there already goes before it. Lanes of
-        removed accounts are left alone.
+        Rows published for an account are sent only after this, behind the rows that wait already. Lanes of removed
+        accounts are left alone.
         """
         held = self.ownership.last_leases_to_send()
         parked, open_lanes = await self._deps.store.read(
@@ -101,28 +103,28 @@ class Delivery:
         for worker in [worker for worker in self._workers.values() if not worker.queue.running]:
             self._drop_if_idle(worker)
         self._looked = held
-        while self._unread:  # committed behind that look, and published before it was over
+        while self._unread:  # committed after that read, published before it ended
             self.reread(self._unread.popitem()[1])
 
     def _forget_others(self) -> None:
-        """What lanes have at hand from before the lease that they have now: another process sent there meanwhile."""
+        """Drop rows that were read before the current lease: another process sent there meanwhile."""
         for worker in self._workers.values():
             if worker.queue.running and self._sends(Address.of_lane(worker.lane.name)) is None:
                 self._disclaim(worker.queue.head)
                 worker.reread()
 
     def _disclaim(self, rows: Iterable[OutboxRow]) -> None:
-        """Whether they were sent, the store knows, and who is to find out goes by that."""
+        """Forget reservations: only the store knows if these rows were sent."""
         for row in rows:
             self._shared.claimed.pop(row.idem_key, None)
 
     def _sends(self, address: Address) -> Lease | None:
-        """What entitles to send there, where what waited there is known; None: another process does, or not yet."""
+        """Return the lease to send there if `recover` has run under it; None if another process sends, or not yet."""
         lease = self.ownership.last_lease_to_send(address)
         return lease if lease in self._looked else None
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
-        """Look at the lanes of rows that were committed: a hint, each lane reads its rows from the store, in order."""
+        """Wake the lanes of committed rows; each lane reads its rows from the store, in order."""
         rows = [*rows]
         if own := [row for row in rows if row.part.address.channel in OWN_VIEWS]:
             self._show_stored(own)
@@ -134,7 +136,7 @@ class Delivery:
                 self._worker(address.lane).reread()
 
     def _show_stored(self, rows: Sequence[OutboxRow]) -> None:
-        """Show delivered rows here, and let the other processes look."""
+        """Show delivered rows here, and wake the other processes."""
         self.views.show(rows)
         for row in rows:
             series(OUTBOUND, row.part.address.channel, "sent").inc()
@@ -146,13 +148,13 @@ class Delivery:
             waiting.set_result(platform_id)
 
     def _leave(self, address: Address) -> None:
-        """Another process sends there; or this one, as soon as it knows what waits there."""
+        """Wake the process that sends there, or remember the lane until `recover` has run."""
         if self.ownership.is_shared and self.ownership.last_lease_to_send(address) is not None:
             self._unread[address.lane] = address
         self.ownership.tell(OUT, f"{address.channel}:{address.account}")
 
     def reserve(self, part: OutboxPart) -> bool:
-        """Return whether this part, which the next commit adds, goes at once: then its attempt is recorded with it."""
+        """Return True if this part, which the next commit adds, goes at once; the commit then records its attempt."""
         lane = part.address.lane
         if part.address.channel in OWN_VIEWS:
             return False
@@ -167,12 +169,12 @@ class Delivery:
         return True
 
     def release(self, part: OutboxPart) -> None:
-        """Forget a reservation: the commit failed."""
+        """Undo a reservation whose commit failed."""
         self._shared.claimed.pop(outbox.idem_key(part), None)
 
     @contextmanager
     def expecting(self, part: OutboxPart) -> Iterator[asyncio.Future[str | None]]:
-        """Give a future for the end of a part that is about to be committed: the id it has on the platform, or None."""
+        """Yield a future for the end of a part about to be committed: its id on the platform, or None."""
         key = outbox.idem_key(part)
         self._waiting[key] = asyncio.get_running_loop().create_future()
         try:
@@ -181,54 +183,53 @@ class Delivery:
             del self._waiting[key]
 
     def now(self) -> datetime:
-        """The time, as every row of the outbox is stamped."""
         return self._deps.clock()
 
     def works_before(self, deadline: datetime) -> bool:
-        """Whether anything may happen before this instant; a row that was told to wait for longer holds its lane up."""
+        """Return True if anything may happen before this instant; a row that waits longer holds up its lane."""
         return any(worker.acts_before(deadline) for worker in self._workers.values())
 
     def is_sending(self, account: str) -> bool:
-        """Return True while a part is on its way out by this account ("telegram:main"), or about to be."""
+        """Return True while a part of this account ("telegram:main") is being sent, or is about to be."""
         lanes = {lane for lane, worker in self._workers.items() if not worker.free.is_set()}
         lanes.update(self._shared.claimed.values())
         return any(f"{where.channel}:{where.account}" == account for where in map(Address.of_lane, lanes))
 
     def reread(self, address: Address) -> None:
-        """Look into the store for what a lane has to say: it may hold rows that were never published."""
+        """Read a lane's rows from the store, because some may never have been published."""
         if self.ownership.last_lease_to_send(address) is None:
             self._leave(address)
         else:
             self._worker(address.lane).reread()
 
     def park(self, lane: str) -> None:
-        """Let a lane say nothing more; the store has it parked already."""
+        """Stop a lane that is parked in the store already."""
         self.parked.put([lane])
 
     def unpark(self, lane: str) -> None:
-        """Let a lane go on; the store has it unparked already."""
+        """Resume a lane that is unparked in the store already."""
         self.parked.resume(lane, self._deps.clock())
         self.reread(Address.of_lane(lane))
 
     def move(self, old: Address, new_chat: str) -> None:
-        """A chat goes on under another id; the store has moved what waits, and what is being sent.
+        """Move a lane to the chat's new id; the store has moved its rows already.
 
-        The new lane comes to that row first, and waits for the end that it has in the old one.
+        The new lane reads the row being sent first, and waits until the old lane has finished it.
         """
         new = self._worker(replace(old, chat=new_chat).lane)
         self.parked.forget(old.lane)
         if (worker := self._workers.get(old.lane)) is not None:
             worker.lane.on_moved(new.lane.name)
-            worker.queue.head.rewind()  # what it still had in memory has moved
+            worker.queue.head.rewind()  # its rows have moved
         new.reread()
 
     def show_refused(self, address: Address, message_id: str) -> None:
-        """A message was not accepted: its person sees a sign of it, where there are any."""
-        if self._deps.config.signs != "off":
+        """React to a message that was not accepted, if reactions are on."""
+        if self._deps.config.reactions != "off":
             self._deps.channels.react(address, message_id, Reaction.REFUSED)
 
     def pacer(self, channel: Channel) -> Pacer:
-        """When calls of this account may go; signs and live edits are to ask it too."""
+        """Return the pacer of this account, which reactions and live edits use as well."""
         return self._deps.channels.pacer(channel)
 
     # ------------------------------------------------------------ the lanes
@@ -240,10 +241,10 @@ class Delivery:
         return self._workers[lane]
 
     async def deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
-        """Work a row until it has an end, its lane is parked or has moved, or another process sends there."""
-        worker.lease = self._sends(row.part.address)  # nothing is at hand from before that: see `recover`
+        """Send a row until it is finished, its lane is parked or moved, or another process sends there."""
+        worker.lease = self._sends(row.part.address)  # `recover` has dropped rows from before this lease
         if worker.lease is None:
-            self._let_lane_go(worker, row)
+            self._release_lane(worker, row)
             return
         step = worker.lane.on_row(row)
         if isinstance(step, AwaitLane):
@@ -261,44 +262,43 @@ class Delivery:
             self._note_end(step.row.idem_key, step.platform_id)
         except Fenced as fenced:
             log.warning("lane_fenced", lane=worker.lane.name, outbox_id=row.id, error=str(fenced))
-            self._let_lane_go(worker, row)
+            self._release_lane(worker, row)
         finally:
-            new = worker.lane.on_let_go()
+            new = worker.lane.on_finished()
             worker.free.set()
         if new is not None:
             self._worker(new).reread()
         self._drop_if_idle(worker)
 
-    def _let_lane_go(self, worker: LaneWorker, row: OutboxRow) -> None:
-        """Another process sends there: what is in memory is the store's."""
+    def _release_lane(self, worker: LaneWorker, row: OutboxRow) -> None:
+        """Forget a lane's rows because another process sends there."""
         self._disclaim([row, *worker.queue.head.take(lambda _row: True)])
         self._drop_if_idle(worker)
 
     def _drop_if_idle(self, worker: LaneWorker) -> None:
-        """Not while its queue reads the store: another worker would read the same rows."""
+        """Drop an idle lane, but not while its queue reads the store: another worker would read the same rows."""
         if worker.lane.is_idle and not worker.queue.head:
             self._workers.pop(worker.lane.name, None)
 
 
 class LongTexts:
-    """Costly pure work beside the event loop: one thread at a time for the long texts of everybody, in turn."""
+    """Runner of costly pure work on long texts, in one thread at a time for all sessions."""
 
     def __init__(self) -> None:
-        """Nothing is worked on."""
-        self._turn = asyncio.Lock()
-        self.under_way = 0  # texts that are worked on, or wait for it
+        self._lock = asyncio.Lock()
+        self.under_way = 0  # texts in the thread or waiting for it
 
     async def run(self, chars: int, work: Callable[[], T]) -> T:
-        """What the work on a text of so many characters comes to. It goes on when nobody waits for it any more.
+        """Return the result of work on a text of this length. The thread goes on if the caller stops waiting.
 
         Raises:
-            TimeoutError: it did not come to an end within the deadline.
+            TimeoutError: the work did not end within the deadline.
         """
         if chars <= AT_ONCE_CHARS:
             return work()
         self.under_way += 1
         try:
-            async with asyncio.timeout(DEADLINE_S), self._turn:
+            async with asyncio.timeout(DEADLINE_S), self._lock:
                 return await run_in_thread(work)
         finally:
             self.under_way -= 1

@@ -1,9 +1,8 @@
-"""A lane decides what happens next to the outbox row it delivers: events go in, one step comes out. Pure.
+"""The state machine of a lane: events of one outbox row go in, the next step comes out. Pure.
 
-`lane_worker` carries the steps out and tells the lane how they went; what a failure leads to is `retry_policy`'s
-decision. Nothing here waits, stores or sends.
+`lane_worker` carries out the steps and reports the results; `retry_policy` decides about failures.
 
-    on_row → LoadChannel → on_channel → [FindTarget → on_target →] TakeTurn → on_turn → [Sleep → on_awake →]
+    on_row → LoadChannel → on_channel → [FindTarget → on_target →] AskPacer → on_paced → [Sleep → on_awake →]
     [MarkSending → on_marked →] Call → on_sent → RecordSent → on_recorded → Done
     MarkSending → on_ended → Done
                          Call → on_failed → SaveOutcome → on_saved → (once more | MoveChat → on_moved_away | Done)
@@ -21,13 +20,14 @@ from gateway.delivery.retry_policy import AttemptOutcome, decide
 from gateway.store.outbox import OPEN, Action, OutboxPart, OutboxRow, PartState
 
 FOREVER = datetime.max.replace(tzinfo=UTC)
-"""How long a row may wait for a channel that does not load."""
+"""Time for which a row may wait for a channel that does not load."""
 
 RETRY_EVERY = timedelta(minutes=1)
-"""Between two tries of a parked lane: each may be refused, and platforms count refusals (Discord bans for an hour at
-10,000 in 10 minutes: discord.com/developers/docs/topics/rate-limits, read 2026-11)."""
+"""Interval between tries of a parked lane: each may be refused, and platforms count refusals (Discord bans for an hour
+at 10,000 in 10 minutes: discord.com/developers/docs/topics/rate-limits, read 2026-11).
+"""
 
-REMEMBERED = 10_000  # lanes whose last try is known; the oldest is forgotten first
+REMEMBERED = 10_000  # lanes whose last try is remembered; the oldest is forgotten first
 
 
 # ---------------------------------------------------------------- steps
@@ -35,7 +35,7 @@ REMEMBERED = 10_000  # lanes whose last try is known; the oldest is forgotten fi
 
 @dataclass(frozen=True, slots=True)
 class AwaitLane:
-    """The row is being delivered by another lane, whose chat moved here: wait for its end, then read the store anew."""
+    """Wait for the lane that is sending this row, whose chat moved here; then read the store again."""
 
     lane: str
 
@@ -49,13 +49,13 @@ class LoadChannel:
 
 @dataclass(frozen=True, slots=True)
 class FindTarget:
-    """Ask the store which message the part's earlier revisions left standing."""
+    """Find the message that the part's earlier revisions left in the chat."""
 
     part: OutboxPart
 
 
 @dataclass(frozen=True, slots=True)
-class TakeTurn:
+class AskPacer:
     """Ask the pacer when the next call to this chat may go."""
 
     chat: str
@@ -63,14 +63,14 @@ class TakeTurn:
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """It is not time yet."""
+    """Wait until the row is due."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class MarkSending:
-    """Persist the attempt that is about to be made, and as what."""
+    """Persist the attempt that is about to be made, and its action."""
 
     row_id: int
     action: Action
@@ -93,7 +93,7 @@ class RecordSent:
 
 @dataclass(frozen=True, slots=True)
 class SaveOutcome:
-    """Persist what the failure of an attempt at this row leads to."""
+    """Persist the decision after a failed attempt."""
 
     row: OutboxRow
     failure: ChannelError
@@ -102,7 +102,7 @@ class SaveOutcome:
 
 @dataclass(frozen=True, slots=True)
 class MoveChat:
-    """The chat goes on under another id, which the store knows already: tell its other lane."""
+    """Tell the chat's other lane that the chat moved; the store knows already."""
 
     old: Address
     new_chat: str
@@ -110,14 +110,14 @@ class MoveChat:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """Nothing more happens to the row here: it has its end, or its lane is parked or has moved."""
+    """End the work on a row: it is finished, or its lane is parked or moved."""
 
     row: OutboxRow
-    platform_id: str | None  # None: it was not sent
+    platform_id: str | None  # None: not sent
 
 
-Step = LoadChannel | FindTarget | TakeTurn | Sleep | MarkSending | Call | RecordSent | SaveOutcome
-"""What a worker carries out by itself; the other three concern more than one lane."""
+Step = LoadChannel | FindTarget | AskPacer | Sleep | MarkSending | Call | RecordSent | SaveOutcome
+"""Steps that a worker carries out by itself; the other three concern more than one lane."""
 
 NextStep = Step | MoveChat | Done
 
@@ -126,70 +126,78 @@ NextStep = Step | MoveChat | Done
 
 
 class ParkedLanes:
-    """The lanes whose people cannot be reached, and when one may be tried again."""
+    """Lanes of unreachable people, with the time of their last try."""
 
     def __init__(self) -> None:
         self._lanes: set[str] = set()
         self._tried_at: BoundedDict[str, datetime] = BoundedDict(REMEMBERED)
 
     def replace(self, lanes: Iterable[str]) -> None:
-        """These and no others say nothing more: so the store has it."""
+        """Replace all parked lanes by those of the store."""
         self._lanes = set(lanes)
 
     def put(self, lanes: Iterable[str]) -> None:
-        """These say nothing more."""
+        """Park these lanes."""
         self._lanes.update(lanes)
 
     def __len__(self) -> int:
-        """How many there are."""
         return len(self._lanes)
 
     def __contains__(self, lane: str) -> bool:
-        """Whether a lane is parked."""
         return lane in self._lanes
 
     def may_try(self, lane: str, now: datetime) -> bool:
-        """Whether a parked lane may be tried again; a clock that was set back does not hold it."""
+        """Return True if a parked lane may be tried again; a clock that was set back does not delay it."""
         tried_at = self._tried_at.get(lane)
         return lane in self._lanes and (tried_at is None or not timedelta(0) <= now - tried_at < RETRY_EVERY)
 
     def resume(self, lane: str, now: datetime) -> None:
-        """A lane goes on, to see whether it can be written to."""
+        """Resume a lane, to see if its person can be reached."""
         self._lanes.discard(lane)
         self._tried_at[lane] = now
 
     def forget(self, lane: str) -> None:
-        """The lane's chat goes on under another id."""
+        """Forget a lane whose chat has another id now."""
         self._lanes.discard(lane)
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLaneState:
-    """What outlives a lane, which is there only while it has something to say."""
+    """State that outlives a lane object, which exists only while its lane has rows."""
 
     parked: ParkedLanes = field(default_factory=ParkedLanes)
     claimed: BoundedDict[str, str] = field(default_factory=lambda: BoundedDict(REMEMBERED))
-    """Lanes by the key of the part whose first attempt is recorded by the commit that adds it; not attempted yet."""
+    """By part key: lanes of parts whose commit records the first attempt, before it is made."""
     delivering: dict[int, str] = field(default_factory=dict)
-    """Rows at work and their lanes: who moves may come to one that its old lane is in the middle of."""
+    """By row id: lanes that are sending the row. After a chat moved, its new lane may find such a row."""
 
 
 class LaneState:
-    """One lane: what it delivers, when that goes on, and where its chat went meanwhile."""
+    """State of one lane: its current row, the row's due time, and the lane its chat moved to."""
 
     __slots__ = (
-        "_can_edit", "_claimed", "_config", "_idempotent", "_platform_id", "_shared",
-        "_stored_action", "_targets", "moved_to", "name", "row", "wake_at",
-    )  # fmt: skip
+        "_can_edit",
+        "_claimed",
+        "_config",
+        "_idempotent",
+        "_platform_id",
+        "_shared",
+        "_stored_action",
+        "_targets",
+        "moved_to",
+        "name",
+        "row",
+        "wake_at",
+    )
 
     def __init__(self, name: str, config: DeliveryConfig, shared: SharedLaneState) -> None:
         self.name = name
-        self.row: OutboxRow | None = None  # what is being delivered, as it stands
-        self.wake_at: datetime | None = None  # nothing happens to that row before; None: something does
-        self.moved_to: str | None = None  # the lane where its chat went while the row was being delivered
+        self.row: OutboxRow | None = None  # the row being sent
+        self.wake_at: datetime | None = None  # the row waits until then; None: it does not wait
+        self.moved_to: str | None = None  # lane of the chat's new id, if it moved during the row
         self._config = config
         self._shared = shared
-        self._targets: dict[tuple[str, int], str] = {}  # what placeholders became whose final edit is to come
+        self._targets: dict[tuple[str, int], str] = {}  # placeholders' messages, until their final edit
         self._platform_id: str | None = None
         self._claimed = False
         self._stored_action = Action.SEND
@@ -197,22 +205,21 @@ class LaneState:
 
     @property
     def is_parked(self) -> bool:
-        """Whether its person cannot be reached."""
         return self.name in self._shared.parked
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing would be lost with this object."""
+        """Return True if this object has no state worth keeping."""
         return self.row is None and not self._targets
 
     def acts_before(self, deadline: datetime) -> bool:
-        """Whether something may happen to its row before this instant."""
+        """Return True if something may happen to its row before this instant."""
         return self.row is not None and (self.wake_at or deadline) <= deadline
 
     # ------------------------------------------------------------ one row
 
     def on_row(self, row: OutboxRow) -> AwaitLane | NextStep:
-        """The oldest open row of the lane."""
+        """Start with the oldest open row of the lane."""
         if (other := self._shared.delivering.get(row.id)) is not None:
             return AwaitLane(other)
         self._shared.delivering[row.id] = self.name
@@ -220,7 +227,7 @@ class LaneState:
         return LoadChannel(row.part.address)
 
     def on_channel(self, now: datetime, *, idempotent: bool, can_edit: bool) -> NextStep:
-        """The channel is there; `idempotent`: it knows a repeated send by its key."""
+        """Continue with a loaded channel; `idempotent`: it recognises a repeated send by its key."""
         self.wake_at, self._idempotent, self._can_edit = None, idempotent, can_edit
         if self._row.state is PartState.SENDING and self._row.idem_key not in self._shared.claimed:
             return self.on_failed(Unknown("the process ended during the call"), now)
@@ -236,7 +243,7 @@ class LaneState:
         return FindTarget(row.part) if target is None and self._can_edit else self.on_target(target)
 
     def on_target(self, target: str | None) -> NextStep:
-        """The message to edit. Where there is none the part is a send, and no longer repeatable."""
+        """Continue with the message to edit; without one the part is sent, and the send cannot be repeated safely."""
         part = self._row.part
         if not self._can_edit:
             target = None
@@ -250,20 +257,20 @@ class LaneState:
         self._stored_action = self._row.part.action
         if part is not self._row.part:
             self.row = replace(self._row, part=part)
-        return TakeTurn(part.address.chat)
+        return AskPacer(part.address.chat)
 
-    def on_turn(self, pace_s: float, now: datetime) -> NextStep:
-        """The pacer lets the call go in so many seconds; the platform may have named a later time."""
+    def on_paced(self, pace_s: float, now: datetime) -> NextStep:
+        """Continue with the pacer's wait; the platform may have named a later time."""
         due_s = 0.0 if self._row.not_before is None else (self._row.not_before - now).total_seconds()
         wait_s = max(due_s, pace_s)
         if wait_s <= 0:
             return self.on_awake()
-        wait_s = min(wait_s, self._config.longest_wait_s)  # whatever an earlier life of this row was told
+        wait_s = min(wait_s, self._config.longest_wait_s)  # also a wait stored by an earlier version
         self.wake_at = now + timedelta(seconds=wait_s)
         return Sleep(wait_s)
 
     def on_awake(self) -> NextStep:
-        """It is time; the row's own commit may have persisted this attempt already."""
+        """Start the attempt, unless the row's own commit has recorded it already."""
         self.wake_at = None
         row = self._row
         if self._claimed and row.part.action is self._stored_action:
@@ -271,21 +278,21 @@ class LaneState:
         return MarkSending(row.id, row.part.action)
 
     def on_marked(self) -> NextStep:
-        """The attempt is persisted."""
+        """Continue after the attempt was persisted."""
         self.row = replace(self._row, attempts=self._row.attempts + 1)
         return Call(self.row)
 
     def on_ended(self) -> Done:
-        """The store has its end already: what is at hand was read before that."""
+        """Finish: the row was finished in the store already, our copy was stale."""
         self.row = replace(self._row, state=PartState.SENT)
         return Done(self.row, None)
 
     def on_sent(self, platform_id: str) -> NextStep:
-        """The platform took it."""
+        """Continue after the platform accepted the call."""
         return RecordSent(self._row, platform_id)
 
     def on_recorded(self, platform_id: str) -> NextStep:
-        """The receipt is persisted."""
+        """Continue after the receipt was persisted."""
         part = self._row.part
         if part.action is Action.PLACEHOLDER:
             self._targets[part.source_id, part.number] = platform_id
@@ -293,17 +300,21 @@ class LaneState:
         return self._go_on()
 
     def on_failed(self, failure: ChannelError, now: datetime) -> NextStep:
-        """The attempt failed, or nobody knows."""
+        """Decide about a failed or unknown attempt."""
         outcome = decide(
-            self._row, failure, now, self._config.give_up_after_s,
-            idempotent=self._idempotent, longest_wait_s=self._config.longest_wait_s,
-        )  # fmt: skip
+            self._row,
+            failure,
+            now,
+            self._config.give_up_after_s,
+            idempotent=self._idempotent,
+            longest_wait_s=self._config.longest_wait_s,
+        )
         if outcome.park:
             self._shared.parked.put([self.name])
         return SaveOutcome(self._row, failure, outcome)
 
     def on_saved(self, outcome: AttemptOutcome) -> NextStep:
-        """What follows is persisted."""
+        """Continue after the decision was persisted."""
         if outcome.moved_to is not None:
             return MoveChat(self._row.part.address, outcome.moved_to)
         if outcome.drop_rest:
@@ -312,12 +323,12 @@ class LaneState:
         return self._go_on()
 
     def on_moved_away(self) -> Done:
-        """Its new lane knows of the row."""
-        self.row = replace(self._row, state=PartState.DISCARDED)  # here; the store has it in its new lane
+        """Finish in this lane; the chat's new lane has the row."""
+        self.row = replace(self._row, state=PartState.DISCARDED)  # in memory only
         return Done(self.row, None)
 
-    def on_let_go(self) -> str | None:
-        """The delivery is over, or broke: the lane that goes on with the chat, if it moved meanwhile."""
+    def on_finished(self) -> str | None:
+        """Forget the row; return the lane of the chat's new id if it moved meanwhile."""
         row, new = self._row, self.moved_to
         del self._shared.delivering[row.id]
         if row.part.action is not Action.PLACEHOLDER:
@@ -326,8 +337,8 @@ class LaneState:
         return new
 
     def on_moved(self, new: str) -> None:
-        """The chat goes on in another lane, which waits for the end of what this one is in the middle of."""
-        self._targets.clear()  # the store knows them too, and the new lane asks it
+        """Record that the chat moved to another lane, which waits until the current row is finished."""
+        self._targets.clear()  # the new lane finds them in the store
         if self.row is not None:
             self.moved_to = new
 

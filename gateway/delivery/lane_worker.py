@@ -1,7 +1,4 @@
-"""A worker carries out the steps of one lane: it waits, stores and calls, and tells the lane how that went.
-
-What the next step is, is `lane`'s decision; what concerns two lanes is `delivery`'s.
-"""
+"""The worker of one lane: waits, stores and calls as `lane` decides, and reports the results to it."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +14,7 @@ from channels.errors import ChannelError, Retryable
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import (
+    AskPacer,
     Call,
     FindTarget,
     LaneState,
@@ -27,7 +25,6 @@ from gateway.delivery.lane import (
     SaveOutcome,
     Sleep,
     Step,
-    TakeTurn,
 )
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.delivery.pacing import Pacer
@@ -51,44 +48,43 @@ log = structlog.get_logger()
 
 
 class ChannelDirectory(Protocol):
-    """What lanes, sessions and commands need of the channels."""
+    """Access to channels for lanes, sessions and commands."""
 
     def is_configured(self, address: Address) -> bool:
-        """Whether the account of an address is configured."""
+        """Return True if the account of an address is configured."""
         ...
 
     async def when_loaded(self, address: Address) -> Channel:
-        """The channel of a configured address, as soon as it is loaded."""
+        """Return the channel of a configured address once it is loaded."""
         ...
 
     def now_loaded(self, address: Address) -> Channel | None:
-        """Return the channel of an address if it is loaded now."""
+        """Return the channel of an address if it is loaded."""
         ...
 
     def hints(self, address: Address) -> str:
-        """How text is formatted there, for the model."""
+        """Return the formatting hints of an address, for the model."""
         ...
 
     def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """Show a reaction, or clear it with None, sooner or later if the channel can; in the order of calls."""
+        """Show a reaction, or clear it with None, in the order of calls, if the channel can."""
         ...
 
     def pacer(self, channel: Channel) -> Pacer:
-        """The pacer of a channel account."""
+        """Return the pacer of a channel account."""
         ...
 
 
 class LaneReader:
-    """Reads what lanes have to say; those that ask at once are answered by one read."""
+    """Reader of open rows, which answers simultaneous requests of lanes with one query."""
 
     def __init__(self, store: Store) -> None:
-        """Nobody asks yet."""
         self._store = store
         self._asked: dict[str, tuple[int, int]] = {}
         self._answers: dict[str, asyncio.Future[list[OutboxRow] | None]] = {}
 
     async def read(self, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
-        """The open rows of a lane behind an id, in order, as the store has them now or a moment later."""
+        """Return the open rows of a lane after an id, in order."""
         found: list[OutboxRow] | None = None
         if lane not in self._asked:
             self._asked[lane] = after_id, limit
@@ -102,7 +98,7 @@ class LaneReader:
         return await self._store.read(query, lasting=True)
 
     async def _answer(self) -> None:
-        """Ask for all that ask by the loop's next round; who gets None asks alone."""
+        """Answer all requests of this round of the loop with one query; None tells a lane to query alone."""
         found: dict[str, list[OutboxRow]] = {}
         asked, answers = self._asked, self._answers
         try:
@@ -111,7 +107,7 @@ class LaneReader:
             if len(asked) > 1:
                 found = await self._store.read(partial(outbox.open_parts_of, asked=asked), lasting=True)
         finally:
-            if self._asked is asked:  # cut short
+            if self._asked is asked:  # cancelled
                 self._asked, self._answers = {}, {}
             for lane, answer in answers.items():
                 if not answer.done():
@@ -120,49 +116,49 @@ class LaneReader:
 
 @dataclass(frozen=True, slots=True)
 class LaneDeps:
-    """What every lane of a gateway shares."""
+    """Dependencies that all lanes share."""
 
     store: Store
     channels: ChannelDirectory
     config: DeliveryConfig
     clock: Callable[[], datetime]
     sender: PartSender
-    tasks: asyncio.TaskGroup  # the parent of every lane
+    tasks: asyncio.TaskGroup  # parent of every lane
     ownership: Ownership
     reader: LaneReader
 
 
 class Lanes(Protocol):
-    """All lanes of a process, as one of them sees them."""
+    """All lanes of a process, as a worker sees them."""
 
     async def deliver(self, worker: "LaneWorker", row: OutboxRow) -> None:
         """Deliver one row of a lane."""
         ...
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
-        """Wake the lanes of rows that were committed."""
+        """Wake the lanes of committed rows."""
         ...
 
 
 class LaneWorker:
-    """One lane at work."""
+    """Worker of one lane."""
 
     def __init__(self, lane: LaneState, deps: LaneDeps, lanes: Lanes) -> None:
         self.lane = lane
         self._lanes = lanes
-        self.free = asyncio.Event()  # it delivers nothing
+        self.free = asyncio.Event()  # set while no row is being sent
         self.free.set()
         self._deps = deps
         self._channel: Channel | None = None
         self._address: Address | None = None
-        self.lease: Lease | None = None  # by which the row at hand is sent
+        self.lease: Lease | None = None  # entitles to send the current row
         head = QueueHead(deps.config.lane_size, self._load)
         self.queue = SerialWorker(
             head, partial(lanes.deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name)
         )
 
     async def _commit(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Commit what an attempt comes to, unless another process sends there by now."""
+        """Commit the result of an attempt, unless another process sends there by now."""
         lease = self.lease
 
         def run_held(connection: Connection) -> T:
@@ -176,21 +172,21 @@ class LaneWorker:
         return await self._deps.reader.read(self.lane.name, after_id, limit)
 
     def knows(self, parts: int, newest_id: int) -> bool:
-        """Return whether so many open parts up to this id are those in memory."""
+        """Return True if this number of open parts, up to this id, is in memory."""
         ids = [row.id for row in self.queue.head] + [row.id for row in (self.queue.handled,) if row is not None]
         return (len(ids), max(ids, default=0)) == (parts, newest_id)
 
     def reread(self) -> None:
-        """Begin with the oldest open row; the one that is being delivered has its end before that."""
+        """Read again from the oldest open row, after the current one."""
         self.queue.head.rewind()
         self.queue.wake()
 
     def acts_before(self, deadline: datetime) -> bool:
-        """Whether anything may happen here before this instant."""
+        """Return True if anything may happen here before this instant."""
         return self.queue.between_rows or self.lane.acts_before(deadline)
 
     async def carry_out(self, step: Step) -> NextStep:
-        """Do what the lane decided; what it decides then."""
+        """Carry out one step and return the next."""
         match step:
             case LoadChannel(address):
                 self._address = address
@@ -201,14 +197,14 @@ class LaneWorker:
                 return self.lane.on_target(
                     await self._deps.store.read(partial(outbox.standing_id, part=part), lasting=True)
                 )
-            case TakeTurn(chat):
-                return self.lane.on_turn(
+            case AskPacer(chat):
+                return self.lane.on_paced(
                     self._deps.channels.pacer(self._loaded_channel).reserve(chat), self._deps.clock()
                 )
             case Sleep(seconds):
                 await asyncio.sleep(seconds)
                 if self._address is not None:
-                    await self._load_channel(self._address)  # a reload may have put another in its place
+                    await self._load_channel(self._address)  # a reload may have replaced it
                 return self.lane.on_awake()
         return await self._attempt(step)
 
@@ -223,10 +219,10 @@ class LaneWorker:
                 if await self._commit(outbox.mark_sending, row_id, action):
                     return self.lane.on_marked()
                 log.warning("part_had_ended", lane=self.lane.name, outbox_id=row_id)
-                self.queue.head.rewind()  # what is at hand behind it is as old
+                self.queue.head.rewind()  # the rows in memory are as stale
                 return self.lane.on_ended()
             case Call(row):
-                if self.lease is not None:  # a process that was paused does not send what another took over
+                if self.lease is not None:  # a paused process must not send rows that another one took over
                     await self._deps.ownership.confirm(self.lease)
                 try:
                     receipt = await self._deps.sender.attempt(row, self._loaded_channel)
@@ -269,14 +265,21 @@ class LaneWorker:
 
 def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:
     log.warning(
-        "attempt_failed", outbox_id=row.id, cause=row.part.source_id, lane=row.part.address.lane,
-        action=row.part.action, attempts=row.attempts,
-        state=outcome.row.state, marked=outcome.row.maybe_duplicate, parked=outcome.park, error=outcome.error,
-    )  # fmt: skip
+        "attempt_failed",
+        outbox_id=row.id,
+        cause=row.part.source_id,
+        lane=row.part.address.lane,
+        action=row.part.action,
+        attempts=row.attempts,
+        state=outcome.row.state,
+        marked=outcome.row.maybe_duplicate,
+        parked=outcome.park,
+        error=outcome.error,
+    )
 
 
 def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
-    """Said once about a reply that could not be delivered; about an apology nothing is said."""
+    """Return the notice that a reply could not be delivered; none about a notice."""
     if part.source_id.startswith("dead:"):
         return []
     text = HARNESS.text(part.locale, "delivery.not_delivered")
@@ -286,7 +289,7 @@ def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
 def _save_outcome(
     connection: Connection, row: OutboxRow, outcome: AttemptOutcome, apology: Sequence[OutboxPart], now: datetime
 ) -> list[OutboxRow]:
-    """What an attempt leaves behind, in one commit; what is to be said about it."""
+    """Write an attempt's result in one commit; return the rows of the notice about it."""
     address = row.part.address
     outbox.save(connection, outcome.row, outcome.error, now)
     if outcome.moved_to is not None:

@@ -1,7 +1,7 @@
-"""What a person sees of one turn before its answer is done: busy signs, a draft, messages that grow part by part.
+"""The live view of a turn before its answer is done: typing signs, a draft, or messages that grow part by part.
 
-Live edits are never stored. Placeholders, and what full parts say for good, are outbox rows, as the final answer is.
-Where a part ends is decided in `pages`. A quick answer costs one timer and nothing else. Decision 0017.
+Live edits are not stored; placeholders and full parts are outbox rows, as the final answer is. A quick answer costs one
+timer. Decision 0017.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import GOES_ON, Address, OutboundPart, Rendered
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
-from gateway.delivery.message_parts import OutboundMessage, StandingPart, filled_part, waiting_part
+from gateway.delivery.message_parts import LivePart, OutboundMessage, filled_part, waiting_part
 from gateway.delivery.pages import AnswerPages
 from gateway.delivery.sender import call_within
 from gateway.delivery.splitter import MAX_PARTS
@@ -44,44 +44,44 @@ from gateway.store.outbox import OutboxPart, OutboxRow
 log = structlog.get_logger()
 
 SETTLE_S = 5.0
-"""How long the final waits for a live edit that is in flight."""
+"""Seconds that the final answer waits for a live edit in flight."""
 
 BUSY_S = 60.0
-"""A model is busy that does not say for how long: the words of the answer say a minute, too."""
+"""Assumed seconds for a busy model that names no time; the answer's text says a minute, too."""
 
 PAUSE_S = 0.25
-"""Between two looks at what is to be shown: nobody sees a quarter of a second."""
+"""Seconds between two updates of the view."""
 
 RENEW_SHARE = 2 / 3
-"""Part of a draft's life after which an unchanged one is shown again."""
+"""Share of a draft's lifetime after which an unchanged one is sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveDeps:
-    """What every live answer of a tenant shares."""
+    """Dependencies of all live answers of a tenant."""
 
     store: Store
     delivery: Delivery
     config: DeliveryConfig
     now_s: Callable[[], float]  # monotonic
-    clean: Callable[[str], str]  # model text to what a person may see
+    clean: Callable[[str], str]  # from model text to what a person may see
     tasks: asyncio.TaskGroup
-    texts: Catalogue  # what people read
+    texts: Catalogue  # for people
 
 
 @dataclass(slots=True)
 class _Part:
-    """One part of the live answer, as it stands in the chat."""
+    """One part of the live answer in the chat."""
 
-    platform_id: str | None = None  # None: it is on its way, or was not sent
+    platform_id: str | None = None  # None: being sent, or not sent
     next_revision: int = 1
-    final: Rendered | None = None  # what the outbox makes it say for good
-    seen: Rendered | None = None  # what a live edit made it say last
+    final: Rendered | None = None  # its content by the outbox
+    seen: Rendered | None = None  # its content by the last live edit
     dangling: bool = False  # a live edit timed out and may arrive late
 
 
 class LiveAnswer:
-    """What a person sees of one turn before its answer is done."""
+    """Live view of one turn's answer."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class LiveAnswer:
         fence: Fence,
         events: EventReader,
     ) -> None:
-        """`message` is the answer to come, its text still empty; `events` is what happens in the turn.
+        """Take the answer to come, its text still empty, and the turn's events.
 
-        Once another process owns the turn's `fence` nothing more is shown: that process goes on with it.
+        Nothing more is shown once another process owns the turn's `fence`: that process continues the turn.
         """
         self._deps = deps
         self._channel = channel
@@ -108,13 +108,13 @@ class LiveAnswer:
         self._note = deps.texts.text(message.locale, "answer.still_working")
         self._noted = False
         self._events = events
-        self._status = ""  # what a tool is doing, or did last; empty: nothing yet
+        self._status = ""  # the running or last tool; "" before the first
         self._shown_status = ""
-        self._draft = self._new_draft()  # None: messages show the answer
+        self._draft = self._new_draft()  # None: the answer is shown in messages
         self._pieces: list[str] = []  # of the text so far
         self._chars = 0
-        self._read_chars = 0  # of the text when it was last cut into pages
-        self._compared_chars = -1  # of the text when it was last compared with what is seen; -1: not yet
+        self._read_chars = 0  # length of the text when it was last split into pages
+        self._compared_chars = -1  # length of the text when it was last compared with the chat; -1: never
         self._next_edit_s = float("-inf")
         self.pages = AnswerPages(channel, locale=message.locale)
         self._parts: list[_Part] = []
@@ -123,7 +123,7 @@ class LiveAnswer:
         self._timer: asyncio.TimerHandle | None = None
 
     def _new_draft(self) -> "StreamedDraft | None":
-        """Return a draft if the platform shows drafts in this chat; there is no placeholder then."""
+        """Return a draft if the platform shows drafts in this chat; then there is no placeholder."""
         if not isinstance(self._channel, StreamsDrafts) or not self._channel.drafts_in(self._address):
             return None
         return StreamedDraft(
@@ -140,14 +140,14 @@ class LiveAnswer:
     def start(self, message_id: str | None, standing: Sequence[outbox.RecoveredPart] = (), answered: str = "") -> None:
         """Start the timer for typing and placeholders.
 
-        `standing` are parts from before a crash and `answered` is what they said; they change when there is more.
+        `standing` are parts from before a crash, `answered` is their text; they change once there is more.
         """
         self._message_id = message_id
         self._parts = [_Part(part.platform_id, part.next_revision, part.rendered) for part in standing]
         self._set_text(answered)
         self._compared_chars = self._chars
         self._timer = asyncio.get_running_loop().call_later(self._deps.config.typing_after_s, self.resume)
-        if self._deps.config.signs == "always":
+        if self._deps.config.reactions == "always":
             self._deps.tasks.create_task(self._react())
 
     def resume(self) -> None:
@@ -156,7 +156,7 @@ class LiveAnswer:
         self._task = self._deps.tasks.create_task(self._show())
 
     async def settle(self) -> None:
-        """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""
+        """Stop showing. Afterwards no live edit is in flight, except a timed-out one that is marked."""
         self._over.set()
         if self._timer is not None:
             self._timer.cancel()
@@ -169,9 +169,9 @@ class LiveAnswer:
                 await asyncio.wait([self._task])
 
     @property
-    def standing(self) -> tuple[StandingPart, ...]:
-        """The parts that the final answer fills, in order."""
-        return tuple([StandingPart(part.next_revision, part.final, part.dangling) for part in self._parts])
+    def standing(self) -> tuple[LivePart, ...]:
+        """Return the parts that the final answer fills, in order."""
+        return tuple([LivePart(part.next_revision, part.final, part.dangling) for part in self._parts])
 
     def cancel(self) -> None:
         """Stop at once, for a turn that ends without an answer of its own."""
@@ -190,7 +190,7 @@ class LiveAnswer:
         except Fenced as fenced:
             log.info("live_answer_fenced", turn_id=self._message.source_id, error=str(fenced))
             self._events.close()
-        except Exception:  # noqa: BLE001  one live answer: recorded here; the turn and its final answer go on without
+        except Exception:  # noqa: BLE001  one live answer: logged; the turn and its final answer go on
             log.exception("live_answer_broken", turn_id=self._message.source_id)
             self._events.close()
 
@@ -202,16 +202,16 @@ class LiveAnswer:
             now_s = self._deps.now_s()
             age_s = now_s - begun_s
             self._read_events()
-            is_growing = bool(self._parts) and self._pacer.is_narrow(self._address.chat)  # that is sign enough
+            is_growing = bool(self._parts) and self._pacer.is_narrow(self._address.chat)  # growing text is enough
             if now_s - typed_s >= self._channel.limits.typing_every_s and not is_growing:
                 if isinstance(self._channel, ShowsTyping):
-                    await self._call_sign(self._channel.show_typing(self._address))
+                    await self._call_optional(self._channel.show_typing(self._address))
                 typed_s = self._deps.now_s()
             if age_s >= config.placeholder_after_s:
                 await self._show_progress()
             if age_s >= config.note_after_s and not self._noted:
                 await self._show_note()
-            if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
+            if age_s >= config.reaction_after_s and not self._reacted and config.reactions != "off":
                 await self._react()
             try:
                 async with asyncio.timeout(PAUSE_S):
@@ -220,7 +220,7 @@ class LiveAnswer:
                 pass
 
     def _read_events(self) -> None:
-        """Take in what has happened since the last look."""
+        """Process the turn's events since the last call."""
         for event in self._events.drain():
             match event:
                 case TextDelta():
@@ -234,16 +234,16 @@ class LiveAnswer:
                     pass
 
     def _set_text(self, text: str) -> None:
-        """Let the text so far be this; what stands in the chat already stays."""
+        """Replace the text so far; parts in the chat stay."""
         self._pieces, self._chars, self._compared_chars = [text], len(text), -1
 
     @property
     def _sends_here(self) -> bool:
-        """Whether this process sends in the chat: no other edits there."""
+        """Return True if this process sends in the chat; only then may it edit there."""
         return self._deps.delivery.ownership.sends(self._address) is not None
 
     async def _show_progress(self) -> None:
-        """Show the answer so far; as long as there is none, what a tool is doing."""
+        """Show the answer so far, or the running tool while there is none."""
         if self._draft is not None:
             if self._draft.is_due:
                 await self._read_on()
@@ -257,43 +257,43 @@ class LiveAnswer:
                 self._shown_status = self._status
 
     async def _show_note(self) -> None:
-        """Say in the placeholder, or in the draft, that it takes long: once, and only if nothing is seen yet."""
+        """Tell once that it takes long, in the placeholder or draft, if no text is visible yet."""
         if self._draft is not None:
             self._noted = True
         elif self._sends_here:
             self._noted = await self._say_meanwhile(self._note)
 
-    # ------------------------------------------------------------ signs
+    # ------------------------------------------------------------ reactions and typing
 
     async def _react(self) -> None:
         self._reacted = True
         if self._message_id and isinstance(self._channel, Reacts):
-            await self._call_sign(self._channel.react(self._address, self._message_id, Reaction.WORKING))
+            await self._call_optional(self._channel.react(self._address, self._message_id, Reaction.WORKING))
 
-    def clear_sign(self) -> None:
-        """Take the working sign away: the answer is out."""
+    def clear_reaction(self) -> None:
+        """Remove the working reaction after the answer is out."""
         if self._reacted and self._message_id and isinstance(self._channel, Reacts):
             taking_away = self._channel.react(self._address, self._message_id, None)
-            self._deps.tasks.create_task(self._call_sign(taking_away))
+            self._deps.tasks.create_task(self._call_optional(taking_away))
 
     def show_wait(self, busy_s: float | None) -> None:
-        """Show at the turn's end how long the model is busy, 0 if it does not say; None: it is not."""
+        """Show at the turn's end how long the model is busy, 0 if unknown; None: it is not busy."""
         if isinstance(self._channel, ShowsWaits):
             for_s = 0.0 if busy_s is None else busy_s or BUSY_S
-            self._deps.tasks.create_task(self._call_sign(self._channel.show_wait(self._address, for_s)))
+            self._deps.tasks.create_task(self._call_optional(self._channel.show_wait(self._address, for_s)))
 
-    async def _call_sign(self, asked: Awaitable[None]) -> None:
+    async def _call_optional(self, asked: Awaitable[None]) -> None:
         """Make a call that may fail without harm."""
         self._pacer.note(self._address.chat)
         try:
             await call_within(self._deps.config.send_timeout_s, asked)
         except ChannelError as failure:
-            log.debug("sign_failed", turn_id=self._message.source_id, error=str(failure))
+            log.debug("call_failed", turn_id=self._message.source_id, error=str(failure))
 
     # ------------------------------------------------------------ messages that grow
 
     async def _show_parts(self) -> None:
-        """Put the placeholder, or show what is new in the last part, if it may be edited now."""
+        """Put the placeholder, or update the last part if it may be edited now."""
         if not self._parts:
             if isinstance(self._channel, EditsMessages):
                 failpoint("placeholder_pre")
@@ -309,7 +309,7 @@ class LiveAnswer:
             await self._grow()
 
     async def _find_message(self) -> None:
-        """Find what was being sent when the process ended: by now its lane may know the message."""
+        """Find the message that was being sent when the process ended; its lane may know it by now."""
         query = partial(outbox.recovered_parts, turn_id=self._message.source_id)
         stored = await self._deps.store.read(query, lasting=True)
         last = len(self._parts) - 1
@@ -317,7 +317,7 @@ class LiveAnswer:
             self._parts[last].platform_id, self._next_edit_s = stored[last].platform_id, float("-inf")
 
     async def _grow(self) -> None:
-        """Show what changed: the last part grows, or a new one begins behind it if it is full."""
+        """Update the last part, or start a new one if it is full."""
         chars = self._chars
         await self._read_on()
         last, full = len(self._parts) - 1, self.pages.full
@@ -331,7 +331,7 @@ class LiveAnswer:
             await self._edit(self._parts[last], rendered)
 
     async def _read_on(self) -> None:
-        """Cut the text so far into pages, if enough was added since the last time."""
+        """Split the text so far into pages, if enough was added."""
         if not self.pages.wants(self._chars, self._read_chars):
             return
         text = "".join(self._pieces)
@@ -340,11 +340,11 @@ class LiveAnswer:
         self.pages = await self._deps.delivery.long_texts.run(len(text), lambda: pages.read(clean(text)))
 
     def _growing_part(self) -> Rendered | None:
-        """Return what a part that grows is to show now; None if there is nothing to see yet."""
+        """Return the growing part's content, or None if there is nothing to see yet."""
         return None if self.pages.current is None else _mark_unfinished(self.pages.current)
 
     async def _turn_page(self, last: int) -> None:
-        """Let the last part say for good what it has room for, and begin another one: both are rows of one commit."""
+        """Complete the last part and start another one, in one commit."""
         if not self._pacer.may_edit(self._address.chat):
             return
         full, part = self.pages.full[last], self._parts[last]
@@ -352,29 +352,32 @@ class LiveAnswer:
         if part.final != full.rendered or part.dangling:
             revisions = range(part.next_revision, part.next_revision + (2 if part.dangling else 1))
             rows[:0] = [filled_part(self._message, last, revision, full) for revision in revisions]
-            part.next_revision = revisions.stop  # whether or not the commit comes: no other row may have these numbers
+            part.next_revision = revisions.stop  # also if the commit fails: no other row may reuse these numbers
             part.final = None
         await self._stand(rows, (part, full.rendered))
 
     async def _stand(self, parts: Sequence[OutboxPart], filled: tuple[_Part, Rendered] | None = None) -> None:
-        """Put these rows into the outbox, the last of which is a new placeholder, and wait until it was sent."""
+        """Add rows, the last of which is a new placeholder, and wait until it was sent."""
         new = _Part()
         self._parts.append(new)
 
-        def put_placeholder(connection: Connection) -> list[OutboxRow]:
-            journal.check_fence(connection, self._fence)  # or who goes on with the turn had not known of these parts
+        def put(connection: Connection) -> list[OutboxRow]:
+            journal.check_fence(
+                connection, self._fence
+            )  # otherwise the process that owns the turn would not know these parts
             return outbox.put(connection, self._tenant, parts, self._deps.delivery.now())
 
         with self._deps.delivery.expecting(parts[-1]) as done:
-            rows = await self._deps.store.commit(put_placeholder)
+            rows = await self._deps.store.commit(put)
             self._deps.delivery.publish(rows)
             if filled is not None:
                 filled[0].final, filled[0].dangling = filled[1], False
+                failpoint("page_turned")
             if rows:
                 new.platform_id = await done
 
     async def _say_meanwhile(self, words: str, *, is_status: bool = False) -> bool:
-        """Show these words in the placeholder as long as there is no answer; return False to be asked again."""
+        """Show a short text in the placeholder while there is no answer; return False to be called again."""
         if self._chars or len(self._parts) > 1:
             return True
         if not self._parts or self._parts[0].platform_id is None or not self._pacer.may_edit(self._address.chat):
@@ -384,13 +387,15 @@ class LiveAnswer:
         return True
 
     def _render_words(self, words: str) -> Rendered | None:
-        """Render a few words of ours as a part that goes on; None for no words."""
+        """Render a short text as an unfinished part; None for an empty one."""
         current = AnswerPages(self._channel).read(words).current
         return None if current is None else _mark_unfinished(current)
 
     async def _edit(self, shown: _Part, rendered: Rendered, *, is_status: bool = False) -> None:
-        """Make a part say this for now."""
-        owns_turn = self._deps.delivery.ownership.stands(self._fence)  # it may have run out while the text was read
+        """Edit a part for now."""
+        owns_turn = self._deps.delivery.ownership.stands(
+            self._fence
+        )  # ownership may have ended while the text was split
         if not isinstance(self._channel, EditsMessages) or shown.platform_id is None or not owns_turn:
             return
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="", unfinished=True, is_status=is_status)
@@ -403,7 +408,7 @@ class LiveAnswer:
         except Unknown:
             shown.dangling = True
         except Retryable as failure:
-            # the next edit obeys it, of whichever answer in this chat, and the final too
+            # the next edit in this chat waits for it, and so does the final answer
             self._pacer.slow_down(self._address.chat, failure.retry_after_s or 1.0)
             return
         except ChannelError as failure:
@@ -416,7 +421,7 @@ def _mark_unfinished(rendered: Rendered) -> Rendered:
 
 
 class StreamedDraft:
-    """One answer as the platform's own draft: no message, nothing stored, a weaker promise than a placeholder's."""
+    """One answer as a platform draft: no message, nothing stored, and it may vanish."""
 
     def __init__(
         self,
@@ -428,7 +433,7 @@ class StreamedDraft:
         every_s: float,
         timeout_s: float,
     ) -> None:
-        """`every_s` is the least time between two shows."""
+        """Take the least seconds between two updates, `every_s`."""
         self._channel = channel
         self._address = address
         self._id = zlib.crc32(turn_id.encode()) or 1
@@ -436,17 +441,16 @@ class StreamedDraft:
         self._every_s = every_s
         self._timeout_s = timeout_s
         self._shown: Rendered | None = None
-        self._due_s = float("-inf")  # nothing before
+        self._due_s = float("-inf")  # no update before
         self._shown_s = float("-inf")
-        self.refused = False  # this chat takes no drafts after all
+        self.refused = False  # this chat does not support drafts
 
     @property
     def is_due(self) -> bool:
-        """Whether something may be shown now."""
         return self._now_s() >= self._due_s
 
     async def show(self, rendered: Rendered) -> None:
-        """Show the draft if it changed or is about to expire and the interval is over; a failure is ignored."""
+        """Send the draft if it changed or is about to expire, and the interval is over; failures are ignored."""
         now_s = self._now_s()
         fading = now_s - self._shown_s >= self._channel.draft_lasts_s * RENEW_SHARE
         if now_s < self._due_s or (rendered == self._shown and not fading):
@@ -463,11 +467,11 @@ class StreamedDraft:
 
 
 MAX_CHARS = 120
-"""What is done is said in a line."""
+"""Maximum of characters for a tool's status line."""
 
 
 def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolProgress) -> str:
-    """Return the words for what a tool does: its own, else its name."""
+    """Return the status line of a tool: its own text, else its name."""
     if isinstance(event, ToolProgress):
         words = texts.text(locale, event.words, **event.values)
     elif event.words:
@@ -478,17 +482,17 @@ def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolPr
 
 
 EVERY_S = 0.05
-"""Least time between two looks: nobody reads faster, and each look is at the whole text."""
+"""Seconds between two updates for followers; each processes the whole text."""
 
 MOST_CHARS = 20_000
-"""Beyond this the rest comes with the final: a look at so much costs milliseconds."""
+"""Longer texts come with the final answer only, because each update would cost milliseconds."""
 
 
 class FollowedAnswer:
-    """The text of one turn so far, told to who follows it."""
+    """The growing text of one turn, for viewers that follow it."""
 
     def __init__(self, channel: FollowsAnswers, address: Address, turn_id: str, clean: Callable[[str], str]) -> None:
-        """Nothing is written yet. `clean` makes of a model's text what a person may see."""
+        """Take the function that turns model text into what a person may see."""
         self._channel = channel
         self._address = address
         self._turn_id = turn_id
@@ -498,7 +502,7 @@ class FollowedAnswer:
         self._timer: asyncio.TimerHandle | None = None
 
     def note(self, event: TurnEvent) -> None:
-        """What happened in the turn; it never waits."""
+        """Process an event of the turn, without waiting."""
         if isinstance(event, TextDelta):
             self._pieces.append(event.text)
             self._chars += len(event.text)
@@ -507,7 +511,7 @@ class FollowedAnswer:
             self._pieces, self._chars = [event.stands], len(event.stands)
             self._plan()
         elif isinstance(event, TurnFinished) and self._timer is not None:
-            self._timer.cancel()  # the final is on its way
+            self._timer.cancel()  # the final answer is on its way
 
     def _plan(self) -> None:
         if self._timer is None and self._chars <= MOST_CHARS and self._channel.is_followed(self._address):
@@ -521,7 +525,7 @@ class FollowedAnswer:
 
 
 def followers(channel: Channel, turn: TurnRow, clean: Callable[[str], str]) -> tuple[Watcher, ...]:
-    """Who reads along in the place where a turn answers: nobody, unless its channel follows answers."""
+    """Return watchers for the turn's channel: one if it follows answers, else none."""
     if not isinstance(channel, FollowsAnswers):
         return ()
     return (FollowedAnswer(channel, turn.address, turn.id, clean).note,)

@@ -1,4 +1,4 @@
-"""An answer's Markdown becomes the outbox parts that say it. Pure; sending them is the lane's work."""
+"""Outbox parts of an answer, made from its Markdown. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,31 +14,31 @@ from gateway.texts import HARNESS
 WAITING_TEXT = "…"
 
 NO_MORE = "–"
-"""Stands where a live answer had a part too many, and nothing can be taken away."""
+"""Text of a surplus live part on platforms that cannot delete messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboundMessage:
-    """Something to be said, before it is parts."""
+    """Message before it is split into parts."""
 
     address: Address
-    source_id: str  # turn id, or what else it answers: unique a thing said
+    source_id: str  # turn id or other cause, unique per message
     text: str  # Markdown
     reply_to: str | None = None
     secret_ref: str | None = None
-    reply_route_of: int | None = None  # the inbox row whose own route may be used
-    buttons: tuple[Button, ...] = ()  # under the last part of the text
-    media: tuple[MediaRef, ...] = ()  # with the text, or behind it
-    locale: str | None = None  # BCP 47; of what delivery says about it
+    reply_route_of: int | None = None  # the inbox row whose reply token may be used
+    buttons: tuple[Button, ...] = ()  # under the last text part
+    media: tuple[MediaRef, ...] = ()  # with the text, or after it
+    locale: str | None = None  # BCP 47, for notices about the delivery
 
 
 @dataclass(frozen=True, slots=True)
-class StandingPart:
-    """What a live answer left in the chat for one part."""
+class LivePart:
+    """State of one part of a live answer in the chat."""
 
-    next_revision: int  # of what is to be done with it
-    rendered: Rendered | None = None  # what it was told to say for good; None: it does not say all of it yet
-    again: bool = False  # a live edit of it may arrive late: the edit that fills it is made twice
+    next_revision: int  # for its next row
+    rendered: Rendered | None = None  # its final content; None: incomplete
+    again: bool = False  # a live edit may arrive late, so the final edit is made twice
 
 
 def to_parts(
@@ -46,13 +46,13 @@ def to_parts(
     message: OutboundMessage,
     *,
     pieces: Sequence[SplitPart] | None = None,
-    standing: Sequence[StandingPart] = (),
+    standing: Sequence[LivePart] = (),
 ) -> list[OutboxPart]:
-    """The parts that say it, in order. Pure; a long text takes its time, see `LongTexts`.
+    """Return the parts of a message, in order. Run it through `LongTexts` for long texts.
 
-    `pieces` is the text split already. What is `standing` is edited, where it does not say its piece yet, and taken
-    away where the text did not come to it. Where the platform cannot tell a repeated send from a new one, an answer of
-    several parts begins with a placeholder of its own, because an edit may be repeated.
+    `pieces` is the text if it is split already. Parts in `standing` are edited if their content differs, and removed if
+    the text is shorter now. If the platform cannot recognise a repeated send, a long answer begins with a placeholder,
+    because edits can be repeated.
     """
     pieces = split_text(channel, message.text, locale=message.locale) if pieces is None else pieces
     parts = [_part(message, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
@@ -74,24 +74,24 @@ def to_parts(
 def split_text(
     channel: Channel, text: str, most: int = MAX_PARTS, *, locale: str | None = None
 ) -> tuple[SplitPart, ...]:
-    """The text split for a channel, with room for the recovery mark in every part."""
+    """Split a text for a channel, with room for the recovery mark in every part."""
     reserve = _room_for_mark(channel.limits.unit)
     return split(text, channel.renderer, channel.limits, reserve=reserve, most=most, locale=locale)
 
 
 def recovered_mark(locale: str | None) -> str:
-    """What stands under a part that may have been said before."""
+    """Return the mark under a part that may have been sent before."""
     return f"\n\n{HARNESS.text(locale, 'delivery.sent_again')}"
 
 
 @cache
 def _room_for_mark(unit: TextUnit) -> int:
-    """The longest of them: an answer is cut in the same places in every language."""
+    """Return the room for the longest mark, so that an answer is cut at the same places in every language."""
     return max(unit.measure(recovered_mark(language)) for language in NAMES)
 
 
-def _fill(part: OutboxPart, standing: Sequence[StandingPart]) -> list[OutboxPart]:
-    """What makes the chat say a part: nothing, where it does."""
+def _fill(part: OutboxPart, standing: Sequence[LivePart]) -> list[OutboxPart]:
+    """Return the edits that complete a part in the chat; none if it is complete."""
     if part.number >= len(standing):
         return [part]
     stands = standing[part.number]
@@ -102,9 +102,9 @@ def _fill(part: OutboxPart, standing: Sequence[StandingPart]) -> list[OutboxPart
 
 
 def _surplus(
-    channel: Channel, message: OutboundMessage, pieces: Sequence[SplitPart], standing: Sequence[StandingPart]
+    channel: Channel, message: OutboundMessage, pieces: Sequence[SplitPart], standing: Sequence[LivePart]
 ) -> list[OutboxPart]:
-    """What becomes of parts that the answer did not come to: it was shorter in the end than while it was written."""
+    """Remove the live parts that the final answer, now shorter, does not need."""
     empty = channel.renderer.plain(NO_MORE)
     action = Action.DELETE if isinstance(channel, DeletesMessages) else Action.EDIT
     return [
@@ -116,7 +116,7 @@ def _surplus(
 def _with_files(
     channel: Channel, message: OutboundMessage, parts: list[OutboxPart], number: int, *, captioned: bool
 ) -> list[OutboxPart]:
-    """Files go with the text where it is one short message of its own, else behind it as part `number` without text."""
+    """Add files: to the text if it is one short message, else after it as part `number` without text."""
     room = channel.limits.max_caption or channel.limits.max_text
     unit = channel.limits.unit
     length = unit.measure(parts[0].rendered.text) + _room_for_mark(unit) if parts else 0
@@ -133,18 +133,27 @@ def _with_files(
 def _part(message: OutboundMessage, number: int, rendered: Rendered, plain: str) -> OutboxPart:
     reply_to = message.reply_to if number == 0 else None
     return OutboxPart(
-        message.source_id, number, 0, Action.SEND, message.address, rendered, plain, reply_to, message.secret_ref,
-        reply_route_of=message.reply_route_of, locale=message.locale,
-    )  # fmt: skip
+        message.source_id,
+        number,
+        0,
+        Action.SEND,
+        message.address,
+        rendered,
+        plain,
+        reply_to,
+        message.secret_ref,
+        reply_route_of=message.reply_route_of,
+        locale=message.locale,
+    )
 
 
 def waiting_part(channel: Channel, message: OutboundMessage, number: int = 0) -> OutboxPart:
-    """The placeholder of an answer's part that is still being written."""
+    """Return the placeholder of a part that is still being written."""
     return replace(
         _part(message, number, channel.renderer.plain(WAITING_TEXT), WAITING_TEXT), action=Action.PLACEHOLDER
     )
 
 
 def filled_part(message: OutboundMessage, number: int, revision: int, piece: SplitPart) -> OutboxPart:
-    """A part that stands, to say its piece from now on."""
+    """Return the row that gives a part its final content."""
     return replace(_part(message, number, piece.rendered, piece.plain), revision=revision, action=Action.EDIT)

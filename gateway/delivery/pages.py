@@ -1,7 +1,7 @@
-"""An answer is read page by page while it is written: some pages stand for good, the last one still grows.
+"""The pages of an answer while it is written: full pages stay, the last one grows.
 
-Pure and immutable; reading on gives the next state. A full page is never cut anew: where the cut was between two
-blocks, only what comes behind is ever read again, so that a long answer costs no more at its end than at its begin.
+Pure and immutable. A full page is not split again, and text before the last cut between two blocks is not read again,
+so a long answer costs no more at its end than at its start.
 """
 
 import re
@@ -16,39 +16,40 @@ from gateway.delivery.message_parts import split_text
 from gateway.delivery.splitter import MAX_PARTS, SplitPart
 
 ENOUGH_SHARE = 10
-"""A page is full once the one behind it has a tenth of its room: then the end of the answer cannot be a few words."""
+"""A page is full once the next one has a tenth of its room, so that the last page is not just a few words."""
 
 OFTEN = 256
-"""A growing text is read anew when it is longer by one part in so many; of what is no page yet by one in `OFTEN_BEHIND`
-beyond the first few pages: one block of a whole book is not read again for each of its words."""
+"""A growing text is split again when it is longer by this fraction (1/n); text after the first few unfinished pages
+only by 1/`OFTEN_BEHIND`, so that one huge block is not reread for each word.
+"""
 
 OFTEN_BEHIND = 8
 FREE_PAGES = 4
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
-_BARE_MARKER = re.compile(r"(?:^|\n)[ \t]*(?:#{1,6}|[-=*+]+|\d{1,9}[.)]?)[ \t]*\Z")  # of a heading, of a list
+_BARE_MARKER = re.compile(r"(?:^|\n)[ \t]*(?:#{1,6}|[-=*+]+|\d{1,9}[.)]?)[ \t]*\Z")  # of a heading or list
 _HALF_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\](?:\([^()\s]*)?)?\Z")
 _MARKER = re.compile(r"\\.|`+|\*{1,3}|_{1,3}")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPages:
-    """The pages of an answer as far as it is known."""
+    """Pages of the answer known so far."""
 
     channel: Channel
-    full: tuple[SplitPart, ...] = ()  # pages that will not change while the answer only grows
-    current: Rendered | None = None  # of the page behind them; None: nothing to see there yet
-    before: str = ""  # the text up to the last cut between two blocks
-    since: int = 0  # how many of the full pages are of the text behind that
-    locale: str | None = None  # BCP 47, of who reads it
+    full: tuple[SplitPart, ...] = ()  # pages that do not change while the answer only grows
+    current: Rendered | None = None  # of the page after them; None: nothing to see yet
+    before: str = ""  # text up to the last cut between two blocks
+    since: int = 0  # number of full pages of the text after that
+    locale: str | None = None  # BCP 47, of the reader
 
     def wants(self, chars: int, read_chars: int) -> bool:
-        """Whether an answer of so many characters, of which so many were read, should be read on."""
+        """Return True if an answer of this length, of which `read_chars` were split, should be split again."""
         behind = chars - len(self.before) - FREE_PAGES * self.channel.limits.max_text
         return abs(chars - read_chars) >= max(1, chars // OFTEN, behind // OFTEN_BEHIND)
 
     def read(self, text: str) -> "AnswerPages":
-        """The pages of a longer text; of another one than before only what stands already."""
+        """Return the pages of a longer text; keep the full pages if the text is a different one."""
         text = _plain(text)
         if not text.startswith(self.before):
             return replace(self, current=None)
@@ -59,9 +60,9 @@ class AnswerPages:
         return self._turn(parts[:sure], text, current)
 
     def _turn(self, sure: tuple[SplitPart, ...], text: str, current: Rendered | None) -> "AnswerPages":
-        """With these pages of the text behind the last cut between blocks, of which some stand already.
+        """Return the state with these pages; move `before` to the last cut between blocks.
 
-        Where those would be cut in other places by now, all of that text is read again, up to the whole answer.
+        If the shown pages would be cut elsewhere by now, all text after `before` is read again.
         """
         full = self.full + sure[self.since :]
         before, since = self.before, len(sure)
@@ -79,7 +80,7 @@ class AnswerPages:
         return self.channel.limits.unit.measure(part.rendered.text) * ENOUGH_SHARE >= self.channel.limits.max_text
 
     def all_of(self, text: str) -> tuple[SplitPart, ...]:
-        """The parts of the whole answer; those that stand are among them as they stand, where the text goes on so."""
+        """Return the parts of the final answer; keep full pages if the text still starts with them."""
         text = _plain(text)
         stand = self.full[: len(self.full) - self.since]
         if not stand or not text.startswith(self.before):
@@ -92,9 +93,9 @@ def _plain(text: str) -> str:
 
 
 def close_open_markup(markdown: str) -> str:
-    """The text as it can be shown now: what its last line leaves open is closed, what is whole stays as it is.
+    """Close the markup that the last line leaves open, so that a live answer shows no bare asterisks.
 
-    Without it a person sees bare asterisks for a second in every live answer. Open code fences are the parser's matter.
+    Open code fences are left to the parser.
     """
     if len(_FENCE.findall(markdown)) % 2:
         return markdown
@@ -104,13 +105,13 @@ def close_open_markup(markdown: str) -> str:
 
 
 def _closed_line(line: str) -> str:
-    """One line with its emphasis and code closed; a marker that nothing follows yet is left out.
+    """Close the emphasis and code of one line; leave out a marker that nothing follows yet.
 
-    Linear: where one is left out, only the markers that stand at the new end are read again.
+    Linear: after leaving one out, only the markers at the new end are read again.
     """
     markers = list(_MARKER.finditer(line))
     open_: list[str] = []
-    before: list[str | None] = []  # by marker read: what it closed, "" where it opened, None where it means nothing
+    before: list[str | None] = []  # by marker: the one it closed, "" if it opened, None if it is text
     end = len(line)
     while len(before) < len(markers) and (match := markers[len(before)]).end() <= end:
         role = _role(line, match, end, open_)
@@ -124,7 +125,7 @@ def _closed_line(line: str) -> str:
 
 
 class _Role(Enum):
-    """What a marker does where it stands."""
+    """Role of a marker in its place."""
 
     NOTHING = auto()
     OPENS = auto()
@@ -145,7 +146,7 @@ def _role(line: str, match: re.Match[str], end: int, open_: Sequence[str]) -> _R
 
 
 def _carry_out(role: _Role, marker: str, open_: list[str]) -> str | None:
-    """Open or close it; what `_undo` needs to know."""
+    """Open or close a marker; return what `_undo` needs."""
     if role is _Role.OPENS:
         open_.append(marker)
         return ""
@@ -160,7 +161,7 @@ def _undo(done: str | None, open_: list[str]) -> None:
 
 
 def _blank_from(line: str, end: int) -> int:
-    """Where the blanks before this place begin."""
+    """Return where the blanks before this place begin."""
     while end and line[end - 1].isspace():
         end -= 1
     return end

@@ -1,7 +1,6 @@
-"""A failed attempt leads to what follows: a pure function from a row and a failure to the row as it stands then.
+"""Retry policy: what follows a failed attempt, as a pure function of the row and the failure.
 
-Three kinds of failure come in (`channels.errors`); where a lane goes on, waits, resends once marked, falls back to
-plain text, parks or gives up is decided here and nowhere else.
+The only place that decides to retry, resend with a mark, fall back to plain text, park or give up.
 """
 
 from dataclasses import dataclass, replace
@@ -14,25 +13,25 @@ from channels.messages import Rendered
 from gateway.store.outbox import Action, OutboxRow, PartState
 
 BACKOFF = Backoff((1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0))
-"""Waits between attempts where the platform named none; the last one repeats."""
+"""Waits between attempts if the platform named none, in seconds; the last one repeats."""
 
 
 PROMPT_TRIES = 5
-"""Attempts that are made as soon as the platform says."""
+"""Attempts made exactly at the time that the platform names."""
 
 MOST_MOVES = 10
-"""Attempts after which a chat that is said to be elsewhere, time and again, is nowhere."""
+"""Attempts after which a chat that keeps moving counts as gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """The row after the attempt, and what else follows."""
+    """Decision after an attempt."""
 
     row: OutboxRow
     error: str
-    park: bool = False  # the person cannot be reached: the lane stops until they are heard again
-    moved_to: str | None = None  # the chat goes on under this id: the whole lane moves
-    drop_rest: bool = False  # the parts behind this one are given up too, and that is said once
+    park: bool = False  # the person cannot be reached: stop the lane until they write again
+    moved_to: str | None = None  # new id of the chat: move the lane
+    drop_rest: bool = False  # give up the later parts, too, and tell the person once
 
 
 def decide(
@@ -44,9 +43,10 @@ def decide(
     idempotent: bool = False,
     longest_wait_s: float = LONGEST_WAIT_S,
 ) -> AttemptOutcome:
-    """What to do with a row whose attempt failed.
+    """Return the decision about a failed attempt.
 
-    `idempotent`: the platform knows a repeated send by its key. A wait it asks for is obeyed up to `longest_wait_s`.
+    `idempotent`: the platform recognises a repeated send by its key. A wait that it names is obeyed up to
+    `longest_wait_s`.
     """
     if isinstance(failure, Permanent):
         return _decide_refusal(row, failure)
@@ -55,7 +55,7 @@ def decide(
         wait_s = None if failure.retry_after_s is None else min(failure.retry_after_s, longest_wait_s)
         return _retry_later(row, error, now, give_up_after_s, wait_s)
     if row.part.action is Action.PLACEHOLDER:
-        if idempotent and not row.maybe_duplicate:  # once more, at once: it tells which message is to become the answer
+        if idempotent and not row.maybe_duplicate:  # retry once, to learn which message is to become the answer
             return AttemptOutcome(replace(row, state=PartState.READY, maybe_duplicate=True, not_before=None), error)
         return AttemptOutcome(replace(row, state=PartState.UNKNOWN), error)
     if row.part.action in (Action.EDIT, Action.DELETE):
@@ -74,17 +74,17 @@ def _retry_later(
         return AttemptOutcome(
             replace(row, state=PartState.DEAD), f"given up after {give_up_after_s:.0f} s: {error}", drop_rest=True
         )
-    if row.part.action is Action.PLACEHOLDER:  # by the time it could go, the answer may be there
+    if row.part.action is Action.PLACEHOLDER:  # by then the answer may be there
         return AttemptOutcome(replace(row, state=PartState.UNKNOWN), error)
     wait_s = BACKOFF.wait_s(max(row.attempts, 1))
     if retry_after_s is not None:
-        # Whoever refuses again and again, and each time names next to no time, is not asked in a tight loop.
+        # After several refusals with nearly no wait, wait at least the first step, to avoid a tight loop.
         wait_s = retry_after_s if row.attempts <= PROMPT_TRIES else max(retry_after_s, BACKOFF.steps_s[0])
     return AttemptOutcome(replace(row, state=PartState.READY, not_before=now + timedelta(seconds=wait_s)), error)
 
 
 def _goes_on(row: OutboxRow, chat: str | None) -> bool:
-    """Whether a chat goes on elsewhere: not where it is already, and not in circles."""
+    """Return True if the chat moved to a new id, not in circles."""
     return chat is not None and chat != row.part.address.chat and row.attempts <= MOST_MOVES
 
 
@@ -94,7 +94,7 @@ def _decide_refusal(row: OutboxRow, failure: Permanent) -> AttemptOutcome:
         return AttemptOutcome(replace(row, state=PartState.READY), error, park=True)
     if failure.kind is PermanentKind.MOVED and _goes_on(row, failure.moved_to):
         return AttemptOutcome(replace(row, state=PartState.READY, not_before=None), error, moved_to=failure.moved_to)
-    if row.part.action is Action.DELETE:  # it is gone, or stays: nothing is missing
+    if row.part.action is Action.DELETE:  # gone already, or it stays: no text is missing
         return AttemptOutcome(replace(row, state=PartState.DISCARDED), error)
     if failure.kind is PermanentKind.MALFORMED and row.part.rendered != Rendered(row.part.plain):
         return AttemptOutcome(

@@ -1,4 +1,4 @@
-"""One attempt makes an outbox row one call of its channel. What a failure leads to is decided by `retry_policy`."""
+"""One attempt to send an outbox row, as one call of its channel."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,17 +26,19 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 FillSecret = Callable[[str, str], str]
-"""From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
+"""Function of a secret's reference and a text that returns the text with the secret, at the moment of sending."""
 
 AFTER_CALL = {
-    Action.PLACEHOLDER: "placeholder_sent", Action.SEND: "send_done", Action.EDIT: "edit_done",
+    Action.PLACEHOLDER: "placeholder_sent",
+    Action.SEND: "send_done",
+    Action.EDIT: "edit_done",
     Action.DELETE: "edit_done",
-}  # fmt: skip
-"""The failpoint behind each kind of call."""
+}
+"""Failpoint after each kind of call."""
 
 
 class PartSender:
-    """Makes the calls of every lane."""
+    """Maker of the calls of all lanes."""
 
     def __init__(
         self,
@@ -53,10 +55,10 @@ class PartSender:
         self._clock = clock
 
     async def attempt(self, row: OutboxRow, channel: Channel) -> Receipt:
-        """Say it once, as it is to be said this time.
+        """Send, edit or delete once.
 
         Raises:
-            ChannelError: it was not said, or nobody knows.
+            ChannelError: it was not done, or the result is unknown.
         """
         action, target = row.part.action, row.part.target
         timeout_s = self._config.upload_timeout_s if row.part.media else self._config.send_timeout_s
@@ -92,20 +94,20 @@ class PartSender:
         )
 
     def _with_token(self, route: Route, whose: SecretOf) -> Route:
-        """The route with its token opened.
+        """Return the route with its token opened.
 
         Raises:
-            Permanent: nobody can any more; in the chat it could be seen by others.
+            Permanent: the token cannot be opened; sending to the chat instead could show it to others.
         """
         if not is_sealed(route.token):
-            return route  # of a version that did not seal
+            return route  # stored by a version that did not seal
         try:
             return replace(route, token=self._vault.open(route.token, whose))
         except CannotOpen as refusal:
             raise Permanent(f"its own way to be answered: {refusal}") from None
 
     async def _find_recipient(self, part: OutboxPart) -> str | None:
-        turn_id = part.source_id.partition(".")[0]  # behind it: how often the turn has waited for its person's word
+        turn_id = part.source_id.partition(".")[0]  # after the dot: number of the turn's approvals
         sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=turn_id), lasting=True)
         return None if sender is None else sender.removeprefix(f"{part.address.channel}:")
 
@@ -131,18 +133,18 @@ async def _delete(part: OutboxPart, channel: Channel) -> Receipt:
 
 
 async def _say_again(row: OutboxRow, channel: Channel, part: OutboundPart) -> Receipt:
-    """Where it stands already, from an attempt before; else it is said now."""
+    """Return the receipt of an earlier attempt if the message is there; else send it."""
     found = None
     if row.part.action is not Action.EDIT and isinstance(channel, FindsSent):
         try:
             found = await channel.find_sent(part)
-        except Unknown:  # it left no trace: only the mark can tell that it may be there already
+        except Unknown:  # no trace; only the mark can say that it may be a repetition
             part = _add_mark(row, channel, part)
     return found or await channel.send(part)
 
 
 def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundPart:
-    """The part under the mark, where it has none yet; a placeholder says nothing that could be doubled."""
+    """Add the recovery mark if the part has none; placeholders need none."""
     if row.part.action is Action.PLACEHOLDER or not channel.limits.idempotent_sends:
         return part
     marked = part.rendered.text + recovered_mark(row.part.locale)
@@ -150,10 +152,10 @@ def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundP
 
 
 async def call_within(timeout_s: float, call: Awaitable[T], *, broken: type[Unknown] | type[Permanent] = Unknown) -> T:
-    """What one call of a platform comes to within. An error in the adapter itself counts as `broken`, for it alone.
+    """Await one platform call within a deadline. An error in the adapter itself is raised as `broken`.
 
     Raises:
-        ChannelError: it did not happen, or nobody knows.
+        ChannelError: it was not done, or the result is unknown.
     """
     try:
         async with asyncio.timeout(timeout_s):
@@ -163,8 +165,8 @@ async def call_within(timeout_s: float, call: Awaitable[T], *, broken: type[Unkn
     except TimeoutError:
         raise Unknown(f"no answer within {timeout_s:.0f} s") from None
     except ConfigRefused as refused:
-        raise Retryable(str(refused)) from None  # it did not happen; it will once the operator mended it
-    except Exception as error:  # noqa: BLE001  one call of one channel: recorded here, told by its failure
+        raise Retryable(str(refused)) from None  # not done; it will be once the operator mends the settings
+    except Exception as error:  # noqa: BLE001  one call of one channel: logged, raised as its failure
         series(FAULTS, "call").inc()
         log.exception("call_broken")
         raise broken(f"the channel broke: {type(error).__name__}: {error}") from error

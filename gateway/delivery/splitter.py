@@ -1,7 +1,6 @@
-"""One answer becomes the parts a platform takes: each within its limit after rendering, together all of the answer.
+"""Splitting of an answer into parts, each within a platform's limit after rendering, together the whole answer.
 
-Pure, and the same for every platform: what a text becomes is the channel's `Renderer`, how long it may be its `Limits`.
-Where blocks are cut is `gateway.delivery.block_splitter`; pacing, sending and retry live in the outbox.
+Pure and the same for all platforms: the channel's `Renderer` renders, its `Limits` measure.
 """
 
 import re
@@ -15,23 +14,23 @@ from channels.messages import Rendered
 from gateway.delivery.block_splitter import SPARE, Blocks, Cut, Room, hard_cut, take, weight
 from gateway.texts import HARNESS
 
-MAX_PARTS = 50  # of one answer; what goes beyond is left out, and the last part says so (A69)
-ORPHAN = 40  # a last part shorter than this takes over some of the part before it
+MAX_PARTS = 50  # of one answer; text beyond is left out, and the last part says so
+ORPHAN = 40  # a shorter last part takes over some of the part before it
 LEAST_LIMIT = 100  # room for the notice and for the rendering around a few words
 
-_SHARES = (0.6, 0.75, 0.9, 0.45)  # of the last two parts' text for the first of them, in the order tried
-_VISIBLE = re.compile(  # not a blank, not one of the characters that show nothing by themselves
+_SHARES = (0.6, 0.75, 0.9, 0.45)  # of the last two parts' text, for the first of them, in the order tried
+_VISIBLE = re.compile(  # not a blank, and not an invisible character
     "[^\\s\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPart:
-    """One part, as it is sent and as it is sent if the platform refuses that."""
+    """One part: the rendered text, and the plain text to send if the platform refuses it."""
 
     rendered: Rendered
-    plain: str  # the same content as text alone; `Renderer.plain` of it is within the limit too
-    next_at: int | None = None  # where in the clean text the next part begins; None: inside a block, or there is none
+    plain: str  # `Renderer.plain` of it is within the limit, too
+    next_at: int | None = None  # where the next part begins in the clean text; None: inside a block, or last
 
 
 def split(
@@ -43,10 +42,10 @@ def split(
     most: int = MAX_PARTS,
     locale: str | None = None,
 ) -> tuple[SplitPart, ...]:
-    """The parts of a Markdown answer, in order; () when there is nothing to see in it.
+    """Return the parts of a Markdown answer, in order; () if nothing in it is visible.
 
-    `reserve` is room, in the platform's unit, left free in every part for what may be put before it later. Of more than
-    `most` parts the last says how much is missing, for a reader with this locale.
+    `reserve`: room in the platform's unit left free in every part. If there are more than `most` parts, the last one
+    says in the reader's language how much is missing.
 
     Raises:
         ValueError: the limit leaves less than 100 units a part.
@@ -73,7 +72,7 @@ def split(
 
 
 def _shows(blocks: Blocks) -> bool:
-    """Whether there is anything to see in the blocks; the first that has something decides."""
+    """Return True if any of the blocks is visible."""
     return any(
         _VISIBLE.search(text_of(block.spans) if isinstance(block, Paragraph | Heading) else plain_text((block,)))
         for block in blocks
@@ -81,7 +80,7 @@ def _shows(blocks: Blocks) -> bool:
 
 
 def _readable(text: str, most: int) -> tuple[str, int]:
-    """What of the text can fit at all, up to the end of a line where one is near, and how many characters are left."""
+    """Return the text that can fit at all, up to a line's end if one is near, and the number of characters left out."""
     if len(text) <= most:
         return text, 0
     end = text.rfind("\n", most - most // 50, most)
@@ -91,7 +90,7 @@ def _readable(text: str, most: int) -> tuple[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What a part is on this platform, and how long."""
+    """Rendering and limit of a part on this platform."""
 
     renderer: Renderer
     unit: TextUnit
@@ -103,7 +102,7 @@ class _Page:
         return SplitPart(rendered, plain_text(blocks))
 
     def whole(self, blocks: Blocks) -> SplitPart | None:
-        """The one part that says all of it; None where that is too long, or there is nothing to see."""
+        """Return the text as one part; None if it is too long or nothing is visible."""
         if sum([weight(block, self.limit) for block in blocks]) > SPARE * self.limit:
             return None
         part = self.part(blocks)
@@ -117,20 +116,20 @@ class _Page:
         return self.length(self.part(blocks)) if blocks else 0
 
     def notice(self, left_out: int) -> Paragraph:
-        """How much of a text is missing."""
+        """Return the notice about missing text."""
         count = f"{left_out:,}".replace(",", HARNESS.text(self.locale, "delivery.thousands"))
         return Paragraph((Span(HARNESS.text(self.locale, "delivery.left_out", count=count), Style.ITALIC),))
 
     def room(self, limit: int, behind: Blocks = ()) -> Room:
-        """The room of a fresh part that has `behind` at its end."""
+        """Return the room of a fresh part that ends with `behind`."""
         return Room(limit, lambda blocks: self.size((*blocks, *behind)), self.size)
 
 
 def _pack(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
-    """The blocks of each part, and those behind it; the last part says how much was left out, if anything was."""
+    """Return the blocks of each part with the blocks after it; the last part says how much was left out."""
     rest = (*blocks, page.notice(left_out)) if left_out else blocks
     packed: list[Cut] = []
-    before: Blocks = ()  # what was left before the last part but one
+    before: Blocks = ()  # blocks left before the last part but one
     now: Blocks = ()
     while rest:
         if len(packed) == most - 1 and page.size(rest) > page.limit:
@@ -145,7 +144,7 @@ def _pack(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
 
 
 def _take(blocks: Blocks, room: Room) -> Cut:
-    """As `take`, but never nothing."""
+    """Call `take`, but return at least a piece."""
     head, rest = take(blocks, room)
     if head:
         return head, rest
@@ -154,7 +153,7 @@ def _take(blocks: Blocks, room: Room) -> Cut:
 
 
 def _balance(blocks: Blocks, last_two: list[Cut], page: _Page) -> list[Cut]:
-    """The two last parts cut anew so that the last is more than a few characters, where that can be."""
+    """Split the last two parts anew so that the last is more than a few characters, if possible."""
     total = sum(page.size(head) for head, _ in last_two)
     for share in _SHARES:
         head, rest = take(blocks, page.room(int(total * share)))
@@ -164,9 +163,9 @@ def _balance(blocks: Blocks, last_two: list[Cut], page: _Page) -> list[Cut]:
 
 
 def _cut_short(blocks: Blocks, left_out: int, page: _Page) -> Blocks:
-    """The last part there may be: what fits of the blocks, and how much does not."""
+    """Return the last part that is allowed: the blocks that fit, and the notice."""
     if left_out:
-        blocks = blocks[:-1]  # the notice of what was left out before
+        blocks = blocks[:-1]  # the earlier notice
     notice = page.notice(left_out + len(plain_text(blocks)))
     head, rest = _take(blocks, page.room(page.limit, behind=(notice,)))
     return (*head, page.notice(left_out + len(plain_text(rest))))

@@ -1,7 +1,7 @@
-"""Shows stored messages to the pages, terminals and programs that are connected to this process.
+"""Stored messages shown to the pages, terminals and programs that are connected to this process.
 
-Their messages are delivered by the commit that stores them (`channels.base.OWN_VIEWS`), in whichever process. What is
-published after a commit is a hint; each look into the store finds what other processes stored.
+The commit that stores such a message delivers it (`channels.base.OWN_VIEWS`), in any process. Publishing after a commit
+is a hint; a read of the store finds the messages of other processes.
 """
 
 import asyncio
@@ -21,36 +21,36 @@ from gateway.store.engine import Store
 from gateway.store.outbox import OutboxRow
 
 LATE_ROWS = 2_000
-"""Rows behind the newest that a look reads again: commits of several processes end in another order than their ids."""
+"""Rows before the newest that each read includes: commits of several processes end out of id order."""
 
 log = structlog.get_logger()
 
 
 class StoredViews:
-    """The messages of connected people, each shown once by this process."""
+    """Messages of connected people, each shown once by this process."""
 
     def __init__(self, store: Store, channels: ChannelDirectory, sender: PartSender, tasks: asyncio.TaskGroup) -> None:
-        """Create it; `tasks` is the parent of what is being shown."""
+        """Take the parent task group of running calls, `tasks`."""
         self._store = store
         self._channels = channels
         self._sender = sender
         self._tasks = tasks
-        self._known: BoundedDict[int, None] = BoundedDict(2 * LATE_ROWS)  # rows that were shown, or had no viewer
-        self._newest = 0  # id; 0: not looked yet
+        self._known: BoundedDict[int, None] = BoundedDict(2 * LATE_ROWS)  # rows that were shown or had no viewer
+        self._newest = 0  # id; 0: nothing read yet
         self._order = asyncio.Lock()
 
     def show(self, rows: Iterable[OutboxRow]) -> None:
-        """Show these rows, in order, to the viewers that are connected now; a row that was shown is left out."""
+        """Show these rows, in order, to connected viewers; skip rows that were shown."""
         new = [row for row in rows if row.id not in self._known]
         self._known.update(dict.fromkeys(row.id for row in new))
         if seen := [(row, channel) for row in new if (channel := self._looked_at(row.part.address)) is not None]:
             self._tasks.create_task(self._show(seen))
 
     async def look(self) -> None:
-        """Show what was stored since the last look.
+        """Show what was stored since the last call.
 
         Raises:
-            StoreUnavailable: the store cannot be asked.
+            StoreUnavailable: the store cannot be read.
         """
         query = partial(outbox.shown_after, after_id=self._newest - LATE_ROWS if self._newest else None)
         self._newest, rows = await self._store.read(query, lasting=True)
@@ -66,5 +66,5 @@ class StoredViews:
             for row, channel in seen:
                 try:
                     await self._sender.attempt(row, channel)
-                except ChannelError as failure:  # the page reads it from the store when it comes back
+                except ChannelError as failure:  # the page reads it from the store when it reconnects
                     log.warning("not_shown", outbox_id=row.id, error=str(failure))

@@ -1,7 +1,7 @@
-"""Admission: what one event becomes within the commit that takes it in, by the decision made before it.
+"""Admission: the rows and replies of one event, written in the commit that takes it in.
 
-Plain work over a connection, in the writer's transaction: rows, replies that end there, pairing, parked lanes and
-moved chats. What is committed is announced by `gateway.inbound.intake`.
+Synchronous work in the writer's transaction: inbox rows, immediate replies, pairing, parked lanes and moved chats.
+`gateway.inbound.intake` announces the result after the commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from gateway.access.policy import GROUP_NOT_LISTED, Admit, AskGroup, Decision, E
 from gateway.commands.decisions import SAY
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
+from gateway.inbound.reception import ReceptionDeps, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
 from gateway.store import chats, groups, inbox, offers, outbox, people
 from gateway.store.engine import Connection
@@ -45,18 +45,18 @@ from gateway.texts import HARNESS
 YES = frozenset({"yes", "sí", "si"})
 MOST_CHARS = 8
 HOLDS = timedelta(days=1)
-"""How long the press can be opened that is made of a typed answer."""
+"""Validity of the press that a typed answer is turned into."""
 
 
 def may_answer(event: InboundEvent) -> bool:
-    """Return whether a message has the form of an answer; nearly none has."""
+    """Return True if a message has the form of an answer to buttons."""
     if not isinstance(event, InboundMessage) or len(event.text) > MOST_CHARS or event.edited or event.forwarded:
         return False
     return not event.attachments and _answer(event.text) is not None
 
 
 def _answer(text: str) -> int | None:
-    """Return the number that is typed, 0 for yes, None for anything else."""
+    """Return the typed number, 0 for yes, None for anything else."""
     said = text.strip().rstrip(".!").casefold()
     if said in YES:
         return 0
@@ -66,7 +66,7 @@ def _answer(text: str) -> int | None:
 def to_press(
     connection: Connection, event: InboundEvent, session_key: str, user_id: str, seals: SealedButtons, now: datetime
 ) -> InboundEvent:
-    """Return the press that a typed answer stands for, or the message as it is."""
+    """Return the press of the button that a typed answer names, or the message unchanged."""
     answer = _answer(event.text) if isinstance(event, InboundMessage) else None
     if answer is None or not isinstance(event, InboundMessage):
         return event
@@ -82,71 +82,78 @@ def to_press(
     account = f"{event.address.channel}:{event.address.account}"
     data = seals.seal(SAY, f"{short_id(offer.turn_id)}.{index}", user_id, account, now + HOLDS)
     return ButtonPressed(
-        event_id=event.event_id, address=event.address, sender=event.sender, received_at=event.received_at,
-        tenant=event.tenant, message_id=message[1], kind=event.kind, data=data, locale=event.locale,
-    )  # fmt: skip
+        event_id=event.event_id,
+        address=event.address,
+        sender=event.sender,
+        received_at=event.received_at,
+        tenant=event.tenant,
+        message_id=message[1],
+        kind=event.kind,
+        data=data,
+        locale=event.locale,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one event will be in the commit, decided before it."""
+    """Decision about one event, made before the commit."""
 
     event: InboundEvent
     decision: Decision
-    over: Over | None = None  # the person's bound is reached
-    waiting: int = 0  # how many of their messages wait already
-    flood: bool = False  # strangers come in numbers just now
-    counted: str | None = None  # against whose bound it was counted
-    reads_talk: bool = True  # what its group says to each other is kept
+    over: Over | None = None  # the limit that the person reached
+    waiting: int = 0  # number of their messages that wait already
+    flood: bool = False  # many strangers write just now
+    counted: str | None = None  # key of the limit that was charged
+    reads_talk: bool = True  # the group's context is stored
 
 
 @dataclass(slots=True, kw_only=True)
 class CommitResult(ReceptionResult):
-    """What a commit made, to be announced after it."""
+    """Result of a commit, announced after it."""
 
     channel: str
     replies: list[OutboxRow] = field(default_factory=list)
     parked: list[str] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
-    moved: list[tuple[Address, str]] = field(default_factory=list)  # where a chat was, and its new id
-    noted: list[Address] = field(default_factory=list)  # chats that were written down
+    moved: list[tuple[Address, str]] = field(default_factory=list)  # old address and new chat id
+    noted: list[Address] = field(default_factory=list)  # chats that were recorded
     duplicates: int = 0
-    refused: list[dict[str, object]] = field(default_factory=list)  # for the log: which rows, whose, why
+    refused: list[dict[str, object]] = field(default_factory=list)  # for the log: row, sender, reason
 
 
 class Admission:
-    """One commit's work; made anew for each, so that a repeated job begins afresh."""
+    """Admission of the events of one commit; made anew for each, so that a repeated job starts fresh."""
 
     def __init__(
         self,
         connection: Connection,
         channel: Channel,
-        doorway: Doorway,
+        deps: ReceptionDeps,
         parked: ParkedLanes,
         noted: Mapping[Address, datetime],
         now: datetime,
         *,
         keeps_talk: bool = True,
     ) -> None:
-        """`parked` are lanes of people who could not be reached, `noted` chats that were written down lately.
+        """Take the lanes of unreachable people (`parked`) and the chats recorded lately (`noted`).
 
-        With `keeps_talk` false nothing is stored of what groups say to each other.
+        With `keeps_talk` false, messages between people of a group are not stored.
         """
         self._connection = connection
         self._channel = channel
-        self._doorway = doorway
+        self._deps = deps
         self._parked = parked
         self._noted = noted
         self._now = now
         self._keeps_talk = keeps_talk
         self.done = CommitResult(channel=channel.name)
-        self._reception = StrangerReception(connection, channel, doorway, self._put, now, self.done)
+        self._reception = StrangerReception(connection, channel, deps, self._put, now, self.done)
 
     def admit(self, plan: Plan) -> None:
-        """Take one event in; one that was taken in before changes nothing."""
-        code = invites.code_in(plan.event, self._doorway.agent)
+        """Write one event; an event that is stored already changes nothing."""
+        code = invites.code_in(plan.event, self._deps.agent)
         if code is not None and self._hides(plan, code):
-            plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
+            plan = replace(plan, event=invites.without_code(plan.event, self._deps.agent))
         if may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
             plan = replace(plan, event=self._as_press(plan.event, plan.decision.person))
         row = self._row(plan)
@@ -157,13 +164,13 @@ class Admission:
             self._go_on(plan, code, row, id_)
 
     def _as_press(self, event: InboundEvent, person: Person) -> InboundEvent:
-        """Return the press that a typed answer to the newest offer stands for, or the event as it is."""
-        key = open_row(event, person, self._doorway.agent).session_key
-        seals = SealedButtons(self._doorway.keys.buttons)
+        """Return the press that a typed answer to the newest offer stands for, or the event unchanged."""
+        key = open_row(event, person, self._deps.agent).session_key
+        seals = SealedButtons(self._deps.keys.buttons)
         return event if key is None else to_press(self._connection, event, key, person.user_id, seals, self._now)
 
     def _go_on(self, plan: Plan, code: str | None, row: NewRow, id_: int) -> None:
-        """Do what goes with a new row."""
+        """Write everything that belongs to a new row."""
         self._note_refused(row, id_)
         self._note_reachable(plan.event)
         self._change_kept(plan.event)
@@ -182,7 +189,7 @@ class Admission:
             self._answer_refused(plan, id_)
 
     def _note_refused(self, row: NewRow, id_: int) -> None:
-        """For the log; what groups say to each other is nobody's loss."""
+        """Record a refusal for the log, except for talk between people of a group."""
         event = row.event
         whose = {"user_id": row.user_id} if row.user_id else {"sender": event.sender_key}
         if row.outcome is Outcome.REFUSED and not is_talk(event):
@@ -190,7 +197,7 @@ class Admission:
             self.done.refused.append({"inbox_id": id_, "account": account, **whose, "why": row.detail})
 
     def _answer_refused(self, plan: Plan, id_: int) -> None:
-        """Say so where somebody waits to hear it; what a stranger takes back is kept no more."""
+        """Answer a refused event if its sender expects an answer; apply a stranger's edit or deletion."""
         if plan.over is not None:
             if plan.over.tell:
                 self._reply(plan.event, id_, _over_text(plan))
@@ -202,12 +209,13 @@ class Admission:
             self._reception.change_kept(plan.event)
 
     def _offer_group(self, event: InboundEvent, person: Person, id_: int) -> None:
-        """Ask the operator who wants the bot here whether it may be; the button is theirs, and what they said is
-        answered once it was pressed.
+        """Ask the operator who wants the bot in this group to allow it, with a button that only they can press.
+
+        Their message is stored and answered after the press.
         """
         group = groups.find(self._connection, event.tenant, event.address)
         account, locale = f"{event.address.channel}:{event.address.account}", person.locale
-        seal = SealedButtons(self._doorway.keys.buttons).seal
+        seal = SealedButtons(self._deps.keys.buttons).seal
         data = seal("group_allow", short_id(group.id), person.user_id, account, self._now + groups.KEPT_FOR)
         button = Button(HARNESS.text(locale, "groups.button"), data, ButtonStyle.PRIMARY)
         self._reply(event, id_, HARNESS.text(locale, "groups.not_yet"), (button,))
@@ -215,7 +223,7 @@ class Admission:
             groups.keep(self._connection, group.id, said, person.user_id, self._now)
 
     def _change_kept(self, event: InboundEvent) -> None:
-        """An edit or a deletion holds for what is kept of a group that is not allowed yet."""
+        """Apply an edit or deletion to the message stored for a group that is not allowed yet."""
         if not (isinstance(event, MessageDeleted) or (isinstance(event, InboundMessage) and event.edited)):
             return
         found = groups.kept_in(self._connection, event.tenant, event.address)
@@ -224,23 +232,23 @@ class Admission:
             groups.keep(self._connection, found[0], said, found[2], self._now)
 
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
-        """Keep what could not be understood."""
+        """Store updates that could not be parsed."""
         for rejection in rejected:
             kept = hide_secrets(rejection)
             inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, kept, self._now)
 
     def move_cursor(self, cursor: str, tenant: str, number: int) -> None:
-        """How far the account has read, by this one of its connections."""
+        """Record the resume point of this connection of the account."""
         name, account = self._channel.name, self._channel.account
         chats.move_cursor(self._connection, tenant, name, account, cursor, self._now, number)
 
     def _hides(self, plan: Plan, code: str) -> bool:
-        """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""
-        key, tenant = self._doorway.keys.invites, plan.event.tenant
+        """Return True if the text must be redacted: any code-like text of a stranger, or a live invitation code."""
+        key, tenant = self._deps.keys.invites, plan.event.tenant
         return isinstance(plan.decision, Pair) or invites.is_live(self._connection, key, tenant, code, self._now)
 
     def _row(self, plan: Plan) -> NewRow:
-        """The row with the outcome that access gives it; open where a turn or a command follows."""
+        """Return the row with the outcome of its access decision; open if a turn or command follows."""
         event, decision = plan.event, plan.decision
         if isinstance(decision, Pair):
             return NewRow(event, outcome=Outcome.REFUSED, detail="pairing")
@@ -259,10 +267,10 @@ class Admission:
             over = f"over the {plan.over.bound} bound"
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=over)
         keeps = self._keeps_talk and plan.reads_talk
-        return replace(open_row(event, person, self._doorway.agent), kept=keeps or not is_talk(event))
+        return replace(open_row(event, person, self._deps.agent), kept=keeps or not is_talk(event))
 
     def _with_zone(self, event: InboundEvent, person: Person) -> Person:
-        """The person in the zone that their device tells, where nobody has said theirs; they are told, once."""
+        """Take the time zone from the person's device if they have not set one, and tell them once."""
         zone = event.timezone if isinstance(event, InboundMessage) and person.lacks_zone else None
         if zone is None or not is_zone(zone):
             return person
@@ -278,17 +286,21 @@ class Admission:
     def _reply(self, event: InboundEvent, id_: int, text: str, buttons: tuple[Button, ...] = ()) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
         said = OutboundMessage(
-            event.address, f"inbox:{id_}", text, reply_route_of=answers, locale=getattr(event, "locale", None),
+            event.address,
+            f"inbox:{id_}",
+            text,
+            reply_route_of=answers,
+            locale=getattr(event, "locale", None),
             buttons=buttons,
-        )  # fmt: skip
+        )
         self._put(event.tenant, said)
 
     def _put(self, tenant: str, said: OutboundMessage) -> None:
-        channel = self._doorway.channel_at(self._channel, said.address) or self._channel
+        channel = self._deps.channel_at(self._channel, said.address) or self._channel
         self.done.replies += outbox.put(self._connection, tenant, to_parts(channel, said), self._now)
 
     def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
-        """Remember where somebody who is let in talks to the bot; in a group, where it is meant."""
+        """Record the chat in which a person talks to the bot; a group only if the bot was addressed."""
         if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return
         direct = event.kind is ChatKind.DIRECT
@@ -298,10 +310,7 @@ class Admission:
             self.done.noted.append(event.address)
 
     def _note_reachable(self, event: InboundEvent) -> None:
-        """Who blocked the bot parks their lane; one that is parked is tried again when somebody wants something of it.
-
-        A chat may go on elsewhere.
-        """
+        """Park the chat when its person blocks the bot; unpark it when they write again; record a chat's new id."""
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
             outbox.park(self._connection, event.tenant, lane, event.change.value, self._now)
@@ -313,9 +322,8 @@ class Admission:
             self.done.unparked.append(lane)
 
     def _wakes(self, event: InboundEvent) -> bool:
-        """Whether this is a sign that a parked lane may be written to: the bot came in, or is wanted for something.
-
-        What people say to each other in a group is none. Whatever is wanted, once in a while is enough.
+        """Return True if a parked lane may be tried again: the bot was added, or addressed and the last try is long
+        enough ago.
         """
         if isinstance(event, MembershipChanged):
             return True
@@ -323,16 +331,14 @@ class Admission:
 
     def _move(self, event: ChatMigrated) -> None:
         chats.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
-        agent = self._doorway.agent
+        agent = self._deps.agent
         old, new = group_key(event.address, agent), group_key(event.address, agent, event.new_chat)
         chats.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
 
 
 def _to_keep_for_all(event: InboundEvent) -> str | None:
-    """What was said in a group, to be answered there later; nothing of what its asker alone would be answered, nor of
-    `/group`, which the button answers.
-    """
+    """Return the message to store until its group is allowed; None for private commands and `/group`."""
     match event:
         case CommandInvoked(name=name, route=route) if name == "group" or (route is not None and route.private):
             return None

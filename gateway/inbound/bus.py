@@ -1,7 +1,7 @@
-"""The bus hands inbox rows to the router: a bounded queue that reads them from the store, in order of their ids.
+"""The bus: a bounded queue that reads inbox rows from the store in id order and hands them to the router.
 
-What intake tells it after a commit is only a hint to look: a hint that is missing, late, repeated or out of order
-changes nothing. A row that must not wait behind a backlog (`/stop`, approvals) is handed out with its hint.
+`publish` after a commit is only a hint; hints may be lost, late, repeated or out of order. Urgent rows (`/stop`,
+approvals) are handed out at once.
 """
 
 import asyncio
@@ -15,44 +15,44 @@ from gateway.store.inbox import InboxRow
 from gateway.store.journal import shard_of
 
 URGENT_SIZE = 1000
-"""Urgent rows kept in memory; beyond it they queue like all others."""
+"""Maximum of urgent rows in memory; others wait in order."""
 
 
 PRUNE_EVERY_S = 5.0
-"""How often rows that wait no more are forgotten by one process of several."""
+"""Seconds between two removals of finished rows, in a cluster."""
 
 LoadNew = Callable[[Collection[int], Collection[int], int], Awaitable[list[InboxRow]]]
-"""What waits in shards, without rows that are known, in order, at most so many."""
+"""Loader of the waiting rows of some shards, in id order: skips known rows, bounded by a limit."""
 
 
 class Bus:
-    """Inbox rows on their way to the router, in the order of their admission."""
+    """Queue of inbox rows for the router, in the order of admission."""
 
     def __init__(self, size: int, load: Load[InboxRow], is_urgent: Callable[[InboxRow], bool]) -> None:
-        """The store is read first: it may hold rows from an earlier life."""
+        """Read the store first: it may hold rows from before a restart."""
         self._head = QueueHead(size, load, has_unread=True)
         self._urgent: deque[InboxRow] = deque()
         self._is_urgent = is_urgent
-        self._passed_by: set[int] = set()  # urgent rows given out early; their place in the queue is still to come
+        self._passed_by: set[int] = set()  # urgent rows handed out early, which the queue will meet again
         self._news = asyncio.Event()
 
     def publish(self, row: InboxRow) -> None:
-        """Look into the store for this row, which was committed; hand out an urgent one at once."""
+        """Note that a row was committed; hand it out at once if it is urgent."""
         if self._is_urgent(row) and row.id not in self._passed_by and len(self._urgent) < URGENT_SIZE:
             if row.id > self._head.last_id:
                 self._urgent.append(row)
                 self._passed_by.add(row.id)
-            else:  # it was read already, and is handed out once
+            else:  # it is queued: take it out of its place
                 self._urgent.extend(self._head.take(lambda waiting: waiting.id == row.id))
         self.reread()
 
     def reread(self) -> None:
-        """Look into the store for rows that were not handed out yet."""
+        """Read new rows from the store."""
         self._head.reread()
         self._news.set()
 
     async def consume(self) -> InboxRow:
-        """The next row; an urgent one as soon as it was published."""
+        """Return the next row; an urgent one first."""
         while True:
             self._news.clear()
             if self._urgent:
@@ -68,9 +68,9 @@ class Bus:
 
 
 class SharedBus(Bus):
-    """The bus of one process of several: rows of its shards, whoever committed them; of others it tells their owners.
+    """Bus of one process in a cluster: it hands out rows of its own shards and wakes the owners of others.
 
-    What was committed elsewhere is found by a look into the store: after a word of it, and every `POLL_S` without one.
+    Rows committed by other processes are found when it is woken, and at the latest after `POLL_S`.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class SharedBus(Bus):
         self._still_waiting = still_waiting
         self._tell = tell
         self._queue: deque[InboxRow] = deque()
-        self._known: dict[int, int] = {}  # rows that were given out, or are about to be, each with its shard
+        self._known: dict[int, int] = {}  # rows that were handed out or are queued, each with its shard
         self._shards: frozenset[int] = frozenset()
-        self._parting: frozenset[int] = frozenset()  # among them: another process is to have them
+        self._parting: frozenset[int] = frozenset()  # shards that are being given to another process
         self._hinted: BoundedDict[int, None] = BoundedDict(
             URGENT_SIZE
         )  # urgent rows that were given out with their hint
@@ -98,13 +98,13 @@ class SharedBus(Bus):
         self._pruned_s = 0.0
 
     def adopt(self, shards: Collection[int]) -> None:
-        """Give out what waits in these, too: what was left open in them has been taken up."""
-        self.drop(shards)  # of an earlier time, when they were this process's already
+        """Start handing out rows of these shards; interrupted turns in them are recovered already."""
+        self.drop(shards)  # rows from an earlier ownership
         self._shards |= frozenset(shards)
         self.reread()
 
     def part_with(self, shards: Collection[int]) -> None:
-        """Give out only urgent rows of these shards: what goes on there ends, and another process has the rest."""
+        """Hand out only urgent rows of these shards, until another process owns them."""
         self._parting = frozenset(shards)
         for row in [row for row in self._queue if self._known[row.id] in self._parting]:
             self._queue.remove(row)
@@ -112,7 +112,7 @@ class SharedBus(Bus):
         self.reread()
 
     def drop(self, shards: Collection[int]) -> None:
-        """Give out nothing of these any more."""
+        """Stop handing out rows of these shards."""
         self._shards -= frozenset(shards)
         self._known = {id_: shard for id_, shard in self._known.items() if shard not in shards}
         for rows in (self._queue, self._urgent):
@@ -121,16 +121,16 @@ class SharedBus(Bus):
             rows.extend(kept)
 
     def holds(self, shard: int) -> bool:
-        """Whether a row of a shard is on its way to its session."""
+        """Return True if a row of the shard is queued here."""
         return any(shard_of(row.session_key) == shard for rows in (self._queue, self._urgent) for row in rows)
 
     def wake(self, shard: str) -> None:
-        """Something was committed in the shard of this number."""
+        """Read new rows if this process owns the shard of this number."""
         if any(shard == str(owned) for owned in self._shards):
             self.reread()
 
     def publish(self, row: InboxRow) -> None:
-        """Look into the store for this row if it is of a shard of this process, else wake its owner."""
+        """Note that a row was committed: read it if this process owns its shard, else wake the owner."""
         shard = shard_of(row.session_key)
         if shard not in self._shards:
             self._tell(shard)
@@ -160,7 +160,7 @@ class SharedBus(Bus):
                 self._must_look = bool(self._shards)
 
     async def _look(self) -> None:
-        """Take what is new in the store, in order with what is published meanwhile."""
+        """Read new rows from the store and sort them with those that were published."""
         await self._prune()
         self._must_look = False
         rows = await self._load(self._shards - self._parting)

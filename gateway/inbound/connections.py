@@ -1,6 +1,6 @@
-"""An account, its health, and one run of its connections, each with a sink of its own.
+"""Channel accounts, their health, and the run of their connections, each with its own sink.
 
-If several processes share the work, the one that holds the account's lease runs all its connections.
+In a cluster the process that holds an account's lease runs all its connections.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import structlog
 from channels.base import OWN_VIEWS, Channel, ChannelConnection, ChannelState, LaysOutCursors
 from channels.messages import DEFAULT_TENANT
 from gateway.delivery.pacing import Pacer
-from gateway.inbound.intake import ChannelSink, TakesIn
+from gateway.inbound.intake import ChannelSink, HasIntake
 from gateway.ownership import EVERYTHING, Ownership, in_name
 from gateway.store import chats
 from gateway.store.engine import Store
@@ -25,31 +25,31 @@ from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY
 
 log = structlog.get_logger()
 
-BAD_LAST = (ChannelState.READY, ChannelState.STARTING, ChannelState.DEGRADED, ChannelState.FAILED)
-DETAILS_SHOWN = 3  # of connections that do badly
+BY_SEVERITY = (ChannelState.READY, ChannelState.STARTING, ChannelState.DEGRADED, ChannelState.FAILED)
+DETAILS_SHOWN = 3  # of unhealthy connections
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelAccount:
-    """One configured account, and how its adapter is made."""
+    """Configuration of one channel account, and the factory of its adapter."""
 
     channel: str
     account: str
-    make: Callable[[], Channel]  # may import an SDK: runs in a thread
+    make: Callable[[], Channel]  # may import an SDK, so it runs in a thread
     strict_pacing: bool = False
-    tenant: str | None = DEFAULT_TENANT  # None: each message says whose it is, by its key
-    config: object = None  # as the operator wrote it: what differs is started anew
-    everywhere: bool = False  # it is read for by every process of a cluster: the platform posts to any of them
+    tenant: str | None = DEFAULT_TENANT  # None: each message names its own by its API key
+    config: object = None  # as the operator wrote it; a change restarts the account
+    everywhere: bool = False  # every process of a cluster receives for it, because the platform posts to any of them
 
     @property
     def name(self) -> str:
-        """The account as logs, leases and reports call it: "telegram:main"."""
+        """Return the account's name in logs, leases and reports: "telegram:main"."""
         return f"{self.channel}:{self.account}"
 
 
 @dataclass(slots=True)
 class HeldAccount:
-    """One account as it stands."""
+    """State of one channel account."""
 
     spec: ChannelAccount
     clock: Callable[[], datetime]
@@ -57,30 +57,30 @@ class HeldAccount:
     state: ChannelState = ChannelState.STARTING
     detail: str = ""
     reports: dict[int, tuple[ChannelState, str]] = field(default_factory=lambda: {0: (ChannelState.STARTING, "")})
-    missing: dict[int, str] = field(default_factory=dict)  # what was said and could not be read, by connection
+    missing: dict[int, str] = field(default_factory=dict)  # unreadable messages, by connection
     heard_at: datetime | None = None
     pacer: Pacer | None = None
     failures: int = field(default=0)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)  # it has asked its platform, or could not
-    reading: "asyncio.Task[None] | None" = None  # None: not begun
-    retired: bool = False  # it reads nothing more; what is on its way out is still said
+    begun: asyncio.Event = field(default_factory=asyncio.Event)  # it has asked its platform for messages, or failed
+    reading: "asyncio.Task[None] | None" = None  # None: not started
+    retired: bool = False  # it receives nothing more; pending messages are still sent
 
     def differs_from(self, spec: ChannelAccount) -> bool:
-        """Whether it has to be started anew to be as this says; also where it gave up, which may go well now."""
+        """Return True if the account has to be restarted to match this configuration, or has given up."""
         gave_up = self.reading is not None and self.reading.done()
         return gave_up or (spec.config, spec.strict_pacing) != (self.spec.config, self.spec.strict_pacing)
 
     @property
     def reported(self) -> tuple[ChannelState, str]:
-        """How the channel itself says it is doing: as that of its connections that does worst."""
+        """Return the health of the worst connection."""
         if not self.reports:
             return ChannelState.READY, "another process reads for it"
-        worst = max((state for state, _ in self.reports.values()), key=BAD_LAST.index)
+        worst = max((state for state, _ in self.reports.values()), key=BY_SEVERITY.index)
         told = [detail for state, detail in self.reports.values() if state is worst and detail]
         return worst, "; ".join(told[:DETAILS_SHOWN])
 
     def note(self, state: ChannelState, detail: str, number: int = 0) -> None:
-        """Keep how the channel says it is doing, by this connection."""
+        """Record the health that one connection reports."""
         self.reports[number] = (state, detail)
         if state is not ChannelState.STARTING:
             self.begun.set()
@@ -99,12 +99,12 @@ class HeldAccount:
         self._show()
 
     def note_missing(self, detail: str, number: int = 0) -> None:
-        """Keep what could not be read by this connection; it is shown instead of READY."""
+        """Record messages that a connection could not read; health shows them instead of READY."""
         self.missing[number] = detail
         self._show()
 
     def _show(self) -> None:
-        """What health shows; a change is logged."""
+        """Update the shown health, and log a change."""
         state, detail = self.reported
         missing = [words for words in self.missing.values() if words]
         if missing and state is ChannelState.READY:
@@ -118,10 +118,10 @@ class HeldAccount:
 
 @dataclass(frozen=True, slots=True)
 class ReadingDeps:
-    """What a run of an account needs; `tasks` is the parent of what runs under a lease."""
+    """Dependencies of a run; `tasks` is the parent of tasks that run under a lease."""
 
     store: Store
-    tenants: Mapping[str, TakesIn]
+    tenants: Mapping[str, HasIntake]
     ownership: Ownership
     tasks: asyncio.TaskGroup
     clock: Callable[[], datetime]
@@ -136,7 +136,7 @@ class AccountReading:
         self._account = account
 
     async def run(self) -> None:
-        """Run the connections until one ends; among several processes, only while this one holds the lease."""
+        """Run the connections until one ends; in a cluster, while this process holds the lease."""
         name = self._account.spec.name
         if not self._deps.ownership.is_shared or self._account.spec.channel in OWN_VIEWS:
             await self._run_all(EVERYTHING)
@@ -152,7 +152,7 @@ class AccountReading:
     async def _while_held(
         self, name: str, numbers: Iterable[int], run: Callable[[Lease], Coroutine[object, object, None]]
     ) -> None:
-        """Run until it ends by itself, whenever this process holds the lease."""
+        """Run whenever this process holds the lease, until the run ends by itself."""
         ownership = self._deps.ownership
         while True:
             if ownership.lease(name) is None:
@@ -182,7 +182,7 @@ class AccountReading:
         await connection.run(sink)
 
     async def _lay_out_cursors(self, lay_out: Callable[[Mapping[int, str]], Mapping[int, str | None]]) -> None:
-        """Commit the resume points that change before the connections run."""
+        """Commit changed resume points before the connections start."""
         name, account, store = self._channel.name, self._channel.account, self._deps.store.of(self._account.spec.tenant)
         known = partial(chats.cursors_of, channel=name, account=account)
         if changes := lay_out(await store.read(known, lasting=True)):
@@ -192,7 +192,7 @@ class AccountReading:
 
 @asynccontextmanager
 async def unwrapped_tasks() -> AsyncIterator[asyncio.TaskGroup]:
-    """Run tasks side by side; raise the error that ended the first of them, without a group around it."""
+    """Run tasks side by side; raise the first error without an exception group."""
     try:
         async with asyncio.TaskGroup() as tasks:
             yield tasks

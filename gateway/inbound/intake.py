@@ -1,7 +1,6 @@
-"""Intake: persist, then acknowledge. One commit holds what came in, what access makes of it, and how far was read.
+"""Intake: persist, then acknowledge. One commit holds the events, their access decisions and the resume point.
 
-The order of a session is fixed here, by the one call that queues the commit, before anything is awaited. What an event
-becomes within the commit is `gateway.inbound.admission`'s matter.
+The order of a session's messages is fixed by the one call that queues the commit, before anything is awaited.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.bounds import InboundBounds
-from gateway.inbound.reception import Doorway, is_talk, to_tenants
+from gateway.inbound.reception import ReceptionDeps, is_talk, to_tenants
 from gateway.inbound.session_key import session_key
 from gateway.ownership import EVERYTHING
 from gateway.safety.names import shown_name
@@ -36,39 +35,39 @@ from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, series
 log = structlog.get_logger()
 
 NOTED_AT_MOST = 50_000
-"""Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
+"""Recorded chats remembered in memory; a forgotten one is recorded once more."""
 
 
 class RowPublisher(Protocol):
-    """Passes on each row that was admitted; `gateway.inbound.bus.Bus` does."""
+    """Receiver of admitted rows; implemented by `gateway.inbound.bus.Bus`."""
 
     def publish(self, row: InboxRow) -> None:
-        """A row was committed."""
+        """Note that a row was committed."""
         ...
 
     def reread(self) -> None:
-        """Rows may have been committed without a word: look into the store."""
+        """Read the store, because rows may have been committed without notice."""
         ...
 
 
 CountWaiting = Callable[[str], int]
-"""How many messages of a session wait for a turn, this moment."""
+"""Counter of a session's messages that wait for a turn."""
 
 
 class AccountHealth(Protocol):
-    """Where an account's channel says how it is doing, each of its connections by its number."""
+    """Receiver of an account's health, by connection number."""
 
     def note(self, state: ChannelState, detail: str, number: int) -> None:
-        """It says so itself."""
+        """Record the health that the connection reports."""
         ...
 
     def note_missing(self, detail: str, number: int) -> None:
-        """What was said and could not be read."""
+        """Record messages that could not be read."""
         ...
 
 
 class Intake:
-    """What the ways in of all channels share: who may say how much, and who is told of what was committed."""
+    """Planning and announcing of one tenant's inbound events, for all its channels."""
 
     def __init__(
         self,
@@ -79,9 +78,8 @@ class Intake:
         bus: RowPublisher,
         waiting: CountWaiting,
         clock: Callable[[], datetime],
-        doorway: Doorway,
+        deps: ReceptionDeps,
     ) -> None:
-        """Nothing is received before the first call of `receive`."""
         self._store = store
         self._access = access
         self._snapshot = snapshot
@@ -89,42 +87,49 @@ class Intake:
         self._bus = bus
         self._waiting = waiting
         self._clock = clock
-        self._doorway = doorway
-        self._bounds = InboundBounds(access, snapshot, doorway.clock_s)
-        self._noted: dict[Address, datetime] = {}  # chats that were written down lately
+        self._deps = deps
+        self._bounds = InboundBounds(access, snapshot, deps.clock_s)
+        self._noted: dict[Address, datetime] = {}  # chats that were recorded lately
 
     def reconfigure(self, access: AccessConfig) -> None:
-        """These rules and bounds from the next event on; where a bound changes, what was counted begins anew."""
+        """Apply new rules and limits from the next event on; a changed limit starts with fresh counts."""
         self._bounds.reconfigure(access)
         self._access = access
 
     @property
     def language(self) -> str | None:
-        """The language of people who have not chosen one."""
+        """Return the language of people who have not chosen one."""
         return self._snapshot.language_of(self._store.home_tenant)
 
     def look_again(self, plans: Sequence[Plan]) -> None:
-        """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
+        """Recover from a commit whose outcome is unknown: reread the store, and refund what it may not have taken."""
         self._bus.reread()
         for plan in plans:
             self._delivery.reread(plan.event.address)
             self._bounds.give_back(plan)
 
     def begin_commit(self, connection: Connection, channel: Channel) -> Admission:
-        """One commit's work, for a channel, in the writer."""
+        """Return the admission of one commit, in the writer."""
         keeps_talk = self._access.rules_of(channel.name, channel.account).group_talk
         return Admission(
-            connection, channel, self._doorway, self._delivery.parked, self._noted, self._clock(),
+            connection,
+            channel,
+            self._deps,
+            self._delivery.parked,
+            self._noted,
+            self._clock(),
             keeps_talk=keeps_talk,
-        )  # fmt: skip
+        )
 
     @property
     def floods(self) -> Mapping[str, int]:
-        """Accounts where strangers come in numbers, with their messages in the last minute."""
+        """Return the accounts with a flood of strangers, and their messages in the last minute."""
         return self._bounds.floods()
 
     def plan(self, event: InboundEvent) -> Plan | None:
-        """What becomes of it; None where it is over a stranger's bound, or its sender had it forgotten."""
+        """Decide about an event; return None if a stranger is over the limit or the event is older than its sender's
+        erasure.
+        """
         if self._snapshot.is_forgotten(event):
             return None
         event = self._as_meant(self._seal(event))
@@ -143,33 +148,33 @@ class Intake:
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
         reads = self._snapshot.context_of(event.tenant, event.address) > 0
-        waiting = 0 if is_talk(event) else self._waiting(session_key(event, event.kind, self._doorway.agent))
+        waiting = 0 if is_talk(event) else self._waiting(session_key(event, event.kind, self._deps.agent))
         over = self._bounds.charge(event, counted, waiting)
         return Plan(event, decision, over, waiting, counted=counted, reads_talk=reads)
 
     def _as_meant(self, event: InboundEvent) -> InboundEvent:
-        """The event as meant for the bot, where its group wants all that is said there to be."""
+        """Mark group talk as meant for the bot if its group is set to answer every message."""
         if not (isinstance(event, InboundMessage) and is_talk(event)):
             return event
         group = self._snapshot.group(event.tenant, event.address)
         return replace(event, mentions_bot=True) if group is not None and group.every_message else event
 
     def show_refused(self, plans: Sequence[Plan]) -> None:
-        """Whoever was over a bound sees that their message was not accepted, also where they are not told."""
+        """React to messages that were over a limit, also if no notice is sent."""
         for plan in plans:
             if plan.over is not None and isinstance(plan.event, InboundMessage) and not is_talk(plan.event):
                 self._delivery.show_refused(plan.event.address, plan.event.message_id)
 
     def _seal(self, event: InboundEvent) -> InboundEvent:
-        """The event as it may be stored: the token of its own way, and what was given to /connect."""
-        event = seal_pasted(event, self._doorway.vault, self._doorway.commands)
+        """Return the event as it may be stored: reply token and /connect keys sealed."""
+        event = seal_pasted(event, self._deps.vault, self._deps.commands)
         if not isinstance(event, CommandInvoked | ButtonPressed) or event.route is None:
             return event
         whose = reply_routes.secret_of(event.tenant, event.sender_key)
-        return replace(event, route=replace(event.route, token=self._doorway.vault.seal(event.route.token, whose)))
+        return replace(event, route=replace(event.route, token=self._deps.vault.seal(event.route.token, whose)))
 
     def announce(self, done: CommitResult) -> None:
-        """Tell bus, lanes and caches of a commit; each is a hint, which may be lost."""
+        """Announce a commit to the bus, the lanes and the caches; each is a hint that may be lost."""
         self._know(done)
         self._tell_operator(done)
         for old, new_chat in done.moved:
@@ -191,7 +196,7 @@ class Intake:
             log.info("duplicates_ignored", count=done.duplicates)
 
     def _know(self, done: CommitResult) -> None:
-        """Remember who was let in, and which chats were written down."""
+        """Update the caches of people and chats."""
         for person in done.people:
             self._snapshot.put(person)
             self._bounds.let_in(person)
@@ -200,13 +205,13 @@ class Intake:
         self._noted.update(dict.fromkeys(done.noted, self._clock()))
 
     def _tell_operator(self, done: CommitResult) -> None:
-        """Show who asks and what lets them in, on the terminal or in the log; in numbers, that they do."""
+        """Show new requests and their approval commands on the terminal or in the log; only a count in a flood."""
         for asked in done.asked:
             name, account = shown_name(asked.display_name), f"{asked.channel}:{asked.account}"
-            command = words.approve_command(asked, self._doorway.tenk)
+            command = words.approve_command(asked, self._deps.tenk)
             said = f"{name} ({asked.sender}) asks to be let in to {account}. This lets them in:\n    {command}"
-            if self._doorway.show is not None:
-                self._doorway.show(said)
+            if self._deps.show is not None:
+                self._deps.show(said)
             else:
                 log.info("pairing_requested", name=name, sender=asked.sender, account=account, approve=command)
         for account in done.crowded:
@@ -215,28 +220,30 @@ class Intake:
                 log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
 
 
-class TakesIn(Protocol):
-    """A tenant whose people are heard."""
+class HasIntake(Protocol):
+    """Tenant that takes in events."""
 
     @property
     def intake(self) -> Intake: ...
 
 
 class ChannelSink:
-    """The way in for an account, or for one of its connections."""
+    """Sink of an account, or of one of its connections."""
 
-    lease: Lease = EVERYTHING  # who has lost it brings in what it read, and does not say how far that was
+    lease: Lease = EVERYTHING  # without the lease, events are stored but the resume point is not
 
     def __init__(
         self,
         store: Store,
-        tenants: Mapping[str, TakesIn],
+        tenants: Mapping[str, HasIntake],
         channel: Channel,
         health: AccountHealth,
         tenant: str | None,
         number: int = 0,
     ) -> None:
-        """`tenant` is the account's, whatever a message says; None: each message says it, who made it saw its key."""
+        """Take the account's tenant, which overrides the events'; None for the API, whose events carry their key's
+        tenant.
+        """
         self._store = store.of(tenant)
         self._tenants = tenants
         self._channel = channel
@@ -247,7 +254,7 @@ class ChannelSink:
     async def receive(
         self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
     ) -> None:
-        """Return once everything is committed. What strangers say beyond their bound leaves nothing to be committed.
+        """Return once everything is committed.
 
         Raises:
             NotPersisted: nothing is; the platform must not be told that we have it.
@@ -269,9 +276,9 @@ class ChannelSink:
                     await self._take_in(intake, plans, unread, cursor)
                 except StoreUnavailable:
                     raise
-                except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
+                except Exception as broken:  # noqa: BLE001  one event of a batch: it is found and quarantined
                     log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
-                    intake.look_again(())  # the commit may hold, and what broke may be what tells of it
+                    intake.look_again(())  # the commit may have been made, and the announcement failed
                     unread += await self._apart(intake, plans)
                     await self._take_in(intake, (), unread, cursor)
             except StoreUnavailable as error:
@@ -281,18 +288,18 @@ class ChannelSink:
         failpoint("acked")
 
     def _plans(self, intake: Intake, events: Sequence[InboundEvent], unread: list[Rejected]) -> Iterator[Plan]:
-        """What is to be done with each event; one that breaks joins the `unread`."""
+        """Plan each event; add broken ones to `unread`."""
         for event in events:
             try:
                 plan = intake.plan(to_tenants(event, self._tenant, intake.language))
-            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+            except Exception as error:  # noqa: BLE001  one event: quarantined for the operator
                 unread.append(_reject_broken(event, error))
                 continue
             if plan is not None:
                 yield plan
 
     async def _apart(self, intake: Intake, plans: Sequence[Plan]) -> list[Rejected]:
-        """Each event in a commit of its own, in order; those whose values the store does not take."""
+        """Commit each event alone, in order; return those that the store refuses."""
         refused: list[Rejected] = []
         for plan in plans:
             try:
@@ -301,18 +308,19 @@ class ChannelSink:
                 refused.append(_reject(plan.event, f"the store does not take it: {type(refusal).__name__}"))
             except StoreUnavailable:
                 raise
-            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+            except Exception as error:  # noqa: BLE001  one event: quarantined for the operator
                 refused.append(_reject_broken(plan.event, error))
         return refused
 
     async def _take_in(
         self, intake: Intake, plans: Sequence[Plan], rejected: Sequence[Rejected], cursor: str | None
     ) -> None:
-        """Commit the events, then tell what follows."""
-        done = await self._store.try_commit(self._admit_all, intake, plans, rejected, cursor)
+        """Commit the events and announce them."""
+        done = await self._store.try_commit(self._commit, intake, plans, rejected, cursor)
+        failpoint("inbox_post")
         intake.announce(done)
 
-    def _admit_all(
+    def _commit(
         self,
         connection: Connection,
         intake: Intake,
@@ -320,7 +328,7 @@ class ChannelSink:
         rejected: Sequence[Rejected],
         cursor: str | None,
     ) -> CommitResult:
-        """The whole of one commit, in the writer."""
+        """Write one commit."""
         admission = intake.begin_commit(connection, self._channel)
         for plan in plans:
             admission.admit(plan)
@@ -331,21 +339,21 @@ class ChannelSink:
         return admission.done
 
     async def cursor(self) -> str | None:
-        """The last committed resume point."""
+        """Return the last committed resume point."""
         whose = partial(chats.cursor_of, channel=self._channel.name, account=self._channel.account)
         return await self._store.read(partial(whose, number=self._number), lasting=True)
 
     async def chats(self) -> Sequence[KnownChat]:
-        """Where people who are let in talk to the bot."""
+        """Return the chats in which people with access talk to the bot."""
         query = partial(chats.of_account, channel=self._channel.name, account=self._channel.account)
         return await self._store.read(query, lasting=True)
 
     def report_missing(self, detail: str) -> None:
-        """Tell health what could not be read."""
+        """Report messages that could not be read."""
         self._health.note_missing(detail, self._number)
 
     def report(self, state: ChannelState, detail: str = "") -> None:
-        """Tell health how this channel is doing."""
+        """Report the connection's health."""
         self._health.note(state, detail, self._number)
 
 

@@ -1,7 +1,6 @@
-"""Shows owners a request wherever each of them can be reached, and then the verdict in its place.
+"""Approval messages to owners about requests, replaced by the decision once it is made.
 
-Plain work over a connection, in the writer's transaction. `gateway.inbound.reception` says who asks,
-`gateway.commands.decisions` what a button does.
+Synchronous work in the writer's transaction.
 """
 
 import hashlib
@@ -32,15 +31,15 @@ DECISIONS = (
     ("access.button_deny", "deny", ButtonStyle.SECONDARY),
     ("access.button_block", "block", ButtonStyle.DANGER),
 )
-"""What an owner may press under a request, by the label's key; `gateway.commands.decisions` carries it out."""
+"""Buttons under a request: label key, verb, style; `gateway.commands.decisions` handles them."""
 
 ChannelOf = Callable[[Address], Channel | None]
-"""The channel of an address, if it is loaded now."""
+"""Lookup of an address's channel, if it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerCards:
-    """The cards of one commit."""
+    """Approval messages of one commit."""
 
     connection: Connection
     channel_of: ChannelOf
@@ -55,7 +54,7 @@ class OwnerCards:
         *,
         named: bool = False,
     ) -> None:
-        """Let each owner decide with buttons of their own; `named`: once more, under the name that they gave since."""
+        """Send each owner the request with buttons of their own; `named`: again, under the name the stranger gave."""
         known = people.holding(self.connection, asked.tenant, Role.OWNER, Role.OPERATOR)
         names, seal = lookalikes(known), SealedButtons(keys.buttons).seal
         for owner, where in self._places(asked.tenant, asked.channel, asked.account):
@@ -73,7 +72,7 @@ class OwnerCards:
     def warn_of_crowd(
         self, tenant: str, account: str, put: Callable[[str, OutboundMessage], None], tenk: CommandLine
     ) -> None:
-        """Tell owners, once an hour at most, that strangers come in numbers."""
+        """Tell owners, at most once an hour, that many strangers write."""
         place = hashlib.blake2s(account.encode(), digest_size=4).hexdigest()
         channel, _, name = account.partition(":")
         for owner, where in self._places(tenant, channel, name):
@@ -82,14 +81,15 @@ class OwnerCards:
             put(tenant, OutboundMessage(where, cause, text, locale=owner.locale))
 
     def show_verdict(self, asked: Ticket, verdict: str, by: str) -> Sequence[Address]:
-        """Put what was decided, and by whom, in the place of every card about this request; where those stand.
+        """Replace every message about this request by the decision; return the chats.
 
-        `verdict` is the end of its key: approved, denied or blocked.
+        `verdict` is the end of the text's key: approved, denied or blocked.
         """
         owners = people.holding(self.connection, asked.tenant, Role.OWNER, Role.OPERATOR)
-        names, by_cause = lookalikes(owners), {
-            _cause(asked, owner, named=named): owner for owner in owners for named in (False, True)
-        }  # fmt: skip
+        names, by_cause = (
+            lookalikes(owners),
+            {_cause(asked, owner, named=named): owner for owner in owners for named in (False, True)},
+        )
         decider = people.person_of(self.connection, by)
         shown: list[Address] = []
         for cause, where in outbox.said_for(self.connection, by_cause):
@@ -104,7 +104,7 @@ class OwnerCards:
         return shown
 
     def show_allowed(self, group_id: str, by: str) -> Sequence[Address]:
-        """Put who allowed a group in the place of every message there that asked whether it may be."""
+        """Replace every message that asked to allow a group by the name of who allowed it; return the chats."""
         group, decider = groups.GROUPS.get(self.connection, id=group_id), people.person_of(self.connection, by)
         if group is None or not group.allowed or decider is None:
             return []
@@ -119,7 +119,7 @@ class OwnerCards:
         return shown
 
     def _places(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, Address]]:
-        """Each owner with where they decide: at the account that is asked of, else where they were heard last."""
+        """Return each owner with the chat to ask them in: at the request's account if possible, else the latest one."""
         found = []
         for owner in people.holding(self.connection, tenant, Role.OWNER):
             let_in = TICKETS.find(

@@ -1,7 +1,6 @@
-"""Reception: what becomes of a stranger's message within the commit that takes it in, and who is told of it.
+"""Reception: a stranger's message, within the commit that takes it in.
 
-Plain work over a connection, in the writer's transaction. The rules are `gateway.access`'s; what a known person's
-message becomes is `gateway.inbound.admission`'s matter.
+Synchronous work in the writer's transaction; the rules are those of `gateway.access`.
 """
 
 import time
@@ -38,77 +37,83 @@ from gateway.store.tickets import TICKETS, Ticket, TicketKind
 LATELY = timedelta(minutes=10)
 
 Put = Callable[[str, OutboundMessage], None]
-"""Put something to be said into the outbox, within the commit: the tenant's, once a cause."""
+"""Function that puts a tenant's message into the outbox in this commit, once per cause."""
 
 
 @dataclass(frozen=True, slots=True)
-class Doorway:
-    """What reception needs beside the rules."""
+class ReceptionDeps:
+    """Settings and keys for reception."""
 
-    agent: str  # whose conversations are begun here
+    agent: str  # the agent whose sessions are opened
     keys: AccessKeys = field(default_factory=AccessKeys.fresh)
     vault: Vault = field(default_factory=Vault.fresh)
     tenk: CommandLine = PLAIN
-    show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
+    show: Callable[[str], None] | None = None  # prints on the terminal; None without one
     clock_s: Callable[[], float] = time.monotonic
-    commands: frozenset[str] = frozenset()  # names of those there are: none of them is a misspelled one
-    channel_of: ChannelOf = lambda _: None  # another account's, so that an owner is reached there
+    commands: frozenset[str] = frozenset()  # known command names, which are not misspellings of /connect
+    channel_of: ChannelOf = lambda _: None  # channels of other accounts, where owners may be reached
 
     def channel_at(self, own: Channel, where: Address) -> Channel | None:
-        """The channel of an address: the one at hand, where it is that one's; another if it is loaded."""
+        """Return the channel of an address: the given one if it is its own, else a loaded one."""
         return own if (own.name, own.account) == (where.channel, where.account) else self.channel_of(where)
 
 
 @dataclass(slots=True)
 class ReceptionResult:
-    """What came of strangers in a commit."""
+    """Changes for strangers in a commit."""
 
-    people: list[Person] = field(default_factory=list)  # who is let in by now
+    people: list[Person] = field(default_factory=list)  # people let in by it
     admitted: list[InboxRow] = field(default_factory=list)
-    asked: list[Ticket] = field(default_factory=list)  # new requests of which each is told
-    crowded: set[str] = field(default_factory=set)  # accounts where strangers come in numbers: telegram:main
+    asked: list[Ticket] = field(default_factory=list)  # new requests to announce one by one
+    crowded: set[str] = field(default_factory=set)  # accounts with a flood of strangers: telegram:main
 
 
 class StrangerReception:
-    """One commit's strangers."""
+    """Strangers' events of one commit."""
 
     def __init__(
-        self, connection: Connection, channel: Channel, doorway: Doorway, put: Put, now: datetime, done: ReceptionResult
+        self,
+        connection: Connection,
+        channel: Channel,
+        deps: ReceptionDeps,
+        put: Put,
+        now: datetime,
+        done: ReceptionResult,
     ) -> None:
-        """What comes of them is added to `done`."""
+        """Write the results to `done`."""
         self._connection = connection
-        self._doorway = doorway
+        self._deps = deps
         self._nameless = isinstance(channel, KnowsNoNames)
         self._put = put
         self._now = now
         self._done = done
-        self._cards = OwnerCards(connection, partial(doorway.channel_at, channel), now)
+        self._cards = OwnerCards(connection, partial(deps.channel_at, channel), now)
 
     def change_kept(self, event: InboundEvent) -> None:
-        """An edit or a deletion of a stranger's holds for what their request keeps."""
+        """Apply a stranger's edit or deletion to the message stored with their request."""
         match event:
             case InboundMessage(edited=True, kind=ChatKind.DIRECT) | MessageDeleted():
                 pairing.change_kept(self._connection, event)
 
     def receive(self, event: InboundEvent, id_: int, code: str | None, *, flood: bool) -> None:
-        """Let in who brings an invitation; else keep what they say, and tell them a code where it is time to."""
+        """Let in the sender of a valid invitation; else store the message, and reply with a code if one is due."""
         if flood:
             self._note_crowd(event.tenant, event.address)
         if isinstance(event, InboundMessage | CommandInvoked) and not (code and self._redeem(event, id_, code)):
             self._ask(event, id_, invited=code is not None)
 
     def _redeem(self, event: InboundMessage | CommandInvoked, id_: int, code: str) -> bool:
-        invited = invites.redeem(self._connection, self._doorway.keys.invites, code, event, self._now)
+        invited = invites.redeem(self._connection, self._deps.keys.invites, code, event, self._now)
         if invited is None:
             return False
         self._reply(event, id_, words.welcome_text(invited))
         self._done.people.append(invited.person)
-        row = take_up(self._connection, invited.said, invited.person, self._now, self._doorway.agent)
+        row = take_up(self._connection, invited.said, invited.person, self._now, self._deps.agent)
         self._done.admitted.extend([row] if row is not None else [])
         return True
 
     def _ask(self, event: InboundMessage | CommandInvoked, id_: int, *, invited: bool) -> None:
-        """`invited`: they brought an invitation that does not hold."""
+        """Handle a request; `invited`: it came with an invitation that is not valid."""
         name = pairing.name_given(event)
         if name is not None:
             event = replace(event, sender=replace(event.sender, display_name=name))
@@ -117,7 +122,7 @@ class StrangerReception:
         reply = partial(self._reply, event, id_)
         match pairing.request(self._connection, event, self._now):
             case TellCode(asked, gave_way):
-                name = self._doorway.tenk.name
+                name = self._deps.tenk.name
                 text = words.code_text(
                     event.locale, tenk=name, gave_way=gave_way, invited=invited, nameless=self._nameless
                 )
@@ -131,7 +136,7 @@ class StrangerReception:
                 self._reopen(event, id_, person)
 
     def _take_name(self, event: InboundMessage | CommandInvoked, name: str) -> bool:
-        """Pass a name on to owners, the first of a request; whether there is a request that waits."""
+        """Record the first name given for a pending request and tell owners; return False without a pending request."""
         asked = pairing.waiting_of(self._connection, event)
         if asked is None:
             return False
@@ -141,13 +146,13 @@ class StrangerReception:
             told = AuditRow(self._now, asked.sender, "name_given", asked.id, f"{asked.display_name} to {name}")
             people.record(self._connection, asked.tenant, told)
             asked = replace(asked, display_name=name)
-            self._cards.ask(asked, self._doorway.keys, self._put, self._doorway.tenk, named=True)
+            self._cards.ask(asked, self._deps.keys, self._put, self._deps.tenk, named=True)
             text = words.named_text(event.locale, name)
             self._put(event.tenant, OutboundMessage(event.address, cause, text, locale=event.locale))
         return True
 
     def _reopen(self, event: InboundEvent, id_: int, person: Person) -> None:
-        row = open_row(event, person, self._doorway.agent)
+        row = open_row(event, person, self._deps.agent)
         inbox.reopen(self._connection, id_, event, person.user_id, row.session_key)
         if row.session_key is not None:
             self._done.admitted.append(InboxRow(id_, event.tenant, row.session_key, person.user_id, event, self._now))
@@ -166,7 +171,7 @@ class StrangerReception:
     # ------------------------------------------------------------ who is told
 
     def _note_asked(self, asked: Ticket) -> None:
-        """Owners are asked one by one while few come, and told once an hour when many do."""
+        """Ask owners about each request while few come, else send a summary once an hour."""
         lately = TICKETS.count(
             self._connection,
             TICKETS.c.created_at >= self._now - LATELY,
@@ -178,19 +183,19 @@ class StrangerReception:
             self._note_crowd(asked.tenant, Address(asked.channel, asked.account, asked.chat))
             return
         self._done.asked.append(asked)
-        self._cards.ask(asked, self._doorway.keys, self._put, self._doorway.tenk)
+        self._cards.ask(asked, self._deps.keys, self._put, self._deps.tenk)
 
     def _note_crowd(self, tenant: str, where: Address) -> None:
         account = f"{where.channel}:{where.account}"
         if account not in self._done.crowded:
             self._done.crowded.add(account)
-            self._cards.warn_of_crowd(tenant, account, self._put, self._doorway.tenk)
+            self._cards.warn_of_crowd(tenant, account, self._put, self._deps.tenk)
 
 
 def take_up(
     connection: Connection, event: InboundEvent | None, person: Person, now: datetime, agent: str
 ) -> InboxRow | None:
-    """Take in, once, what somebody said while they waited; None where nothing is kept or it was taken in before."""
+    """Admit, once, the message that a person sent while they waited; return its row, or None."""
     if event is None:
         return None
     row = open_row(event, person, agent)
@@ -201,7 +206,7 @@ def take_up(
 
 
 def open_row(event: InboundEvent, person: Person, agent: str) -> NewRow:
-    """Open where it is meant for the bot; in a group, what is not is kept as context."""
+    """Return the row of a person's event: open if it is meant for the bot, else context."""
     if is_talk(event):
         return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail="not meant for the bot")
     match event:
@@ -213,12 +218,12 @@ def open_row(event: InboundEvent, person: Person, agent: str) -> NewRow:
 
 
 def to_tenants(event: InboundEvent, tenant: str | None, language: str | None) -> InboundEvent:
-    """The event as its account's tenant's, in the language that is spoken there where its sender's is not known."""
+    """Return the event with its account's tenant, and the default language if the sender's is unknown."""
     if language and isinstance(event, InboundMessage | CommandInvoked) and event.locale is None:
         event = replace(event, locale=language)
     return event if tenant in (None, event.tenant) else replace(event, tenant=tenant)
 
 
 def is_talk(event: InboundEvent) -> bool:
-    """Whether it was said in a group and not to the bot."""
+    """Return True for a group message that does not address the bot."""
     return isinstance(event, InboundMessage) and event.kind is ChatKind.GROUP and not event.mentions_bot

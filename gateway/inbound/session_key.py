@@ -1,4 +1,4 @@
-"""A conversation is named by the place and the person of a message. Pure."""
+"""Session keys, made of the place and the person of a message."""
 
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, InboundEvent
 
@@ -8,10 +8,10 @@ def _escape(part: str) -> str:
 
 
 def session_key(event: InboundEvent, kind: ChatKind, agent: str) -> str:
-    """`agent:{agent}:{channel}:{account}:direct:{peer}[:thread:{t}]`, or `...:group:{chat}...`.
+    """Return `agent:{agent}:{channel}:{account}:direct:{peer}[:thread:{t}]`, or `...:group:{chat}...`.
 
-    What only its person sees answered is part of their own conversation, wherever they said it: a group's would tell
-    the others of it. The tenant is a column of its own; ":" in a part is escaped, so that no two places share a key.
+    Private replies belong to the person's direct session, also in a group, whose members may not read them. The tenant
+    is a column of its own; ":" in a part is escaped, so that keys are unique.
     """
     address = event.address
     direct = direct_key(address, event.sender.id, agent)
@@ -22,12 +22,12 @@ def session_key(event: InboundEvent, kind: ChatKind, agent: str) -> str:
 
 
 def direct_key(address: Address, sender_id: str, agent: str) -> str:
-    """The key of what somebody says to the bot alone, outside threads."""
+    """Return the key of a direct session, outside threads."""
     return f"{_account(address, agent)}:direct:{_escape(sender_id)}"
 
 
 def group_key(address: Address, agent: str, chat: str | None = None) -> str:
-    """The key of a group's own conversation, outside its threads; `chat` in place of the address's."""
+    """Return the key of a group's session, outside threads; `chat` replaces the address's."""
     return f"{_account(address, agent)}:group:{_escape(address.chat if chat is None else chat)}"
 
 

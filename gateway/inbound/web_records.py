@@ -1,4 +1,4 @@
-"""What pages and terminals are told from the store: conversations, messages, files, browsers."""
+"""Conversations, messages, files and browsers of web pages and terminals, read from the store."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -23,25 +23,24 @@ from gateway.store.web_devices import ShownPart, said_in, sent_file, sent_to
 from gateway.threads import run_in_thread
 
 MOST_CONVERSATIONS = 50
-MOST_BROWSER_CHARS = 200  # of what a browser calls itself
+MOST_BROWSER_CHARS = 200  # of a browser's name for itself
 MOST_TURNS = 60
-MOST_RECENT = 200  # messages of a person in their chat, and as many parts of ours
+MOST_RECENT = 200  # messages of a person in a chat, and as many parts of ours
 
 T = TypeVar("T")
 
 
 class StoredRecords:
-    """The `Records` of `channels.web`."""
+    """Implementation of the `Records` of `channels.web`."""
 
     def __init__(self, store: Store, agent: str, clock: Callable[[], datetime], tenant: str = DEFAULT_TENANT) -> None:
-        """`agent` is the product's name, which is part of a conversation's key."""
+        """Take the agent's name, which is part of session keys."""
         self._clock = clock
         self._store = store
         self._agent = agent
         self._tenant = tenant
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
-        """As the port says."""
         key = self._key(chat)
         listed = [(head, head.key == key) for head in await self._read(partial(self._list, key=key))]
         return [
@@ -50,7 +49,6 @@ class StoredRecords:
         ]
 
     async def recent(self, chat: str) -> Sequence[KeptMessage]:
-        """As the port says."""
         address = Address("web", "main", chat)
         said = await self._read(partial(said_in, tenant=self._tenant, address=address, most=MOST_RECENT))
         sent = await self._read(partial(sent_to, tenant=self._tenant, address=address, most=MOST_RECENT))
@@ -59,15 +57,13 @@ class StoredRecords:
         return sorted(kept, key=lambda message: message.at)
 
     async def messages(self, channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
-        """As the port says."""
         found = await self._read(partial(self._turns, key=self._key(chat), session_id=conversation_id))
         address = Address("web", "main", chat)
-        return await run_in_thread(  # long answers take their time to be read again
+        return await run_in_thread(  # long answers take time to render
             lambda: [kept for turn in found for kept in messages_of(turn, channel, address)]
         )
 
     async def keep_file(self, handle: str, content: bytes) -> None:
-        """As the port says."""
         kept = partial(put_file, tenant=self._tenant, id_=handed_id(handle), content=content, now=self._clock())
         try:
             await self._store.commit(kept)
@@ -75,12 +71,9 @@ class StoredRecords:
             raise NotPersisted("the store takes no file just now") from None
 
     async def find_file(self, handle: str) -> bytes | None:
-        """As the port says."""
         return await self._read(partial(file_of, id_=handed_id(handle)))
 
     async def find_sent_file(self, chat: str, message_id: str, number: int) -> OutboundMedia | None:
-        """As the port says."""
-
         def find(connection: Connection) -> OutboundMedia | None:
             ref = sent_file(connection, self._tenant, Address("web", "main", chat), message_id, number)
             content = None if ref is None else file_of(connection, ref.blob)
@@ -91,12 +84,10 @@ class StoredRecords:
         return await self._read(find)
 
     async def note_device(self, chat: str, browser: str) -> None:
-        """As the port says."""
         row = AuditRow(self._clock(), f"web:{chat}", "device_added", f"web:{chat}", browser[:MOST_BROWSER_CHARS])
         await self._keep(partial(people.record, tenant=self._tenant, row=row))
 
     async def see_device(self, chat: str, device: str, browser: str) -> None:
-        """As the port says."""
         called = clean(browser)[:MOST_BROWSER_CHARS]
         await self._keep(
             partial(
@@ -105,17 +96,14 @@ class StoredRecords:
         )
 
     async def devices(self, chat: str) -> Sequence[SeenDevice]:
-        """As the port says."""
         found = await self._read(partial(web_devices.list_devices, tenant=self._tenant, chat=chat))
         return [SeenDevice(each.device, each.browser, each.seen_at) for each in found]
 
     async def sign_out(self, chat: str, devices: Sequence[str]) -> Sequence[str]:
-        """As the port says."""
         out = partial(web_devices.sign_out, tenant=self._tenant, chat=chat, devices=devices, now=self._clock())
         return await self._keep(out)
 
     async def signed_out(self) -> Sequence[tuple[str, str]]:
-        """As the port says."""
         return await self._read(partial(web_devices.signed_out, tenant=self._tenant))
 
     async def _keep(self, job: Callable[[Connection], T]) -> T:
@@ -125,7 +113,7 @@ class StoredRecords:
             raise NotPersisted("the store takes nothing just now") from None
 
     def _list(self, connection: Connection, key: str) -> list[ConversationHead]:
-        """What may be gone on with in the chat of this key, as `/sessions` has it."""
+        """Return the conversations that can be resumed in this chat, as `/sessions` lists them."""
         person = people.find_sender(connection, self._tenant, sender_of(key) or "")
         if person is None:
             return list_heads(connection, self._tenant, MOST_CONVERSATIONS, key=key)
@@ -151,10 +139,10 @@ class StoredRecords:
 
 
 async def unread(store: Store, tenant: str, address: Address) -> list[OutboundPart]:
-    """Return what was said in a chat since its person said something last, in order.
+    """Return the parts sent in a chat after the person's last message, in order.
 
     Raises:
-        NotPersisted: the store cannot be asked just now.
+        NotPersisted: the store is unavailable.
     """
 
     def read(connection: Connection) -> list[ShownPart]:
@@ -169,7 +157,7 @@ async def unread(store: Store, tenant: str, address: Address) -> list[OutboundPa
 
 
 def messages_of(turn: KeptTurn, channel: Channel, address: Address) -> Iterator[KeptMessage]:
-    """What was said in a turn, and below it what it was answered; where the message itself is gone, its words."""
+    """Return a turn's messages and then its answer; if a message was deleted, its text from the journal."""
     said = turn.said
     if said is None:
         said = [_as_message(item, f"{turn.id}-{number}", turn, address) for number, item in enumerate(_items(turn), 1)]
@@ -187,9 +175,13 @@ def _as_part(shown: ShownPart) -> OutboundPart:
     part = shown.part
     media = tuple(OutboundMedia(ref.kind, ref.name, ref.mime, b"", ref.description) for ref in part.media)
     return OutboundPart(
-        address=part.address, rendered=part.rendered, idem_key=shown.message_id.removeprefix("b-"),
-        reply_to=part.reply_to, buttons=part.buttons, media=media,
-    )  # fmt: skip
+        address=part.address,
+        rendered=part.rendered,
+        idem_key=shown.message_id.removeprefix("b-"),
+        reply_to=part.reply_to,
+        buttons=part.buttons,
+        media=media,
+    )
 
 
 def _items(turn: KeptTurn) -> Iterator[UserItem]:
@@ -201,6 +193,11 @@ def _items(turn: KeptTurn) -> Iterator[UserItem]:
 def _as_message(item: UserItem, id_: str, turn: KeptTurn, address: Address) -> InboundMessage:
     at = turn.started_at if item.at is None else datetime.fromisoformat(item.at)
     return InboundMessage(
-        event_id=f"msg:{id_}", address=address, sender=Sender(address.chat, ""), received_at=at, message_id=id_,
-        kind=ChatKind.DIRECT, text=item.text,
-    )  # fmt: skip
+        event_id=f"msg:{id_}",
+        address=address,
+        sender=Sender(address.chat, ""),
+        received_at=at,
+        message_id=id_,
+        kind=ChatKind.DIRECT,
+        text=item.text,
+    )

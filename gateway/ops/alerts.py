@@ -18,7 +18,7 @@ from channels.clocks import Clock
 from channels.messages import DEFAULT_TENANT
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
-from gateway.delivery.owner_words import OwnerWords, owner_chats
+from gateway.delivery.owner_notices import OwnerNotices, owner_chats
 from gateway.ops.status import OF_TENANT, Trouble, tenant_of
 from gateway.store import outbox
 from gateway.store.engine import Connection, Store
@@ -119,7 +119,7 @@ class OwnerAlerts:
         """`look` finds what is wrong now, `GatewayStatus.troubles`."""
         self._store = store
         self._look = look
-        self._words = OwnerWords(store, channels, delivery, clock)
+        self._words = OwnerNotices(store, channels, delivery, clock)
         self._delivery = delivery
         self._clock = clock
 

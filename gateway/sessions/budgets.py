@@ -29,7 +29,7 @@ from channels.messages import DEFAULT_TENANT
 from gateway.commands.usage import in_digits, usd_text
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
-from gateway.delivery.owner_words import OwnerWords
+from gateway.delivery.owner_notices import OwnerNotices
 from gateway.safety.redaction import escape_controls
 from gateway.sessions.config import BudgetsConfig
 from gateway.store import budgets, outbox, people
@@ -244,7 +244,7 @@ class BudgetWatch:
     def __init__(self, caps: Budgets, store: Store, channels: ChannelDirectory, delivery: Delivery) -> None:
         self._caps = caps
         self._store = store
-        self._words = OwnerWords(store, channels, delivery, caps.now)
+        self._words = OwnerNotices(store, channels, delivery, caps.now)
         self._delivery = delivery
 
     async def look(self) -> None:

@@ -17,7 +17,7 @@ from agent.transcript import EndReason
 from channels.base import SendsMedia
 from channels.messages import ButtonPressed, InboundMessage, SystemEvent
 from gateway.access.api_keys import scopes_at
-from gateway.access.buttons import Meant, SealedButtons, Void
+from gateway.access.buttons import ButtonContent, InvalidPress, SealedButtons
 from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.commands.table import CommandTable
@@ -236,15 +236,15 @@ class CommandRunner:
         """Run what a button stands for, and take its buttons away; not if they may be another person's."""
         account = f"{pressed.address.channel}:{pressed.address.account}"
         meant = self._deps.buttons.open(pressed.data, principal.user_id, account, self._process.clocks.now())
-        handle = self._deps.handles.get(meant.word) if isinstance(meant, Meant) else None
-        if handle is None or not isinstance(meant, Meant):
+        handle = self._deps.handles.get(meant.word) if isinstance(meant, ButtonContent) else None
+        if handle is None or not isinstance(meant, ButtonContent):
             log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
-            key = await self._void_key(pressed, principal) if meant is Void.FORGED else VOID
+            key = await self._void_key(pressed, principal) if meant is InvalidPress.FORGED else VOID
             wanted: Reply | Write = Reply(self._deps.texts.text(principal.locale, key))
         else:
             wanted = await handle(await self._invocation(session, row, principal, meant.word, meant.subject))
         await self._commit(session, row, wanted, Outcome.ANSWERED)
-        if meant is not Void.FORGED:
+        if meant is not InvalidPress.FORGED:
             channel = await self._process.channels.when_loaded(pressed.address)
             await close_buttons(channel, pressed.address, pressed.message_id)
 

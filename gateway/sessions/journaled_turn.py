@@ -238,7 +238,7 @@ class JournaledTurn:
         self._process.delivery.publish(rows)
         self._note_journaled((parked,))
         self._watched.publish(QuestionPut(ask.tool))
-        self._live.clear_sign()
+        self._live.clear_reaction()
         if self.stopping() is not None:
             await self._deps.store.commit(approvals.settle, approval, Consent.WITHDRAWN, self._process.clocks.now())
             self._process.parking.release([self._turn.id])
@@ -374,7 +374,7 @@ class JournaledTurn:
             raise
         delivery.publish(rows)
         self._note_journaled(events)
-        self._live.clear_sign()
+        self._live.clear_reaction()
         series(TURNS, reason.value).inc()
         duration_s = self._claimed.time_since_start(self._process.clocks.now()).total_seconds()
         TURN_SECONDS.observe(duration_s)

@@ -272,7 +272,7 @@ def play_faults(path: Path, cases: Iterable[Case], wire: str) -> None:
         store = await quick_store(path / "tenk.db")
         loop.busy = lambda: store.engine.under_way > 0
         channel = FakeChannel(now=loop.time).limited(max_text=4000)
-        live = DeliveryConfig(typing_after_s=NEVER_S, placeholder_after_s=NEVER_S, sign_after_s=NEVER_S)
+        live = DeliveryConfig(typing_after_s=NEVER_S, placeholder_after_s=NEVER_S, reaction_after_s=NEVER_S)
         spine = Spine(
             store, channel, tools=_offered("back"), live=live, clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
         )

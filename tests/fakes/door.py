@@ -15,7 +15,7 @@ from gateway.access.config import AccessConfig
 from gateway.access.invites import Terms
 from gateway.access.policy import AccessSnapshot
 from gateway.inbound.intake import ChannelSink, Intake
-from gateway.inbound.reception import Doorway, take_up
+from gateway.inbound.reception import ReceptionDeps, take_up
 from gateway.operators.process import AccessChange, DetachedProcess
 from gateway.operators.service import Operators
 from gateway.store.engine import Connection
@@ -71,7 +71,7 @@ class Door:
 
     def under(self, access: AccessConfig) -> None:
         """Begin anew with these rules."""
-        doorway = Doorway("coach", KEYS, self.spine.vault, show=self.terminal.append, clock_s=self.seconds)
+        deps = ReceptionDeps("coach", KEYS, self.spine.vault, show=self.terminal.append, clock_s=self.seconds)
         self.snapshot.configure("default", access)
         self.intake = Intake(
             self.spine.store,
@@ -81,7 +81,7 @@ class Door:
             self,
             lambda _key: 0,
             lambda: self.spine.now,
-            doorway,
+            deps,
         )
 
     def seconds(self) -> float:

@@ -6,7 +6,7 @@ from functools import partial
 
 from channels.base import Channel, ChannelState, KnownChat, LaysOutCursors, NotPersisted
 from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
-from gateway.inbound.connections import BAD_LAST
+from gateway.inbound.connections import BY_SEVERITY
 
 
 def chat_of(event: InboundEvent) -> KnownChat | None:
@@ -95,7 +95,7 @@ class RecordingSink:
 
     def report(self, state: ChannelState, detail: str = "", *, number: int = 0) -> None:
         self._latest[number] = (state, detail)
-        self.states.append(max(self._latest.values(), key=lambda told: BAD_LAST.index(told[0])))
+        self.states.append(max(self._latest.values(), key=lambda told: BY_SEVERITY.index(told[0])))
         self._tell()
 
     def _tell(self) -> None:

@@ -30,7 +30,7 @@ listen = "127.0.0.1:0"
 [delivery]
 typing_after_s = 0.05
 placeholder_after_s = 0.2
-sign_after_s = 0.3
+reaction_after_s = 0.3
 [channels.telegram.main]
 poll_timeout_s = 5
 """

@@ -32,7 +32,7 @@ drain_s = 5.0
 [delivery]
 typing_after_s = 0.1
 placeholder_after_s = 0.3
-sign_after_s = 0.4
+reaction_after_s = 0.4
 [agent]
 max_steps = 25
 history_items = 16

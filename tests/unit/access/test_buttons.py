@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.access.buttons import MAX_DATA_BYTES, Meant, SealedButtons, Void, long_id, short_id
+from gateway.access.buttons import MAX_DATA_BYTES, ButtonContent, InvalidPress, SealedButtons, long_id, short_id
 from gateway.access.codes import AccessKeys
 from gateway.store.tables.base import new_id
 from tests.fakes.people import KEY, NOON, minutes
@@ -16,13 +16,15 @@ UNTIL = NOON + minutes(60)
 DATA = BUTTONS.seal("approve", "abc", "u-1", "telegram:main", UNTIL)
 
 
-def opened(data: str, user_id: str = "u-1", account: str = "telegram:main", at: float = 0) -> Meant | Void:
+def opened(
+    data: str, user_id: str = "u-1", account: str = "telegram:main", at: float = 0
+) -> ButtonContent | InvalidPress:
     return BUTTONS.open(data, user_id, account, NOON + minutes(at))
 
 
 def test_a_button_means_what_it_was_made_for_until_its_time_is_over() -> None:
-    assert Meant("approve", "abc") == opened(DATA) == opened(DATA, at=59.99) == opened(DATA, at=-600)
-    assert Void.STALE == opened(DATA, at=60) == opened(DATA, at=1e6)
+    assert ButtonContent("approve", "abc") == opened(DATA) == opened(DATA, at=59.99) == opened(DATA, at=-600)
+    assert InvalidPress.STALE == opened(DATA, at=60) == opened(DATA, at=1e6)
 
 
 ELSEWHERE = [("u-2", "telegram:main"), ("", "telegram:main"), ("u-1", "discord:main"), ("u-1", "telegram:second")]
@@ -30,25 +32,25 @@ ELSEWHERE = [("u-2", "telegram:main"), ("", "telegram:main"), ("u-1", "discord:m
 
 @pytest.mark.parametrize(("user_id", "account"), ELSEWHERE)
 def test_a34_a_button_is_for_one_person_at_one_account(user_id: str, account: str) -> None:
-    assert Void.FORGED == opened(DATA, user_id, account)
+    assert InvalidPress.FORGED == opened(DATA, user_id, account)
 
 
 @given(st.integers(0, len(DATA) - 1), st.sampled_from("abcABC019:_-. é\n"))
 def test_a_button_with_any_character_changed_is_none(place: int, letter: str) -> None:
     changed = DATA[:place] + letter + DATA[place + 1 :]
-    assert (changed == DATA) == (opened(changed) == Meant("approve", "abc"))
+    assert (changed == DATA) == (opened(changed) == ButtonContent("approve", "abc"))
 
 
 @given(st.text(max_size=200) | st.from_regex(r"(approve|deny|block):[a-z0-9:]{0,60}", fullmatch=True))
 def test_whatever_somebody_makes_up_is_none(data: str) -> None:
-    assert Void.FORGED == opened(data)
+    assert InvalidPress.FORGED == opened(data)
 
 
 def test_a_button_of_another_home_is_none() -> None:
     other = SealedButtons(AccessKeys.derive_from(bytes(32)).buttons)
     fresh = SealedButtons(AccessKeys.fresh().buttons)
     for buttons in (other, fresh):
-        assert Void.FORGED == opened(buttons.seal("approve", "abc", "u-1", "telegram:main", UNTIL))
+        assert InvalidPress.FORGED == opened(buttons.seal("approve", "abc", "u-1", "telegram:main", UNTIL))
 
 
 @given(st.integers(0, 10_000))

@@ -14,6 +14,7 @@ from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, U
 from channels.messages import Address, Rendered
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import (
+    AskPacer,
     AwaitLane,
     Call,
     Done,
@@ -27,7 +28,6 @@ from gateway.delivery.lane import (
     SaveOutcome,
     SharedLaneState,
     Sleep,
-    TakeTurn,
 )
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store.outbox import OPEN, Action, OutboxPart, OutboxRow, PartState, idem_key
@@ -200,14 +200,14 @@ class LaneMachine(RuleBasedStateMachine):
             return True
         step = self.steps[name]
         following = self.carry_out(lane, step, fate)
-        if isinstance(step, LoadChannel | SaveOutcome) and isinstance(following, FindTarget | TakeTurn):
+        if isinstance(step, LoadChannel | SaveOutcome) and isinstance(following, FindTarget | AskPacer):
             assert not lane.is_parked, "an attempt in a chat that cannot be reached"
             assert lane.moved_to is None, "an attempt in a chat that has moved"
         if following is not None:
             self.steps[name] = following
         if isinstance(following, Done):
             del self.steps[name]
-            lane.on_let_go()
+            lane.on_finished()
         return True
 
     def carry_out(self, lane: LaneState, step: NextStep, fate: Fate) -> NextStep | None:
@@ -217,8 +217,8 @@ class LaneMachine(RuleBasedStateMachine):
                 return lane.on_channel(self.now, idempotent=False, can_edit=True)
             case FindTarget(part):
                 return lane.on_target(world.find_target(part))
-            case TakeTurn():
-                return lane.on_turn(0.0, self.now)
+            case AskPacer():
+                return lane.on_paced(0.0, self.now)
             case Sleep(seconds):
                 self.now += timedelta(seconds=seconds)
                 return lane.on_awake()
@@ -356,14 +356,14 @@ def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, Ne
 def test_an_attempt_that_came_with_its_commit_is_not_persisted_again() -> None:
     row = replace(ROW, state=PartState.SENDING, attempts=1)
     lane, _ = begun(row, claimed=True)
-    assert Call(row) == lane.on_turn(0.0, NOON)
+    assert Call(row) == lane.on_paced(0.0, NOON)
 
 
 def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None:
     row = replace(ROW, not_before=NOON + timedelta(seconds=20))
     for pace_s, wait_s in ((5.0, 20.0), (30.0, 30.0), (3600.0, 60.0)):
         lane, _ = begun(row)
-        assert Sleep(wait_s) == lane.on_turn(pace_s, NOON)
+        assert Sleep(wait_s) == lane.on_paced(pace_s, NOON)
         assert not lane.acts_before(NOON + timedelta(seconds=wait_s - 1))
         assert lane.acts_before(NOON + timedelta(seconds=wait_s))
 

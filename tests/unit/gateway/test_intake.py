@@ -15,7 +15,7 @@ from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import ChannelSink, Intake
-from gateway.inbound.reception import Doorway
+from gateway.inbound.reception import ReceptionDeps
 from gateway.store import outbox, people
 from gateway.store.chats import cursor_of, of_account
 from gateway.store.inbox import InboxRow
@@ -64,7 +64,7 @@ class Door:
             self.bus,
             lambda _key: self.waiting,
             lambda: self.spine.now,
-            Doorway("coach", vault=self.spine.vault),
+            ReceptionDeps("coach", vault=self.spine.vault),
         )
 
     async def receive(

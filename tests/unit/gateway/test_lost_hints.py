@@ -17,7 +17,7 @@ from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
-from gateway.inbound.reception import Doorway
+from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.unannounced import Unannounced
 from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
@@ -48,9 +48,9 @@ class Home:
 
 def sink_of(spine: Spine) -> ChannelSink:
     rules = AccessConfig.model_validate({"direct": "open"})
-    doorway = Doorway(AGENT, KEYS, spine.vault)
+    deps = ReceptionDeps(AGENT, KEYS, spine.vault)
     intake = Intake(
-        spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, doorway
+        spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, deps
     )
     return ChannelSink(spine.store, {"default": Home(intake)}, spine.channel, NobodyListens(), "default")
 

@@ -1,4 +1,4 @@
-"""Says something to every owner, where each last talked to the bot alone. What is said, and when, others decide."""
+"""Notices to owners, each in the chat where they last talked to the bot alone."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from gateway.store.people import Person
 LOADS_S = 30.0
 
 
-class OwnerWords:
-    """What the gateway tells its owners by itself."""
+class OwnerNotices:
+    """Sender of the gateway's own notices to owners."""
 
     def __init__(
         self, store: Store, channels: ChannelDirectory, delivery: Delivery, clock: Callable[[], datetime]
@@ -31,16 +31,16 @@ class OwnerWords:
         self._clock = clock
 
     async def say(self, cause: str, text_of: Callable[[str | None], str]) -> None:
-        """Say a text, by an owner's locale, to each; once for a cause, however often it is said."""
+        """Send each owner a text in their language, once per cause."""
         parts = await self.parts(DEFAULT_TENANT, cause, lambda owner: text_of(owner.locale))
         self._delivery.publish(await self._store.commit(outbox.put, DEFAULT_TENANT, parts, self._clock()))
 
     async def parts(
         self, tenant: str, cause: str, text_of: Callable[[Person], str], down: str = ""
     ) -> list[OutboxPart]:
-        """What each owner would be told; nothing where a channel does not load, which the log has said.
+        """Return the notices, without owners whose channel does not load.
 
-        Nobody is told through the account that is `down`, `CHANNEL:ACCOUNT`.
+        `down`: an account (`CHANNEL:ACCOUNT`) that is not used.
         """
         parts: list[OutboxPart] = []
         known = self._channels.is_configured
@@ -63,7 +63,7 @@ class OwnerWords:
 def owner_chats(
     connection: Connection, tenant: str, down: str = "", is_known: Callable[[Address], bool] = lambda _: True
 ) -> list[tuple[Person, Address]]:
-    """Each owner with the chat they were heard in last, on a known account other than the one that is `down`."""
+    """Return each owner with their latest private chat on a known account other than `down`."""
     found = []
     for owner in people.holding(connection, tenant, Role.OWNER):
         own = chats.own_chats(connection, tenant, owner.user_id)
