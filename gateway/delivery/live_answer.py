@@ -361,18 +361,15 @@ class LiveAnswer:
         new = _Part()
         self._parts.append(new)
 
-        def put(connection: Connection) -> list[OutboxRow]:
-            journal.check_fence(
-                connection, self._fence
-            )  # otherwise the process that owns the turn would not know these parts
+        def put_placeholder(connection: Connection) -> list[OutboxRow]:
+            journal.check_fence(connection, self._fence)  # or the turn's owner would not know these parts
             return outbox.put(connection, self._tenant, parts, self._deps.delivery.now())
 
         with self._deps.delivery.expecting(parts[-1]) as done:
-            rows = await self._deps.store.commit(put)
+            rows = await self._deps.store.commit(put_placeholder)
             self._deps.delivery.publish(rows)
             if filled is not None:
                 filled[0].final, filled[0].dangling = filled[1], False
-                failpoint("page_turned")
             if rows:
                 new.platform_id = await done
 

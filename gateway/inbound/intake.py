@@ -316,11 +316,10 @@ class ChannelSink:
         self, intake: Intake, plans: Sequence[Plan], rejected: Sequence[Rejected], cursor: str | None
     ) -> None:
         """Commit the events and announce them."""
-        done = await self._store.try_commit(self._commit, intake, plans, rejected, cursor)
-        failpoint("inbox_post")
+        done = await self._store.try_commit(self._admit_all, intake, plans, rejected, cursor)
         intake.announce(done)
 
-    def _commit(
+    def _admit_all(
         self,
         connection: Connection,
         intake: Intake,
