@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from agent.answers import TellResult
 from agent.calendar import utc_now
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
 from agent.context.sizes import Calibration
+from agent.end_texts import TellResult
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel
 from agent.tools.base import Tool

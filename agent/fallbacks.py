@@ -48,7 +48,7 @@ class Recovered:
     """The turn took a fallback; a message to the model about it is a nudge of its own."""
 
     step: int
-    rung: Fallback  # the journal's name of it
+    fallback: Fallback  # the journal's name of it
     detail: str = ""  # for operators: the failure's kind or the next model's name
     why: str = ""  # for operators: which model failed and why, if the next one is asked
     kind: Literal["recovered"] = "recovered"

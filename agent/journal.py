@@ -49,7 +49,7 @@ def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, in
     return ()
 
 
-def unheard_results(events: Sequence[JournalEvent]) -> tuple[ToolReturned, ...]:
+def results_before_hooks(events: Sequence[JournalEvent]) -> tuple[ToolReturned, ...]:
     """Return the results of the last response for which hooks have not run yet, in the order they came."""
     found: list[ToolReturned] = []
     heard: set[str] = set()
@@ -86,7 +86,7 @@ class Journal:
             if isinstance(event, ModelResponded):
                 self.steps += 1
             elif isinstance(event, Recovered):
-                self.taken.add(event.rung)
+                self.taken.add(event.fallback)
 
     async def record(self, *events: JournalEvent) -> None:
         """Make these events durable, then part of the turn."""
@@ -173,7 +173,7 @@ def fallback_of(event: JournalEvent) -> Fallback | None:
     """Return the fallback that this event journals, or None; a nudge is a fallback that the model is told of."""
     match event:
         case Recovered():
-            return event.rung
+            return event.fallback
         case Nudged(why=NudgeReason() as why):
             return _FALLBACKS[why]
         case _:

@@ -121,7 +121,7 @@ class TextDelta:
 class TextDiscarded:
     """Event: the streamed text and calls of this response are discarded; the model is asked again."""
 
-    stands: str = ""  # the earlier answer, which stays
+    kept_text: str = ""  # the earlier answer, which stays
 
 
 @dataclass(frozen=True, slots=True)

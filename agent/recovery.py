@@ -169,7 +169,7 @@ class _Step:
 
 def detect_loop(events: Sequence[JournalEvent]) -> str | None:
     """Return how the turn repeats itself since the person's last message or the last nudge, or None."""
-    if sum(isinstance(event, Recovered) and event.rung in _OF_LENGTH for event in events) >= TOO_LONG:
+    if sum(isinstance(event, Recovered) and event.fallback in _OF_LENGTH for event in events) >= TOO_LONG:
         return f"what you read was too long {TOO_LONG} times"
     steps = _steps(events)[-WINDOW:]
     if len(steps) < min(SAME_ERROR, MONOLOGUE, SAME_PAIR):

@@ -341,12 +341,12 @@ class _Folding:
         """Add a message of the harness, mention a change of model once, and drop pictures that were refused."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
-        elif event.rung is Fallback.NEXT_MODEL:
+        elif event.fallback is Fallback.NEXT_MODEL:
             is_by_rules = event.detail.startswith(RULES_PREFIX)
             if is_by_rules or event.detail != self._next_model:
                 self._say_after((NoteItem(BY_RULES if is_by_rules else NEXT_MODEL),))
             self._next_model = event.detail
-        elif event.rung is Fallback.PICTURES_STRIPPED:
+        elif event.fallback is Fallback.PICTURES_STRIPPED:
             self.items = without_pictures(self.items, Unseen.REFUSED)
 
     def close_calls(self) -> None:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from agent import answers
+from agent import end_texts
 from agent.answer_gate import misfit, read_gate
-from agent.answers import found_text
 from agent.bounded import Interrupted
 from agent.budgets import OverBudget
 from agent.calendar import today_of
 from agent.definition import Agent
+from agent.end_texts import found_text
 from agent.errors import FailureKind
 from agent.fallbacks import ANSWER_AGAIN, RULES_PREFIX
-from agent.journal import open_calls, unheard_results
+from agent.journal import open_calls, results_before_hooks
 from agent.model_caller import ModelCaller
 from agent.ports import ModelFailure, Turn, TurnPorts
 from agent.tools.calls import CallResult
@@ -111,7 +111,7 @@ class TurnRun:
 
     async def run_open_calls(self) -> list[CallResult]:
         """Run the calls of the last response that have no result yet, also those that a crashed process left open."""
-        await self.tools.hear_hooks(unheard_results(self.scope.journal.events))
+        await self.tools.run_pending_hooks(results_before_hooks(self.scope.journal.events))
         return await self.tools.run(open_calls(self.scope.journal.events))
 
     def said_so_far(self) -> str:
@@ -130,9 +130,9 @@ class TurnRun:
         if len(said) > self.scope.limits.max_answer_chars:
             said, reason = said[: self.scope.limits.max_answer_chars], EndReason.MAX_TOKENS
         refused = response is not None and response.stop is StopReason.REFUSED
-        note = answers.end_note(self.agent.texts, reason, said, self.scope.turn.principal.locale, refused=refused)
+        note = end_texts.end_note(self.agent.texts, reason, said, self.scope.turn.principal.locale, refused=refused)
         if response is not None and not refused and said.strip() and self._misfit(response)[0]:
-            note = answers.with_note(
+            note = end_texts.with_note(
                 note, self.agent.texts.text(self.scope.turn.principal.locale, "answer.of_another_form")
             )
         if response is not None:
@@ -141,7 +141,7 @@ class TurnRun:
         note = self._with_open_ends(note if told else self._with_findings(note))
         return (
             reason
-            if await self.scope.ports.journal.finish(reason, answers.with_note(said, note), response, note)
+            if await self.scope.ports.journal.finish(reason, end_texts.with_note(said, note), response, note)
             else None
         )
 
@@ -150,10 +150,10 @@ class TurnRun:
         log.warning("turn_failed", kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
-        note = answers.failure_text(self.agent.texts, failure, self.scope.turn.principal.locale)
+        note = end_texts.failure_text(self.agent.texts, failure, self.scope.turn.principal.locale)
         note = self._with_open_ends(self._with_findings(note))
-        text = answers.with_note(self.said_so_far(), note)
-        busy_s = answers.busy_for_s(failure)
+        text = end_texts.with_note(self.said_so_far(), note)
+        busy_s = end_texts.busy_for_s(failure)
         why = f"{self.model.asked}: {failure}"[:MAX_WHY_CHARS]
         return (
             reason if await self.scope.ports.journal.finish(reason, text, None, note, busy_s=busy_s, why=why) else None
@@ -162,9 +162,9 @@ class TurnRun:
     async def end_over_budget(self, over: OverBudget) -> EndReason | None:
         """End the turn because a cap is reached; keep the answer so far. `/retry` asks again."""
         now, principal = self.scope.clock(), self.scope.turn.principal
-        note = answers.over_budget_text(self.agent.texts, over, now, principal)
+        note = end_texts.over_budget_text(self.agent.texts, over, now, principal)
         note = self._with_open_ends(self._with_findings(note))
-        text = answers.with_note(self.said_so_far(), note)
+        text = end_texts.with_note(self.said_so_far(), note)
         waits_s = None if over.resets_at is None else max(0.0, (over.resets_at - now).total_seconds())
         why = f"over the cap of {over.scope}"
         return (
@@ -178,17 +178,17 @@ class TurnRun:
         principal = self.scope.turn.principal
         today = today_of(principal, self.scope.clock())
         found = found_text(self.agent.texts, self.scope.journal.events, self.agent.tell, principal.locale, today)
-        return answers.with_note(found, note)
+        return end_texts.with_note(found, note)
 
     def _with_open_ends(self, note: str) -> str:
         """Add calls of unknown outcome, expired questions and unseen pictures to the note of an end."""
         texts, locale = self.agent.texts, self.scope.turn.principal.locale
         if expired := _names(self.scope.journal.events, CallOutcome.EXPIRED):
-            note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
+            note = end_texts.with_note(note, end_texts.expired_calls_text(texts, expired, locale))
         if unknown := _names(self.scope.journal.events, CallOutcome.UNKNOWN):
-            note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
-        unseen = answers.pictures_text(texts, self.scope.journal.items, self.scope.turn.history, locale)
-        return answers.with_note(note, unseen)
+            note = end_texts.with_note(note, end_texts.unknown_calls_text(texts, unknown, locale))
+        unseen = end_texts.pictures_text(texts, self.scope.journal.items, self.scope.turn.history, locale)
+        return end_texts.with_note(note, unseen)
 
 
 def _without_calls(response: ModelResponded) -> ModelResponded:

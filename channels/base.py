@@ -179,7 +179,7 @@ class Connections:
     """The number of connections that a channel has open in this process."""
 
     kind: str  # "shards" | "sockets"
-    standing: int
+    open: int
     wanted: int
 
 

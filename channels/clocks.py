@@ -24,7 +24,7 @@ FOLLOWS = 0.1
 FOLLOWED_AT_ONCE = timedelta(days=3)
 """A larger change is applied at once: machines without a battery start in another year until they ask the network."""
 
-GONE_BY = timedelta(minutes=2)
+MAX_FOLLOWED = timedelta(minutes=2)
 """Maximum difference of a followed clock from the machine's: it is compared with platforms' timestamps, and Slack's
 signatures are valid for five minutes.
 """
@@ -50,9 +50,9 @@ class SteadyClock:
         self._read_s = passed_s()
         self._now = wall()
         self._off = timedelta(0)  # of the followed clock from the machine's
-        self._alone = True
+        self._is_alone = True
 
-    def go_by(self, shown: datetime, within: timedelta) -> timedelta:
+    def follow(self, shown: datetime, within: timedelta) -> timedelta:
         """Follow another clock that showed `shown` within the last `within`, unless it is too far off.
 
         The first call sets the time at once, later ones approach it. Return the difference from the machine's clock, 0
@@ -62,11 +62,11 @@ class SteadyClock:
             wall = self._wall()
             off = shown + within / 2 - wall
             off = off if abs(off) > within / 2 else timedelta(0)
-            follows = off if abs(off) <= GONE_BY else timedelta(0)
+            follows = off if abs(off) <= MAX_FOLLOWED else timedelta(0)
             if abs(follows - self._off) > within / 2:
                 self._off = follows
-                self._now = wall + follows if self._alone else self._now
-            self._alone = False
+                self._now = wall + follows if self._is_alone else self._now
+            self._is_alone = False
             return off
 
     def __call__(self) -> datetime:
@@ -81,10 +81,10 @@ class SteadyClock:
             if -may_s <= gap_s <= may_s:  # the usual case: the wall clock was not set
                 self._now = wall
             else:
-                self._now = self._follow(wall, timedelta(seconds=max(0.0, passed_s)))
+                self._now = self._approach(wall, timedelta(seconds=max(0.0, passed_s)))
             return self._now
 
-    def _follow(self, wall: datetime, passed: timedelta) -> datetime:
+    def _approach(self, wall: datetime, passed: timedelta) -> datetime:
         """Return the current time after the wall clock was set."""
         now = self._now + passed
         gap = wall - now

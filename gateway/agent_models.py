@@ -8,9 +8,9 @@ from pathlib import Path
 
 import structlog
 
-from agent.answers import by_rules_text
 from agent.budgets import OverBudget
 from agent.config import LinkConfig, ModelConfig
+from agent.end_texts import by_rules_text
 from agent.errors import FailureKind
 from agent.models.facts import configured_prices
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model, prices_in_force

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
 
-from agent.answers import TellResult
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
+from agent.end_texts import TellResult
 from agent.hooks.chain import HookFunction, program_hook, python_hook
 from agent.hooks.points import Hook, HookConfig
 from agent.models.offline import OfflineRules

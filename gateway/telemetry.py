@@ -58,7 +58,7 @@ MODEL_TOKENS = Counter(
 MODEL_COST_USD = Counter(
     "tenk_model_cost_usd", "What models' responses cost, where their price is known.", ["model"], registry=REGISTRY
 )
-RECOVERIES = Counter("tenk_recoveries", "Fallbacks that turns took, by their names.", ["rung"], registry=REGISTRY)
+RECOVERIES = Counter("tenk_recoveries", "Fallbacks that turns took, by their names.", ["fallback"], registry=REGISTRY)
 TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by what became of them.", ["tool", "outcome"], registry=REGISTRY)
 TOOL_SECONDS = Histogram(
     "tenk_tool_seconds", "A tool's run, without what it waited for.", ["tool"], buckets=_SLOW_S, registry=REGISTRY

@@ -13,7 +13,6 @@ from datetime import date
 import structlog
 from pydantic import ConfigDict, TypeAdapter
 
-from agent.answers import failure_text
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
 from agent.catalogue import NAMES, escape, language_of
@@ -26,6 +25,7 @@ from agent.coach.practice import Insight, PracticeReader, PracticeWriter, Weekly
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.definition import Agent
+from agent.end_texts import failure_text
 from agent.errors import FailureKind
 from agent.fallbacks import Fallback
 from agent.journal import Journal

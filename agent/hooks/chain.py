@@ -36,7 +36,7 @@ PARAGRAPH = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class HookVoices:
+class HookAnswer:
     """The combined answers of the hooks of one point."""
 
     decision: str | None = None  # allow | ask | deny
@@ -60,7 +60,7 @@ class HookChain:
         self._hooks = {point: [hook for hook in hooks if hook.point is point] for point in HookPoint}
         self._hung: dict[Hook, str] = {}  # the reason, by hook; these are not called
 
-    def standing(self) -> dict[str, str]:
+    def states(self) -> dict[str, str]:
         """Return the reason why each hook is not called any more, by its name; "" if it is called."""
         every = [hook for hooks in self._hooks.values() for hook in hooks]
         return {f"{hook.name} {hook.point.value}": self._hung.get(hook, "") for hook in every}
@@ -73,12 +73,12 @@ class HookChain:
         """Return True if the point has hooks."""
         return bool(self._hooks[point])
 
-    async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookVoices:
+    async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookAnswer:
         """Return the combined answer of a point's hooks.
 
         `subject` is the key of the value that they may replace, `about` the tool's name.
         """
-        heard, told = HookVoices(), dict(given) | {"point": point.value}
+        heard, told = HookAnswer(), dict(given) | {"point": point.value}
         async for hook, said in self._answers(point, told, about):
             if said.replace is not None:
                 told[subject] = said.replace
@@ -191,7 +191,7 @@ def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     }
 
 
-def _verdict(heard: HookVoices) -> Verdict | None:
+def _verdict(heard: HookAnswer) -> Verdict | None:
     match heard.decision:
         case "allow":
             return Allow()

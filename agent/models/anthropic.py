@@ -16,7 +16,7 @@ from agent.models.anthropic_format import WIRE, request_body
 from agent.models.credentials import access_of, lead_with
 from agent.models.facts import facts_of
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key
-from agent.models.seeing import encode_shown
+from agent.models.picture_fit import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -71,7 +71,7 @@ class AnthropicModel:
         Raises:
             ModelFailure: the credential is refused, or there is no usable answer.
         """
-        await self._wire.look(
+        await self._wire.check(
             self._base + "/v1/models", access_of(credential, self._config, self._headers, _headers_of)
         )
 

@@ -116,7 +116,7 @@ class StandIn:
         self.name = rules.name
         self._rules = rules
         self._notice = notice
-        self._under_way: dict[
+        self._reasons: dict[
             str, FailureKind | OverBudget
         ] = {}  # by person: why the model does not answer the current turn
         self._told: dict[str, tuple[str, datetime | None]] = {}  # by person: the notice on a cap, and the cap's reset
@@ -125,10 +125,10 @@ class StandIn:
         self, why: FailureKind | OverBudget, request: ModelRequest, on_event: OnModelEvent
     ) -> ModelResponded:
         """Return the rules' response in place of a model that failed like this, or is over its cap."""
-        self._under_way[_person_of(request)] = why
-        return await self.go_on(request, on_event)
+        self._reasons[_person_of(request)] = why
+        return await self.continue_turn(request, on_event)
 
-    async def go_on(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+    async def continue_turn(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """Return the rules' response; a request with data of the agent gets it in the agent's own form, without a
         notice.
         """
@@ -138,7 +138,7 @@ class StandIn:
         heard: list[ModelEvent] = []
         response = await self._rules.respond(request, heard.append)
         if not response.tool_calls:
-            why = self._under_way.pop(_person_of(request), FailureKind.NETWORK)
+            why = self._reasons.pop(_person_of(request), FailureKind.NETWORK)
             notice = self._notice(context, why)
             if isinstance(why, OverBudget) and self._has_told(_person_of(request), notice, why):
                 notice = ""
@@ -192,7 +192,7 @@ class Chain:
         """
         rules = self._rules
         if rules is not None and _asked_by_rules(request):
-            return await rules.go_on(request, on_event)
+            return await rules.continue_turn(request, on_event)
         try:
             return await self._ask(request, on_event)
         except OverBudget as over:

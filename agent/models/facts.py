@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.calendar import utc_now
 from agent.config import LinkConfig
-from agent.models.seeing import fit_pictures
+from agent.models.picture_fit import fit_pictures
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import ModelResponded

@@ -24,7 +24,7 @@ class Gate(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Cooldown:
     """A period in which a model is not asked."""
 
     model: str  # provider:name
@@ -36,7 +36,7 @@ class Rest:
     problem: ModelFailure | None = field(default=None, compare=False)  # its cause; None: before a restart
 
 
-Keep = Callable[[str, Gate, Rest | None], None]
+Keep = Callable[[str, Gate, Cooldown | None], None]
 """Called with each change of a registered model: model, reason, and the cooldown or None if it ended. Never raises."""
 
 
@@ -47,48 +47,48 @@ class HealthBoard:
         self._clock = clock
         self._keep = keep
         self._marks: dict[str, str] = {}  # by model
-        self._rests: dict[tuple[str, Gate], Rest] = {}
+        self._cooldowns: dict[tuple[str, Gate], Cooldown] = {}
 
-    def load(self, rests: Iterable[Rest]) -> None:
+    def load(self, cooldowns: Iterable[Cooldown]) -> None:
         """Restore the cooldowns of models that are still configured with the same key, without reporting them."""
-        here = (rest for rest in rests if self._marks.get(rest.model) == rest.mark)
-        self._rests |= {(rest.model, rest.gate): rest for rest in here}
+        here = (cooldown for cooldown in cooldowns if self._marks.get(cooldown.model) == cooldown.mark)
+        self._cooldowns |= {(cooldown.model, cooldown.gate): cooldown for cooldown in here}
 
-    def enlist(self, model: str, mark: str) -> None:
+    def register(self, model: str, mark: str) -> None:
         """Register a model, so that status shows it while it is healthy; call this before `load`."""
         self._marks[model] = mark
 
-    def check(self, model: str, gate: Gate) -> Rest | None:
+    def check(self, model: str, gate: Gate) -> Cooldown | None:
         """Return the last cooldown for this reason, or None.
 
         Raises:
             ModelFailure: the model cools down and was not asked; `retry_after_s` says for how long.
         """
-        rest = self._rests.get((model, gate)) if self._rests else None
-        if rest is None or (left_s := (rest.until - self._clock()) / timedelta(seconds=1)) <= 0:
-            return rest
-        problem = rest.problem or ModelFailure(rest.why, "before the last start")
-        words = f"{problem.message}; rests for {left_s:.0f} s more ({gate.value})"
+        cooldown = self._cooldowns.get((model, gate)) if self._cooldowns else None
+        if cooldown is None or (left_s := (cooldown.until - self._clock()) / timedelta(seconds=1)) <= 0:
+            return cooldown
+        problem = cooldown.problem or ModelFailure(cooldown.why, "before the last start")
+        words = f"{problem.message}; cools down for {left_s:.0f} s more ({gate.value})"
         raise replace(problem, message=words, retryable=False, retry_after_s=left_s)
 
     def close(self, model: str, gate: Gate, problem: ModelFailure, for_s: float) -> None:
         """Start a cooldown, longer than the one before; calls that it refuses fail with this problem."""
-        before = self._rests.get((model, gate))
+        before = self._cooldowns.get((model, gate))
         strikes = before.strikes + 1 if before is not None else 1
         until = self._clock() + timedelta(seconds=for_s)
-        rest = Rest(model, gate, problem.kind, until, strikes, self._marks.get(model, ""), replace(problem))
-        self._rests[model, gate] = rest
+        cooldown = Cooldown(model, gate, problem.kind, until, strikes, self._marks.get(model, ""), replace(problem))
+        self._cooldowns[model, gate] = cooldown
         if model in self._marks:
-            self._keep(model, gate, rest)
+            self._keep(model, gate, cooldown)
 
     def open(self, model: str, gate: Gate) -> None:
         """End the cooldown for this reason."""
-        if self._rests and self._rests.pop((model, gate), None) is not None and model in self._marks:
+        if self._cooldowns and self._cooldowns.pop((model, gate), None) is not None and model in self._marks:
             self._keep(model, gate, None)
 
     def end_cooldowns(self, model: str | None = None) -> bool:
         """End the cooldowns of a model with all its credentials, or of all models; return True if there were any."""
-        cooling = [name for name, gate in self._rests if gate is Gate.COOLDOWN]
+        cooling = [name for name, gate in self._cooldowns if gate is Gate.COOLDOWN]
         wanted = [name for name in cooling if model is None or f"{name} ".startswith(f"{model} ")]
         for name in wanted:
             self.open(name, Gate.COOLDOWN)
@@ -99,13 +99,17 @@ class HealthBoard:
         return {model: self._words(model) for model in self._marks}
 
     def _words(self, model: str) -> str:
-        resting = [rest for (name, _), rest in self._rests.items() if name == model and rest.until > self._clock()]
-        if not resting:
+        active = [
+            cooldown
+            for (name, _), cooldown in self._cooldowns.items()
+            if name == model and cooldown.until > self._clock()
+        ]
+        if not active:
             return "ready"
-        last = max(resting, key=lambda rest: rest.until)
+        last = max(active, key=lambda cooldown: cooldown.until)
         key_name = KEY_NAMES.get(model.partition(":")[0]) if last.why is FailureKind.AUTH else None
         look = f"; look at {key_name}" if key_name else ""
-        return f"rests until {last.until:%Y-%m-%d %H:%M:%S} UTC: {last.why.value} ({last.gate.value}){look}"
+        return f"cools down until {last.until:%Y-%m-%d %H:%M:%S} UTC: {last.why.value} ({last.gate.value}){look}"
 
 
 FAILURES = 5
@@ -133,17 +137,17 @@ class Circuit:
         Raises:
             ModelFailure: the circuit is open.
         """
-        rest = self._board.check(self._model, Gate.CIRCUIT)
-        if rest is not None and self._has_trial:
-            raise ModelFailure(rest.why, "another request is testing it", retryable=False, retry_after_s=OPEN_S)
-        self._has_trial = rest is not None
+        cooldown = self._board.check(self._model, Gate.CIRCUIT)
+        if cooldown is not None and self._has_trial:
+            raise ModelFailure(cooldown.why, "another request is testing it", retryable=False, retry_after_s=OPEN_S)
+        self._has_trial = cooldown is not None
         try:
             yield
         except ModelFailure as problem:
-            self._note(problem, tried=rest is not None)
+            self._note(problem, tried=cooldown is not None)
             raise
         finally:
-            if rest is not None:
+            if cooldown is not None:
                 self._has_trial = False
         self._close()
 

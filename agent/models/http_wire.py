@@ -202,7 +202,7 @@ class HttpWire:
             unasked = isinstance(problem, aiohttp.ClientConnectorError)
             raise replace(failure(FailureKind.NETWORK, trouble_words(problem)), unasked=unasked) from None
 
-    async def look(self, url: str, access: Access) -> None:
+    async def check(self, url: str, access: Access) -> None:
         """Request something free and ignore the answer's body.
 
         Raises:

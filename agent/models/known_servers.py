@@ -35,7 +35,7 @@ LOOK_S = 2.0
 """Timeout of all questions together."""
 
 
-async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
+async def ask_server(config: LinkConfig, name: str) -> ModelServerFacts:
     """Ask the server of this link for its models, and for details of the one with this name.
 
     Raises:
@@ -47,10 +47,10 @@ async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         async with aiohttp.ClientSession(timeout=timeout, headers=headers) as session:
-            looking = _Looking(session, base.removesuffix("/v1"), key)
-            server = read_models(await looking.ask("GET", f"{base}/models"))
+            questions = _Questions(session, base.removesuffix("/v1"), key)
+            server = read_models(await questions.ask("GET", f"{base}/models"))
             is_near = config.is_local or server.kind == LLAMA_CPP
-            return await looking.look_closer(server, name) if is_near else server
+            return await questions.add_details(server, name) if is_near else server
     except aiohttp.InvalidURL:
         raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
     except TimeoutError:
@@ -59,7 +59,7 @@ async def look_at_server(config: LinkConfig, name: str) -> ModelServerFacts:
         raise failure(FailureKind.NETWORK, trouble_words(problem)) from None
 
 
-class _Looking:
+class _Questions:
     """The questions to one server."""
 
     def __init__(self, session: aiohttp.ClientSession, root: str, key: str) -> None:
@@ -79,7 +79,7 @@ class _Looking:
                 raise from_answer(answer.status, answer.headers, text.decode(errors="replace"), utc_now(), self._key)
             return decode(text)
 
-    async def look_closer(self, server: ModelServerFacts, name: str) -> ModelServerFacts:
+    async def add_details(self, server: ModelServerFacts, name: str) -> ModelServerFacts:
         """Return the facts with the details that a local server gives beside its list."""
         if server.kind == LLAMA_CPP:
             return read_props(server, await self._perhaps("GET", "/props"))
@@ -87,10 +87,10 @@ class _Looking:
             return server
         version = await self._perhaps("GET", "/api/version")
         if isinstance(version, dict) and "version" in version:
-            return await self._look_at_ollama(server, name)
+            return await self._ask_ollama(server, name)
         return read_lm_studio(await self._perhaps("GET", "/api/v0/models")) or server
 
-    async def _look_at_ollama(self, server: ModelServerFacts, name: str) -> ModelServerFacts:
+    async def _ask_ollama(self, server: ModelServerFacts, name: str) -> ModelServerFacts:
         model = server.find(name)
         if model is None:
             return replace(server, kind=OLLAMA)
@@ -128,13 +128,13 @@ class _Known:
 class KnownServers:
     """The servers of all links of one gateway."""
 
-    def __init__(self, look: Look = look_at_server, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, look: Look = ask_server, now_s: Callable[[], float] = time.monotonic) -> None:
         self._look = look
         self._now_s = now_s
         self._known: dict[tuple[str, str], _Known] = {}
         self._links: dict[tuple[str, str], LinkConfig] = {}  # by server and model
 
-    def enlist(self, config: LinkConfig, name: str) -> None:
+    def register(self, config: LinkConfig, name: str) -> None:
         """Add this link's server to those that `run` asks."""
         self._links[config.base_url or "", name] = config
 

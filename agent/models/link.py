@@ -41,7 +41,7 @@ class ModelLink:
         self._model = model
         self._board = board
         self._sources = sources
-        board.enlist(model.name, mark)
+        board.register(model.name, mark)
 
     @property
     def facts(self) -> ModelFacts:
@@ -75,12 +75,12 @@ class ModelLink:
 
     async def _ask(self, name: str, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """Ask unless this name cools down; start a cooldown after a refusal."""
-        rest = self._board.check(name, Gate.COOLDOWN)
+        cooldown = self._board.check(name, Gate.COOLDOWN)
         try:
             response = await self._model.respond(request, on_event)
         except ModelFailure as problem:
             if (first_s := FIRST_COOLDOWN_S.get(problem.kind)) is not None:
-                doubled = 0 if rest is None else min(rest.strikes, MOST_DOUBLED)
+                doubled = 0 if cooldown is None else min(cooldown.strikes, MOST_DOUBLED)
                 self._board.close(name, Gate.COOLDOWN, problem, min(first_s * 2**doubled, LONGEST_COOLDOWN_S))
             raise
         self._board.open(name, Gate.COOLDOWN)

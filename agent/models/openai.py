@@ -21,7 +21,7 @@ from agent.models.failures import refused_field
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
-from agent.models.seeing import encode_shown
+from agent.models.picture_fit import encode_shown
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -109,7 +109,7 @@ class OpenAIModel:
         Raises:
             ModelFailure: the credential is refused, or there is no usable answer.
         """
-        await self._wire.look(self._base + "/models", access_of(credential, self._config, ALWAYS, _headers_of))
+        await self._wire.check(self._base + "/models", access_of(credential, self._config, ALWAYS, _headers_of))
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -155,5 +155,5 @@ def _headers_of(credential: Credential) -> dict[str, str]:
 def make_model(name: str, config: LinkConfig, *, servers: KnownServers | None) -> OpenAIModel:
     """Make the model for the entry point `tenk.models`; with a base URL, have its server asked for its models."""
     if servers is not None and config.base_url is not None:
-        servers.enlist(config, name)
+        servers.register(config, name)
     return OpenAIModel(name, config, servers=servers)

@@ -24,38 +24,38 @@ class PendingCall:
     )
     ran_with: str | None = None  # its input, if hooks listen for its result
     notes: tuple[Nudged, ...] = ()  # texts of hooks, to be journaled with it
-    on_over: Callable[[], None] | None = None  # called when it has run, before its result is journaled
-    is_over: bool = False
+    on_end: Callable[[], None] | None = None  # called when it has run, before its result is journaled
+    has_ended: bool = False
     began_s: float | None = None  # monotonic; None: it has not run
     took_s: float | None = None
-    response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
+    response_journaled: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
     cut: asyncio.Future[EndReason] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Completed when the call is cancelled."""
 
-    def break_off(self) -> None:
+    def cancel(self) -> None:
         """Cancel the call; a tool that may be cut ends now."""
         if not self.cut.done():
             self.cut.set_result(EndReason.STOPPED)
 
-    def become(self, wanted: "PendingCall") -> bool:
+    def adopt(self, wanted: "PendingCall") -> bool:
         """Adopt the journaled form of this call; return False if it is another call."""
         same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
         if same:
             self.call = wanted.call  # it may have got an id of its own since
-            self.response_stands.set()
+            self.response_journaled.set()
         return same
 
     def note_start(self) -> None:
         """Record the time at which the call starts to run."""
         self.began_s = asyncio.get_running_loop().time()
 
-    async def tell_over(self) -> None:
+    async def announce_end(self) -> None:
         """Announce the end of the call, so that waiting ones may start; return when its result may be journaled."""
-        self.is_over = True
+        self.has_ended = True
         self.took_s = None if self.began_s is None else asyncio.get_running_loop().time() - self.began_s
-        if self.on_over is not None:
-            self.on_over()
-        await self.response_stands.wait()
+        if self.on_end is not None:
+            self.on_end()
+        await self.response_journaled.wait()
 
     def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
         """Return the one result of this call."""

@@ -20,7 +20,7 @@ STOPPED = "Not run: the person stopped the turn."
 
 
 @dataclass(slots=True, eq=False)
-class _Begun:
+class _EarlyCall:
     """A read-only call that started while its response streams."""
 
     pending: PendingCall
@@ -37,7 +37,7 @@ class Executor:
         self.timeouts_in_row = 0
         """Consecutive timeouts."""
         self._step: int | None = None
-        self._begun: list[_Begun] = []  # the leading read-only calls of the current response
+        self._begun: list[_EarlyCall] = []  # the leading read-only calls of the current response
 
     @property
     def tools(self) -> ToolBox:
@@ -60,19 +60,19 @@ class Executor:
         """Start a streamed call early if it and every call before it are read-only."""
         if self._step is None or index != len(self._begun) or index >= self._limits.max_calls:
             return  # calls are not allowed, or an earlier call was not read-only
-        pending = PendingCall(call, self._step, self._journal.call_key(self._step, index), on_over=self._begin_next)
+        pending = PendingCall(call, self._step, self._journal.call_key(self._step, index), on_end=self._begin_next)
         admission = self._pipeline.admit(pending)
         if not admission.reads:
             return
         pending.safe = admission.safe
-        self._begun.append(_Begun(pending))
+        self._begun.append(_EarlyCall(pending))
         self._begin_next()
 
     def _begin_next(self) -> None:
         for begun in self._begun:
             if begun.task is None:
                 running = [other.pending for other in self._begun if other.task is not None]
-                safe = [pending.safe for pending in running if not pending.is_over]
+                safe = [pending.safe for pending in running if not pending.has_ended]
                 if not _fits(begun.pending.safe, safe, self._limits.max_parallel_calls):
                     return
                 begun.task = asyncio.create_task(self._pipeline.run(begun.pending))  # noqa: TID251  ends in run() or expect()
@@ -82,7 +82,7 @@ class Executor:
         """Keep the early calls up to the first that did not start, and cancel the rest: they may have read too soon."""
         adopted = {}
         for begun, pending in zip(self._begun, wanted, strict=False):
-            if begun.task is None or not begun.pending.become(pending):
+            if begun.task is None or not begun.pending.adopt(pending):
                 break
             adopted[begun.task] = begun.pending
         self._drop(self._begun[len(adopted) :])
@@ -91,18 +91,18 @@ class Executor:
         return adopted
 
     @staticmethod
-    def _drop(unwanted: Iterable[_Begun]) -> None:
+    def _drop(unwanted: Iterable[_EarlyCall]) -> None:
         for begun in unwanted:
-            begun.pending.on_over = None
+            begun.pending.on_end = None
             if begun.task is not None:
                 begun.task.cancel()
 
     # ---------------------------------------------------------------- once the response is journaled
 
-    async def hear_hooks(self, owed: Sequence[ToolReturned]) -> None:
+    async def run_pending_hooks(self, owed: Sequence[ToolReturned]) -> None:
         """Run the hooks on results of a process that crashed before it could."""
         for raw in owed:
-            await self._pipeline.hear_hooks(raw)
+            await self._pipeline.run_pending_hooks(raw)
 
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """Run these calls and return their outcomes in order; new messages or a stop skip those that have not started.
@@ -141,7 +141,7 @@ class Executor:
     def _pending(self, response: ModelResponded, index: int, intents: Mapping[str, ToolIntended]) -> PendingCall:
         key = self._journal.call_key(response.step, index)
         pending = PendingCall(response.tool_calls[index], response.step, key, intents.get(key))
-        pending.response_stands.set()
+        pending.response_journaled.set()
         return pending
 
     async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
@@ -191,14 +191,14 @@ class _Round:
         try:
             async with asyncio.TaskGroup() as group:
                 while self._waiting or self._running:
-                    await self._go_on(group)
+                    await self._start_or_wait(group)
         finally:
             stop.remove_done_callback(self._cut_all)
             for task in self._running:  # early calls do not belong to the group
                 task.cancel()
         return self._results
 
-    async def _go_on(self, group: asyncio.TaskGroup) -> None:
+    async def _start_or_wait(self, group: asyncio.TaskGroup) -> None:
         """Start the next call if it may start; else wait until one ends."""
         running = [call.safe for call in self._running.values()]
         waits = bool(self._asked) or not self._waiting
@@ -246,7 +246,7 @@ class _Round:
 
     def _cut_all(self, _stop: "asyncio.Future[EndReason]") -> None:
         for call in self._running.values():
-            call.break_off()
+            call.cancel()
 
 
 def _fits(safe: bool, running: Sequence[bool], max_parallel: int) -> bool:

@@ -90,17 +90,17 @@ class Pipeline:
                 pending.notes = self._notes(pending.step, hooked.context)
                 use = await self._permit(use, hooked, pending)
                 await self._intend(use, pending)
-            self._owe_hooks(use, pending)
+            self._require_hooks(use, pending)
             ran = use
             data = await self._execute(use, pending)
-            await pending.tell_over()
+            await pending.announce_end()
             raw, returned = await self._journal_result(use, pending, data)
         except _PersonAsked as asked:
             return asked.call
         except _CallEnded as over:
             if pending.intended and ran is None and over.outcome is not CallOutcome.UNKNOWN:
                 over = _CallEnded(f"{over.error} {_MEANT}", CallOutcome.UNKNOWN)
-            await pending.tell_over()
+            await pending.announce_end()
             raw = returned = await self._journal_failure(pending, over)
             ended = over
         if ran is not None and raw.ran_with is not None:
@@ -211,7 +211,7 @@ class Pipeline:
             case Consent.EXPIRED:
                 return Deny("the person was asked and did not answer in time. Do not ask again now.", _EXPIRED)
             case _:
-                await pending.response_stands.wait()  # the question comes after the response that made the call
+                await pending.response_journaled.wait()  # the question comes after the response that made the call
                 log.info("person_asked", tool=use.tool.name, call_key=pending.key, why=asked.why)
                 raise _PersonAsked(call)
 
@@ -252,7 +252,7 @@ class Pipeline:
         elif use.tool.effect is Effect.LOCAL:
             await self._record(pending)  # its result comes in a commit of its own
 
-    def _owe_hooks(self, use: ToolUse, pending: PendingCall) -> None:
+    def _require_hooks(self, use: ToolUse, pending: PendingCall) -> None:
         """Journal, with the call's result, that hooks must see it before it is shown."""
         if self.hooks.listens_after(use.tool.name):
             with _own_check(use, "arguments"):
@@ -328,7 +328,7 @@ class Pipeline:
         await self._record(pending, returned)
         return returned
 
-    async def hear_hooks(self, raw: ToolReturned) -> None:
+    async def run_pending_hooks(self, raw: ToolReturned) -> None:
         """Ask the hooks about a result that a crashed process left; the result of a removed tool stays withheld."""
         tool = self.tools.find(raw.name)
         if tool is not None and raw.ran_with is not None:

@@ -81,7 +81,7 @@ class TerminalSocket(ViewerSocket):
         super().__init__(hub, chat, take)
         self._unread = unread
 
-    async def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
+    async def accepts(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
         if isinstance(frame, HelloFrame) and frame.recall:
             with suppress(NotPersisted):  # shown to a later terminal
                 for part in await self._unread(VISITOR.address):

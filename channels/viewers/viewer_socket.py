@@ -60,11 +60,11 @@ class ViewerSocket:
         """Close the view."""
         self._hub.leave(viewer)
 
-    def has_said_too_much(self, _size_bytes: int) -> bool:
+    def exceeds_limit(self, _size_bytes: int) -> bool:
         """Return True if the view must be closed for sending too much."""
         return False
 
-    async def lets_through(self, _viewer: Viewer, _frame: PersonFrame | HelloFrame) -> bool:
+    async def accepts(self, _viewer: Viewer, _frame: PersonFrame | HelloFrame) -> bool:
         """Return True if a frame may be committed; otherwise tell the view why not."""
         return True
 
@@ -98,7 +98,7 @@ class ViewerSocket:
         async for message in self._socket:
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                 break
-            if self.has_said_too_much(len(message.data)):
+            if self.exceeds_limit(len(message.data)):
                 viewer.make_room()
                 break
             try:
@@ -106,7 +106,7 @@ class ViewerSocket:
             except BadFrame as error:
                 viewer.push({"type": "refused", "reason": str(error)})
                 continue
-            if await self.lets_through(viewer, frame):
+            if await self.accepts(viewer, frame):
                 await waiting.put(frame)
             if viewer.displaced:
                 break

@@ -19,11 +19,11 @@ from channels.viewers.viewer_hub import ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
-from channels.web.device_door import DeviceDoor, DeviceLinks
-from channels.web.file_door import FileDoor
-from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
+from channels.web.device_routes import DeviceLinks, DeviceRoutes
+from channels.web.file_routes import FileRoutes
+from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, PageSlots, message_frame
 from channels.web.page_files import PageTexts
-from channels.web.recollection import Recollection, Records
+from channels.web.past_messages import PastMessages, Records
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 from channels.web.visitor import Identities
@@ -74,16 +74,18 @@ class WebChannel(ViewerChannel):
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
         hub = ViewerHub(most=config.views)
-        seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
-        self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock, texts)
+        slots = PageSlots(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
+        self._pages = OpenPages(hub, slots, Bounds(config, now_s), clock, texts)
         super().__init__(self._pages.inbox)
         self._out: set[tuple[str, str]] = set()  # browsers that were signed out, by chat and device id
         identities = Identities(key, guests.is_known, lambda chat, device: (chat, device) in self._out)
         self._records = records
-        recollection = Recollection(self, self._records)
-        devices = DeviceDoor(DeviceLinks(now_s), self._pages, identities, self._records, texts, self._out)
-        door = FileDoor(self._records, self._pages, guests.may_send_files, texts)
-        self._routes = PageRoutes(self._pages, identities, texts, config.title or "Chat", recollection, door, devices)
+        past_messages = PastMessages(self, self._records)
+        devices = DeviceRoutes(DeviceLinks(now_s), self._pages, identities, self._records, texts, self._out)
+        file_routes = FileRoutes(self._records, self._pages, guests.may_send_files, texts)
+        self._routes = PageRoutes(
+            self._pages, identities, texts, config.title or "Chat", past_messages, file_routes, devices
+        )
 
     async def run(self, sink: Sink) -> None:
         """Load the signed-out browsers, then receive from pages until cancelled.

@@ -75,19 +75,19 @@ class Bounds:
         """Return the limit on the frames of a new connection."""
         return RateLimit(FRAMES_PER_MIN, self._now_s)
 
-    def say(self, chat: str, address: str, cost: float = 1.0) -> int:
+    def count_message(self, chat: str, address: str, cost: float = 1.0) -> int:
         """Count a message, a press or a file for the person and their address; for neither if one refuses it."""
         wait_s = self._address.acquire(address, cost)
         if wait_s == 0 and (wait_s := self._person.acquire(chat, cost)):
             self._address.give_back(address, cost)
         return wait_s
 
-    def unsay(self, chat: str, address: str, count: int) -> None:
+    def give_back(self, chat: str, address: str, count: int) -> None:
         """Return the tokens of messages that were accepted and not stored: the page sends them again."""
         self._person.give_back(chat, count)
         self._address.give_back(address, count)
 
-    def ask(self, address: str, cost: float = 1.0) -> int:
+    def count_request(self, address: str, cost: float = 1.0) -> int:
         """Count any other request: a new visitor, a page that opens, an earlier conversation, a link to a browser."""
         return self._address.acquire(address, cost)
 

@@ -39,7 +39,7 @@ class Caller:
         return self.visitor.address.chat
 
 
-class Seats:
+class PageSlots:
     """The open pages of one web chat, limited in total and by address; an idle stranger's page is closed to make room.
 
     A stranger is a person whom no one has let in. A closed page loses nothing: it reconnects, and messages wait
@@ -109,12 +109,12 @@ class OpenPages:
     """The pages of one account: receiving, and the frames that they show."""
 
     def __init__(
-        self, hub: ViewerHub, seats: Seats, bounds: Bounds, clock: Callable[[], datetime], texts: PageTexts
+        self, hub: ViewerHub, slots: PageSlots, bounds: Bounds, clock: Callable[[], datetime], texts: PageTexts
     ) -> None:
         """Receiving starts once `inbox.sink` is set."""
         self.inbox = ViewerInbox(hub, clock)
         self.hub = hub
-        self.seats = seats
+        self.slots = slots
         self.bounds = bounds
         self._texts = texts
         self._clock = clock
@@ -146,10 +146,10 @@ class OpenPages:
             return
         self.hub.tell(chat, busy_frame(for_s))
 
-    def let_through(self, caller: Caller, said: Sequence[PersonFrame]) -> tuple[Sequence[PersonFrame], int]:
+    def accept(self, caller: Caller, said: Sequence[PersonFrame]) -> tuple[Sequence[PersonFrame], int]:
         """Return the first frames that the limits accept, and the seconds that the others have to wait."""
         for count in range(len(said)):
-            if wait_s := self.bounds.say(caller.chat, caller.address):
+            if wait_s := self.bounds.count_message(caller.chat, caller.address):
                 return said[:count], wait_s
         return said, 0
 
@@ -163,14 +163,14 @@ class OpenPages:
         try:
             events = await self.inbox.receive(caller.visitor, frames)
         except NotPersisted:
-            self.bounds.unsay(chat, caller.address, len(frames))
+            self.bounds.give_back(chat, caller.address, len(frames))
             raise
         for event in events:
             if isinstance(event, InboundMessage):
                 self._unfinished_at[chat, event.message_id] = list(self._unfinished.get(chat, ()))
                 self.hub.tell(chat, said_frame(event))
         if frames:
-            self.seats.touch(chat)
+            self.slots.touch(chat)
 
     def show_reaction(self, chat: str, message_id: str, reaction: Reaction | None) -> None:
         """Show a reaction on the person's message; unfinished answers that it steered move below it."""

@@ -25,11 +25,11 @@ from channels.viewers.viewer_frames import (
 from channels.viewers.viewer_hub import Frame, Viewer
 from channels.viewers.viewer_socket import OFFER_AGAIN_S, WRITE_S, ViewerSocket
 from channels.web.bounds import BODY_COST, address_of, frames_in
-from channels.web.device_door import DeviceDoor
-from channels.web.file_door import FileDoor
+from channels.web.device_routes import DeviceRoutes
+from channels.web.file_routes import FileRoutes
 from channels.web.open_pages import Caller, OpenPages, visitor_of
 from channels.web.page_files import PageFiles, PageTexts
-from channels.web.recollection import Recollection
+from channels.web.past_messages import PastMessages
 from channels.web.visitor import Identities, locale_of
 
 MAX_BODY_BYTES = 1_000_000  # assumed size of a body of unknown length; the server accepts no more
@@ -50,13 +50,13 @@ class PageRoutes:
         identities: Identities,
         texts: PageTexts,
         title: str,
-        recollection: Recollection,
-        door: FileDoor,
-        devices: DeviceDoor,
+        past_messages: PastMessages,
+        file_routes: FileRoutes,
+        devices: DeviceRoutes,
     ) -> None:
-        self._door = door
+        self._file_routes = file_routes
         self._devices = devices
-        self._recollection = recollection
+        self._past_messages = past_messages
         self._pages = pages
         self._identities = identities
         self._title = title
@@ -90,7 +90,7 @@ class PageRoutes:
         body: Frame = {"title": self._title, "max_chars": MAX_SAID_CHARS}
         if identity is None:
             self._count(address_of(request.remote))
-            if self._identities.was_somebody(request):
+            if self._identities.was_signed_out(request):
                 body = {**body, "signed_out": True}
             identity = self._identities.make()
         elif not identity.device and self._identities.is_known(identity.chat):
@@ -109,7 +109,7 @@ class PageRoutes:
 
     def _count(self, address: str, cost: float = 1.0) -> None:
         """Count a request for its address."""
-        if wait_s := self._pages.bounds.ask(address, cost):
+        if wait_s := self._pages.bounds.count_request(address, cost):
             _too_many("too many requests", wait_s)
 
     def _chat(self, request: web.Request) -> str:
@@ -124,17 +124,17 @@ class PageRoutes:
         return Caller(visitor_of(self._chat(request), locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
-        return await self._door.give(self._chat(request), request, locale_of(request))
+        return await self._file_routes.give(self._chat(request), request, locale_of(request))
 
     async def _upload(self, request: web.Request) -> web.Response:
-        return await self._door.upload(self._caller(request), request)
+        return await self._file_routes.upload(self._caller(request), request)
 
     # ------------------------------------------------------------ earlier messages
 
     async def _welcome(self, viewer: Viewer, locale: str | None) -> None:
         """Send an open page its first frames, without earlier messages if the store does not answer."""
         try:
-            messages = await self._recollection.recent(viewer.chat)
+            messages = await self._past_messages.recent(viewer.chat)
         except NotPersisted:
             messages = []
         self._pages.welcome(viewer, locale, messages)
@@ -142,14 +142,14 @@ class PageRoutes:
     async def _conversations(self, request: web.Request) -> web.Response:
         chat = self._asked_before(request)
         try:
-            return _json({"conversations": await self._recollection.conversations(chat)})
+            return _json({"conversations": await self._past_messages.conversations(chat)})
         except NotPersisted:
             _not_now("the store cannot be asked just now")
 
     async def _conversation(self, request: web.Request) -> web.Response:
         chat, id_ = self._asked_before(request), request.query.get("id", "")
         try:
-            found = await self._recollection.conversation(chat, id_) if _ID.match(id_) else ()
+            found = await self._past_messages.conversation(chat, id_) if _ID.match(id_) else ()
         except NotPersisted:
             _not_now("the store cannot be asked just now")
         return _json({"messages": [dict(frame) for frame in found]})
@@ -170,7 +170,7 @@ class PageRoutes:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         caller, pages = self._caller(request), self._pages
         self._count(caller.address)
-        viewer = pages.seats.open(caller.chat, caller.address)
+        viewer = pages.slots.open(caller.chat, caller.address)
         if viewer is None:
             _not_now("too many pages are open")
         try:
@@ -181,7 +181,7 @@ class PageRoutes:
             await self._welcome(viewer, caller.visitor.locale)
             await _write_events(answer, viewer)
         finally:
-            self._pages.seats.leave(viewer)
+            self._pages.slots.leave(viewer)
         return answer
 
     async def _messages(self, request: web.Request) -> web.Response:
@@ -190,7 +190,7 @@ class PageRoutes:
         self._count(caller.address, BODY_COST * frames_in(size_bytes))
         frames = await _frames_of(request)
         said = [frame for frame in frames if isinstance(frame, PersonFrame)]
-        taken, wait_s = self._pages.let_through(caller, said)
+        taken, wait_s = self._pages.accept(caller, said)
         if said and not taken:
             _too_many(TOO_MANY, wait_s)
         if taken:
@@ -259,15 +259,15 @@ class PageSocket(ViewerSocket):
         self._greeted = False
 
     def open(self) -> Viewer | None:
-        return self._pages.seats.open(self._caller.chat, self._caller.address)
+        return self._pages.slots.open(self._caller.chat, self._caller.address)
 
     def leave(self, viewer: Viewer) -> None:
-        self._pages.seats.leave(viewer)
+        self._pages.slots.leave(viewer)
 
-    def has_said_too_much(self, size_bytes: int) -> bool:
+    def exceeds_limit(self, size_bytes: int) -> bool:
         return self._limit.acquire("", frames_in(size_bytes)) > 0
 
-    async def lets_through(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
+    async def accepts(self, viewer: Viewer, frame: PersonFrame | HelloFrame) -> bool:
         """Accept frames within the limits; answer the first hello with the earlier messages."""
         if isinstance(frame, HelloFrame):
             if self._greeted:
@@ -275,7 +275,7 @@ class PageSocket(ViewerSocket):
             self._greeted = True
             await self._welcome(viewer, self._caller.visitor.locale)
             return True
-        _, wait_s = self._pages.let_through(self._caller, [frame])
+        _, wait_s = self._pages.accept(self._caller, [frame])
         if wait_s:
             viewer.push({"type": "not_taken", "ids": [frame.id], "again_after_s": wait_s, "reason": TOO_MANY})
         return not wait_s

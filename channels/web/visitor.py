@@ -65,7 +65,7 @@ class Identities:
         """Return the browser's identity; None if it has no valid cookie, or was signed out."""
         return next((found for found in self._read(request) if not self._is_out(found.chat, found.device)), None)
 
-    def was_somebody(self, request: web.Request) -> bool:
+    def was_signed_out(self, request: web.Request) -> bool:
         """Return True if the browser was signed out."""
         return self.of(request) is None and any(self._read(request))
 

@@ -79,11 +79,11 @@ class ClusterMembership:
         wakeups: Wakeups,
         owner: OwnsShards,
         now_s: Callable[[], float] = since_boot_s,
-        go_by: Callable[[datetime, timedelta], timedelta] = steady_now.go_by,
+        follow: Callable[[datetime, timedelta], timedelta] = steady_now.follow,
     ) -> None:
         """Nothing is asked for before `begin`. `owner` is told of each change.
 
-        `now_s` also counts while the process, or the machine, stands still; `go_by` is told what the server's clock
+        `now_s` also counts while the process, or the machine, stands still; `follow` is told what the server's clock
         showed, within so long.
         """
         self.me = me
@@ -91,7 +91,7 @@ class ClusterMembership:
         self._link = link
         self._accounts: Callable[[], Sequence[ChannelAccount]] = tuple
         self._now_s = now_s
-        self._go_by = go_by
+        self._follow = follow
         self._off_s = 0.0  # the machine's clock from the server's
         self.ownership = SharedOwnership(now_s, wakeups.tell)
         self._owner = owner
@@ -237,7 +237,7 @@ class ClusterMembership:
         self._note_clock(at + timedelta(seconds=since_boot_s() - then_s), took_s)
 
     def _note_clock(self, at: datetime, within_s: float) -> None:
-        off_s = -self._go_by(at, timedelta(seconds=within_s)).total_seconds()
+        off_s = -self._follow(at, timedelta(seconds=within_s)).total_seconds()
         if abs(off_s - self._off_s) > leases.CLOCKS_DIFFER_S:
             log.warning(
                 "clock_differs", seconds=round(off_s, 1), mend="have this machine's clock and the database's set"

@@ -227,7 +227,7 @@ class LiveAnswer:
                     self._pieces.append(event.text)
                     self._chars += len(event.text)
                 case TextDiscarded():
-                    self._set_text(event.stands)
+                    self._set_text(event.kept_text)
                 case ToolStarted() | ToolProgress():
                     self._status = tool_words(self._deps.texts, self._message.locale, event) or self._status
                 case _:
@@ -505,7 +505,7 @@ class FollowedAnswer:
             self._chars += len(event.text)
             self._plan()
         elif isinstance(event, TextDiscarded):
-            self._pieces, self._chars = [event.stands], len(event.stands)
+            self._pieces, self._chars = [event.kept_text], len(event.kept_text)
             self._plan()
         elif isinstance(event, TurnFinished) and self._timer is not None:
             self._timer.cancel()  # the final answer is on its way

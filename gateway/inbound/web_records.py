@@ -9,7 +9,7 @@ from agent.transcript import Steered, TurnEnded, TurnStarted, UserItem
 from agent.wellformed import clean
 from channels.base import Channel, NotPersisted
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundMedia, OutboundPart, Sender
-from channels.web.recollection import KeptMessage, PastConversation, SeenDevice
+from channels.web.past_messages import KeptMessage, PastConversation, SeenDevice
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key

@@ -194,7 +194,7 @@ def _other_end(ended: Hop | None) -> str:
 
 def _stand_in(way: Iterable[Hop]) -> str:
     """That another model answered than the one that was asked first."""
-    changes = [hop.facts for hop in way if hop.name == "recovered" and hop.facts.get("rung") == "next_model"]
+    changes = [hop.facts for hop in way if hop.name == "recovered" and hop.facts.get("fallback") == "next_model"]
     if not changes:
         return ""
     failed = "; ".join(str(facts.get("why") or "a model failed") for facts in changes)
@@ -203,7 +203,7 @@ def _stand_in(way: Iterable[Hop]) -> str:
 
 def _failure(way: Iterable[Hop], ended: Hop | None) -> str:
     """Which model failed, of what, how often."""
-    tries = sum(hop.name == "recovered" and hop.facts.get("rung") in ("retried", "unstreamed") for hop in way)
+    tries = sum(hop.name == "recovered" and hop.facts.get("fallback") in ("retried", "unstreamed") for hop in way)
     if ended is None:
         return ""
     why = str(ended.facts.get("why") or ended.facts.get("reason") or "")

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from agent.definition import Agent
 from agent.errors import FailureKind
-from agent.models.health import Gate, HealthBoard, Rest
+from agent.models.health import Cooldown, Gate, HealthBoard
 from agent.ports import Turn, TurnPorts
-from agent.retry import run_retry
+from agent.retry_command import run_retry_command
 from agent.transcript import EndReason
 from gateway.access.config import Role
 from gateway.store.engine import Connection, Store
@@ -17,7 +17,7 @@ from gateway.store.rows import Rows
 from gateway.store.tables.turns import model_rests
 
 MAX_MODEL_CHARS = 255
-RESTS = Rows(model_rests, Rest)
+RESTS = Rows(model_rests, Cooldown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class RetryTurns:
     async def run(self, turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
         if turn.principal.role == Role.OWNER:
             self.board.end_cooldowns()
-        return await run_retry(turn, ports, agent)
+        return await run_retry_command(turn, ports, agent)
 
 
 class ModelRests:
@@ -37,7 +37,7 @@ class ModelRests:
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
-        self._waiting: dict[tuple[str, Gate], Rest | None] = {}
+        self._waiting: dict[tuple[str, Gate], Cooldown | None] = {}
         self._changed = asyncio.Event()
         self.board = HealthBoard(clock, self._note)
 
@@ -53,17 +53,17 @@ class ModelRests:
             changes, self._waiting = self._waiting, {}
             await self._store.commit(_keep, changes)
 
-    def _note(self, model: str, gate: Gate, rest: Rest | None) -> None:
+    def _note(self, model: str, gate: Gate, rest: Cooldown | None) -> None:
         self._waiting[model, gate] = rest
         self._changed.set()
 
 
-def load_rests(connection: Connection) -> list[Rest]:
+def load_rests(connection: Connection) -> list[Cooldown]:
     """Return the stored rests, without those of a kind that this version does not know."""
     return RESTS.find(connection, gate=list(Gate), why=list(FailureKind))
 
 
-def _keep(connection: Connection, changes: Mapping[tuple[str, Gate], Rest | None]) -> None:
+def _keep(connection: Connection, changes: Mapping[tuple[str, Gate], Cooldown | None]) -> None:
     for (model, gate), rest in changes.items():
         if rest is None:
             RESTS.delete(connection, model=model[:MAX_MODEL_CHARS], gate=gate)

@@ -253,7 +253,7 @@ class GatewayStatus:
         return [
             Trouble("hook", name, why, at_once=True, tenant=tenant)
             for tenant, each in self._list_all().items()
-            for name, why in each.hooks.standing().items()
+            for name, why in each.hooks.states().items()
         ]
 
     def _channel_troubles(self, tenants: Collection[str]) -> dict[str, Trouble | None]:
@@ -312,7 +312,7 @@ class GatewayStatus:
             name = f"{channel.name}:{channel.account}"
             open_ = channel.count_connections() if isinstance(channel, CountsConnections) and name in known else None
             if open_ is not None:
-                found[name] = f"{open_.standing} of {open_.wanted} {open_.kind}"
+                found[name] = f"{open_.open} of {open_.wanted} {open_.kind}"
         return found
 
 

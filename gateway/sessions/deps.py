@@ -7,7 +7,7 @@ from typing import Protocol
 from agent.catalogue import Catalogue
 from agent.loop import Agent, run_turn
 from agent.ports import Principal, Turn, TurnEvent, TurnPorts
-from agent.reading import run_reading
+from agent.read_only_turn import run_read_only
 from agent.transcript import EndReason, JournalEvent
 from channels.clocks import Clocks
 from channels.messages import Address
@@ -35,7 +35,7 @@ from gateway.store.people import Person
 RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 """What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
 
-TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_reading}
+TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_read_only}
 """Kinds of turns that every agent has."""
 
 

@@ -399,7 +399,7 @@ class JournaledTurn:
         self.events += events
         self._deps.shown.watch.note_journaled(events)
         for event in events:
-            if isinstance(event, Recovered) and event.rung is Fallback.COMPACTED:
-                self._watched.publish(HistoryShortened(event.rung))
+            if isinstance(event, Recovered) and event.fallback is Fallback.COMPACTED:
+                self._watched.publish(HistoryShortened(event.fallback))
             elif isinstance(event, TurnEnded):
                 self._watched.publish(TurnFinished(event.reason))

@@ -26,7 +26,8 @@ Facts = Mapping[str, JsonValue]
 
 NO_WORDS = {
     "step": "step", "model": "model", "name": "tool", "call_key": "call_key", "outcome": "outcome", "stop": "stop",
-    "took_s": "took_s", "rung": "rung", "detail": "detail", "why": "why", "reason": "reason", "is_cut": "is_cut",
+    "took_s": "took_s", "fallback": "fallback", "detail": "detail", "why": "why", "reason": "reason",
+    "is_cut": "is_cut",
     "busy_s": "busy_s", "approval_id": "approval", "input_tokens": "input_tokens", "output_tokens": "output_tokens",
     "cache_read_tokens": "cache_read_tokens", "cache_write_tokens": "cache_write_tokens",
     "cost_microusd": "cost_microusd", "estimated": "estimated",

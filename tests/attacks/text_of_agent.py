@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import orjson
 
-from agent import answers, recovery, responses
+from agent import end_texts, recovery, responses
 from agent.catalogue import language_of
 from agent.coach import log_line, practice
 from agent.coach.log_line import LogLineError
@@ -263,8 +263,8 @@ def told_results(given: str) -> None:
     shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
     returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
     returned.append(ToolReturned(0, "k", "c", "t", text))
-    answers.found_text(HARNESS, returned, None, "en", TODAY)
-    answers.found_text(HARNESS, returned, tell_result, "en", TODAY)
+    end_texts.found_text(HARNESS, returned, None, "en", TODAY)
+    end_texts.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
 ENTRIES: dict[str, Entry] = {
@@ -281,10 +281,10 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.failures:from_answer": Entry(refused),
     "agent.models.facts:read_show": Entry(served_list),
     "agent.responses:classify": Entry(classified),
-    "agent.answers:with_note": Entry(
-        lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
+    "agent.end_texts:with_note": Entry(
+        lambda text: end_texts.with_note(text, end_texts.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
-    "agent.answers:found_text": Entry(told_results),
+    "agent.end_texts:found_text": Entry(told_results),
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.schema:read": Entry(call_arguments),
     "agent.tools.schema:fit": Entry(arguments_of_others),

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 
 from channels.web.config import Guests
-from channels.web.device_door import LINK_S, DeviceLinks
-from channels.web.recollection import SeenDevice
+from channels.web.device_routes import LINK_S, DeviceLinks
+from channels.web.past_messages import SeenDevice
 from channels.web.visitor import COOKIE, Identities, Identity
 from tests.fakes.views import FakePage
 from tests.fakes.web import KEY, Clock, FakeRecords, House, house

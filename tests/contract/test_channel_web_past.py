@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Rendered, Sender
-from channels.web.recollection import KeptMessage, PastConversation
+from channels.web.past_messages import KeptMessage, PastConversation
 from tests.fakes.web import FakeRecords, house, part
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

@@ -5,7 +5,7 @@ import structlog
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
-from agent.models.known_servers import LOOK_AGAIN_S, KnownServers, look_at_server
+from agent.models.known_servers import LOOK_AGAIN_S, KnownServers, ask_server
 from agent.models.select import ModelDeps, build_model
 from agent.ports import ModelFailure, ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import ToolCall, UserItem
@@ -24,7 +24,7 @@ def link(server, name="*", **more):
 
 async def look(said, name="*"):
     async with LocalServer(said) as server:
-        return await look_at_server(link(server), name)
+        return await ask_server(link(server), name)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from channels.clocks import steady_now
 from channels.messages import Address, InboundMessage, OutboundMedia, OutboundPart, Rendered
 from channels.web.adapter import WebChannel
 from channels.web.config import Guests, WebAccount
-from channels.web.recollection import KeptMessage, PastConversation, Records, SeenDevice
+from channels.web.past_messages import KeptMessage, PastConversation, Records, SeenDevice
 from channels.web.visitor import COOKIE, Identities, Identity
 from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served

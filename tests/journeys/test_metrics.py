@@ -89,7 +89,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert 4 == grown('tenk_inbox_outcomes_total{outcome="answered"}')
     assert 1 == grown('tenk_inbox_outcomes_total{outcome="failed"}')
     assert (7, 700, 70) == (usage["calls"], usage["input_tokens"], usage["output_tokens"])
-    assert 1 == grown('tenk_recoveries_total{rung="empty_nudged"}')
+    assert 1 == grown('tenk_recoveries_total{fallback="empty_nudged"}')
     assert 4 == grown('tenk_turns_total{end_reason="completed"}')
     assert 5 == grown("tenk_turn_seconds_count")
     assert 5 == grown('tenk_inbound_events_total{channel="telegram",kind="message"}')

@@ -4,7 +4,7 @@ from datetime import date
 
 import orjson
 
-from agent.answers import MAX_CHARS, found_text
+from agent.end_texts import MAX_CHARS, found_text
 from agent.transcript import CallOutcome, ModelResponded, ToolResultRewritten, ToolReturned
 from gateway.texts import HARNESS
 

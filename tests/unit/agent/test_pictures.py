@@ -57,7 +57,7 @@ async def test_that_no_picture_is_seen_is_told_once_a_conversation_and_never_bes
 async def test_refused_pictures_are_left_out_the_older_ones_first_then_all():
     older = looking(None)
     port, model = await answer_to(looking(None), REFUSED, REFUSED, "So.", history=(older,))
-    fallbacks = [event.rung for event in port.events if isinstance(event, Recovered)]
+    fallbacks = [event.fallback for event in port.events if isinstance(event, Recovered)]
     assert [Fallback.PICTURES_DROPPED, Fallback.PICTURES_STRIPPED] == fallbacks
     seen = [[len(visible(item.pictures)) for item in request.items] for request in model.requests]
     assert [[1, 1], [0, 1], [0, 0]] == seen
@@ -67,7 +67,7 @@ async def test_refused_pictures_are_left_out_the_older_ones_first_then_all():
 
 async def test_one_refused_picture_alone_is_one_step_and_a_request_without_any_is_none():
     port, _ = await answer_to(looking(None), REFUSED, "So.")
-    assert [Fallback.PICTURES_STRIPPED] == [event.rung for event in port.events if isinstance(event, Recovered)]
+    assert [Fallback.PICTURES_STRIPPED] == [event.fallback for event in port.events if isinstance(event, Recovered)]
     port = FakeTurnPort()
     assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port.ports, an_agent(ScriptedModel([REFUSED])))
     assert [] == [event for event in port.events if isinstance(event, Recovered)]
@@ -77,7 +77,7 @@ async def test_too_long_with_pictures_leaves_the_older_ones_out():
     """Cover F12."""
     too_long = ModelFailure(FailureKind.CONTEXT, "request_too_large", 413)
     port, model = await answer_to(looking(None), too_long, "So.", history=(looking(None),))
-    fallbacks = [event.rung for event in port.events if isinstance(event, Recovered)]
+    fallbacks = [event.fallback for event in port.events if isinstance(event, Recovered)]
     assert [Fallback.RESULTS_DROPPED, Fallback.PICTURES_DROPPED] == fallbacks
     assert [0, 1] == [len(visible(item.pictures)) for item in model.requests[-1].items]
 

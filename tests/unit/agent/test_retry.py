@@ -7,7 +7,7 @@ from agent.loop import Agent
 from agent.models.failures import failure
 from agent.models.scripted import ScriptedModel
 from agent.ports import SystemPrompt
-from agent.retry import run_retry
+from agent.retry_command import run_retry_command
 from agent.transcript import AssistantItem, EndReason, NoteItem, ToolCall, ToolItem, UserItem, fold
 from gateway.texts import HARNESS
 from tests.fakes.turn_port import NOW, FakeTurnPort, a_turn
@@ -20,7 +20,7 @@ async def retry(*history, model=None):
     port = FakeTurnPort()
     model = model or ScriptedModel(["Here it is."])
     agent = Agent(texts=HARNESS, model=model, prompt=lambda *_: SystemPrompt(), clock=lambda: NOW)
-    reason = await run_retry(a_turn(port, "/retry", history=history), port.ports, agent)
+    reason = await run_retry_command(a_turn(port, "/retry", history=history), port.ports, agent)
     return reason, port, model
 
 

@@ -26,10 +26,10 @@ def test_set_clock_changes_no_hour_by_more_than_a_tenth(jump: timedelta):
 def test_it_goes_by_anothers_clock_at_once_and_follows_that_slowly(off: timedelta):
     machine, second = SetClock(), timedelta(seconds=1)
     clock = SteadyClock(machine.wall, machine.passed_s)
-    assert off == clock.go_by(machine.wall() + off - second / 2, within=second)
+    assert off == clock.follow(machine.wall() + off - second / 2, within=second)
     assert machine.wall() + off == clock()
     before = clock()
-    assert 2 * off == clock.go_by(machine.wall() + 2 * off - second / 2, within=second)
+    assert 2 * off == clock.follow(machine.wall() + 2 * off - second / 2, within=second)
     assert before == clock()
     machine.pass_s(60.0)
     assert timedelta(seconds=54) <= clock() - before <= timedelta(seconds=66)
@@ -40,5 +40,5 @@ def test_it_goes_by_anothers_clock_at_once_and_follows_that_slowly(off: timedelt
 def test_a_clock_that_is_far_off_is_not_gone_by():
     machine = SetClock()
     clock = SteadyClock(machine.wall, machine.passed_s)
-    assert DAY == clock.go_by(machine.wall() + DAY, within=timedelta(0))
+    assert DAY == clock.follow(machine.wall() + DAY, within=timedelta(0))
     assert machine.wall() == clock()

@@ -166,7 +166,7 @@ async def test_a_machine_whose_clock_is_off_goes_by_the_servers() -> None:
     machine = SetClock()
     clock, late = SteadyClock(machine.wall, machine.passed_s), machine.wall() + timedelta(seconds=30)
     link = cast(PostgresLink, ScriptedLink(Round({}, {}, at=late), Round({}, {}, at=late), now=lambda: late))
-    one = ClusterMembership(member(), link, Wakeups("me:1"), Told(), go_by=clock.go_by)
+    one = ClusterMembership(member(), link, Wakeups("me:1"), Told(), follow=clock.follow)
     with structlog.testing.capture_logs() as logged:
         await one.begin(accounts, NOW)
         await one.look()

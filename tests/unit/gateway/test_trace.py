@@ -110,7 +110,7 @@ def hop(name: str, **facts: str) -> Hop:
 
 
 WAITS = replace(ROW, outcome="open", done_at=None)
-STAND_IN = hop("recovered", rung="next_model", detail="offline:rules", why="openai:x: auth")
+STAND_IN = hop("recovered", fallback="next_model", detail="offline:rules", why="openai:x: auth")
 CUT = hop("turn_ended", reason="max_steps")
 
 
@@ -127,7 +127,10 @@ CUT = hop("turn_ended", reason="max_steps")
         (replace(ROW, outcome="odd", detail=None), [], "odd after 3.0 s: nobody noted why"),
         (
             replace(ROW, outcome="failed", detail="model_error"),
-            [hop("recovered", rung="retried"), hop("turn_ended", reason="model_error", why="openai:x: server: broke")],
+            [
+                hop("recovered", fallback="retried"),
+                hop("turn_ended", reason="model_error", why="openai:x: server: broke"),
+            ],
             "told so: openai:x: server: broke, tried 2 times",
         ),
         (replace(ROW, outcome="failed", detail="it could not begin"), [], "told so: it could not begin"),

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from channels.messages import InboundMessage, OutboundPart
-from channels.web.recollection import KeptMessage
+from channels.web.past_messages import KeptMessage
 from gateway.inbound.web_records import StoredRecords
 from gateway.store.tables.people import identities, users
 from gateway.store.tables.traffic import inbox, outbox

@@ -23,8 +23,8 @@ async def kept(store):
 async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path):
     store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
     before = ModelRests(store, lambda: NOW)
-    before.board.enlist("openai:m", "mark")
-    before.board.enlist(LONG, "mark")
+    before.board.register("openai:m", "mark")
+    before.board.register(LONG, "mark")
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
         running = tasks.create_task(before.run())
         before.board.close("openai:m", Gate.COOLDOWN, failure(FailureKind.AUTH, "no"), 300)
@@ -38,11 +38,11 @@ async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path)
             await asyncio.sleep(0)
         running.cancel()
     after = ModelRests(store, lambda: NOW)
-    after.board.enlist("openai:m", "mark")
+    after.board.register("openai:m", "mark")
     await after.load()
     with pytest.raises(ModelFailure) as resting:
         after.board.check("openai:m", Gate.COOLDOWN)
     assert (FailureKind.QUOTA, 3600.0) == (resting.value.kind, resting.value.retry_after_s)
-    assert "quota: before the last start; rests for 3600 s more (cooldown)" == str(resting.value)
+    assert "quota: before the last start; cools down for 3600 s more (cooldown)" == str(resting.value)
     assert after.board.check("openai:m", Gate.CIRCUIT) is None
     await store.aclose()

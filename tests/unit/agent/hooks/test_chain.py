@@ -55,7 +55,7 @@ async def put(*hooks, effect=Effect.UNSAFE, written='{"amount": 5}'):
         hooks=HookChain(hooks),
     )
     pending = PendingCall(ToolCall("c0", "pay", written), 0, "t/0/0")
-    pending.response_stands.set()
+    pending.response_journaled.set()
     result = await pipeline.run(pending)
     return result.returned, paid, port.events
 
@@ -193,7 +193,7 @@ async def test_what_no_exception_is_fails_its_call_and_does_not_hang_the_hook():
     chain = HookChain([hook(fail)])
     heard = [await chain.ask(PRE, {}, "pay") for _ in range(4)]
     assert [("deny", True)] * 4 == [(each.decision, each.has_failed) for each in heard]
-    assert [""] == list(chain.standing().values())
+    assert [""] == list(chain.states().values())
 
 
 async def test_a_hook_is_not_hung_because_its_calls_waited_for_a_thread():
@@ -205,7 +205,7 @@ async def test_a_hook_is_not_hung_because_its_calls_waited_for_a_thread():
     async with asyncio.TaskGroup() as group:
         heard = [group.create_task(chain.ask(PRE, {}, "pay")) for _ in range(2 * MOST_THREADS)]
     assert {None, "deny"} == {each.result().decision for each in heard}
-    assert [""] == list(chain.standing().values())
+    assert [""] == list(chain.states().values())
 
 
 async def test_a_hook_that_hung_is_not_called_before_it_is_retried():
@@ -224,7 +224,7 @@ async def test_a_hook_that_hung_is_not_called_before_it_is_retried():
     heard = [await chain.ask(PRE, {}, "pay"), await chain.ask(PRE, {}, "pay")]
     assert [("deny", True)] * 2 == [(each.decision, each.has_failed) for each in heard]
     assert ["hang"] == calls
-    assert ["not called again" in why for why in chain.standing().values()] == [True, False]
+    assert ["not called again" in why for why in chain.states().values()] == [True, False]
     chain.retry_hung()
     assert [None, None] == [(await chain.ask(PRE, {}, "pay")).decision for _ in range(2)]
     assert ["hang", "hang", "raise", "hang", "raise"] == calls

@@ -9,7 +9,7 @@ from agent.config import LinkConfig
 from agent.errors import FailureKind
 from agent.models.attempts import Attempts
 from agent.models.failures import failure
-from agent.models.health import Gate, HealthBoard, Rest
+from agent.models.health import Cooldown, Gate, HealthBoard
 from agent.models.link import ModelLink
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
@@ -118,7 +118,7 @@ async def test_an_operator_reads_how_each_model_is():
     model = ModelLink(failing(K.QUOTA), board)
     assert {"first:m": "ready"} == board.states()
     await ask(model)
-    assert {"first:m": "rests until 2026-03-04 13:00:00 UTC: quota (cooldown)"} == board.states()
+    assert {"first:m": "cools down until 2026-03-04 13:00:00 UTC: quota (cooldown)"} == board.states()
     watch.leap(3600)
     assert {"first:m": "ready"} == board.states()
 
@@ -131,7 +131,7 @@ async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():
     model = Attempts(inner, LinkConfig(tries=1), HealthBoard(Watch()))
     for _ in range(6):
         problem, _ = await ask(model)
-    assert "network: the answer is a web page; rests for 30 s more (circuit)" == str(problem)
+    assert "network: the answer is a web page; cools down for 30 s more (circuit)" == str(problem)
 
 
 async def test_only_one_call_tries_whether_it_is_back():
@@ -148,8 +148,8 @@ async def test_only_one_call_tries_whether_it_is_back():
             return await answering().respond(request, on_event)
 
     slow, board = Slow(), HealthBoard(watch)
-    board.enlist("first:m", "")
-    board.load([Rest("first:m", Gate.CIRCUIT, K.SERVER, watch.now, 1)])
+    board.register("first:m", "")
+    board.load([Cooldown("first:m", Gate.CIRCUIT, K.SERVER, watch.now, 1)])
     model = Attempts(slow, LinkConfig(tries=1), board)
     async with asyncio.TaskGroup() as group:
         trial = group.create_task(ask(model))

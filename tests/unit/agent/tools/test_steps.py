@@ -84,7 +84,7 @@ async def put(guards, tools, name, written="{}", *, intended=None, port=None):
     port = port or FakeTurnPort()
     pipeline = Pipeline(scope=port.scope(), tools=ToolBox(tools), permissions=guards, hooks=guards)
     pending = PendingCall(ToolCall("c0", name, written), 0, "t/0/0", intended)
-    pending.response_stands.set()
+    pending.response_journaled.set()
     result = await pipeline.run(pending)
     return result.returned, port.events
 

@@ -15,8 +15,8 @@ from agent.models import anthropic_format, openai_format
 from agent.models.chain import ModelRoute, RoutedModel, needs_eyes
 from agent.models.facts import KnownModel
 from agent.models.json_bodies import encode
+from agent.models.picture_fit import encode_shown
 from agent.models.scripted import ScriptedModel
-from agent.models.seeing import encode_shown
 from agent.pictures import Picture, Unseen
 from agent.ports import ModelFacts, ModelRequest, SystemPrompt
 from agent.transcript import AssistantItem, ToolCall, UserItem

@@ -11,7 +11,7 @@ from agent.tools.base import Effect
 from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, TurnStarted, UserItem
 
 
-async def run_retry(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
+async def run_retry_command(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
     """Run the turn as if it had begun with the earlier question; say so if there is none.
 
     Raises:

@@ -16,13 +16,13 @@ from channels.web.attached import MAX_FILE_BYTES, to_own_response, to_response
 from channels.web.bounds import BYTES_OF_MESSAGE
 from channels.web.open_pages import Caller, OpenPages
 from channels.web.page_files import PageTexts
-from channels.web.recollection import Records
+from channels.web.past_messages import Records
 
 _OWN_ID = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 _NUMBER = re.compile(r"[0-9]{1,2}\Z")
 
 
-class FileDoor:
+class FileRoutes:
     """The HTTP handler of files."""
 
     def __init__(self, records: Records, pages: OpenPages, may_send: Callable[[str], bool], texts: PageTexts) -> None:
@@ -46,7 +46,7 @@ class FileDoor:
             raise web.HTTPForbidden(text=f"{self._texts.text(locale, 'page.files_not_yet')}\n")
         if size_bytes > MAX_FILE_BYTES:
             raise web.HTTPRequestEntityTooLarge(MAX_FILE_BYTES, size_bytes, text="the file is over 8 MB\n")
-        if wait_s := self._pages.bounds.say(caller.chat, caller.address, 1 + size_bytes / BYTES_OF_MESSAGE):
+        if wait_s := self._pages.bounds.count_message(caller.chat, caller.address, 1 + size_bytes / BYTES_OF_MESSAGE):
             words = self._texts.text(locale, "page.files_wait", seconds=wait_s)
             raise web.HTTPTooManyRequests(text=f"{words}\n", headers={"Retry-After": str(wait_s)})
         content = await request.content.read(-1)  # limited by its Content-Length, at which the server ends the body

@@ -19,7 +19,7 @@ from channels.viewers.viewer_hub import Frame
 from channels.web.bounds import address_of
 from channels.web.open_pages import OpenPages
 from channels.web.page_files import PageTexts
-from channels.web.recollection import Records
+from channels.web.past_messages import Records
 from channels.web.visitor import Identities, Identity, locale_of
 
 LINK_S = 600.0
@@ -149,7 +149,7 @@ _ASKED: TypeAdapter[_Wish] = TypeAdapter(
 )
 
 
-class DeviceDoor:
+class DeviceRoutes:
     """The HTTP handler of device requests."""
 
     def __init__(
@@ -194,7 +194,7 @@ class DeviceDoor:
     def _who(self, request: web.Request) -> Identity:
         if self._pages.inbox.sink is None:
             raise web.HTTPServiceUnavailable(headers={"Retry-After": "2"})
-        if wait_s := self._pages.bounds.ask(address_of(request.remote)):
+        if wait_s := self._pages.bounds.count_request(address_of(request.remote)):
             raise web.HTTPTooManyRequests(headers={"Retry-After": str(wait_s)})
         identity = self._identities.of(request)
         if identity is None:

@@ -144,7 +144,7 @@ class Records(Protocol):
         ...
 
 
-class Recollection:
+class PastMessages:
     """The earlier messages of a chat as frames for its pages."""
 
     def __init__(self, channel: Channel, records: Records) -> None:

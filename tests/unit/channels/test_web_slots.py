@@ -1,22 +1,24 @@
 """Who may have a page open: nobody takes the places of all, and who was let in keeps theirs."""
 
 from channels.viewers.viewer_hub import Viewer, ViewerHub
-from channels.web.open_pages import Seats
+from channels.web.open_pages import PageSlots
 
 HERE, THERE = "1.2.3.4", "5.6.7.8"
 
 
-def seats(*, most: int = 100, most_of_address: int = 100, let_in: tuple[str, ...] = ()) -> Seats:
-    return Seats(ViewerHub(most_of_chat=2), most=most, most_of_address=most_of_address, is_let_in=let_in.__contains__)
+def slots(*, most: int = 100, most_of_address: int = 100, let_in: tuple[str, ...] = ()) -> PageSlots:
+    return PageSlots(
+        ViewerHub(most_of_chat=2), most=most, most_of_address=most_of_address, is_let_in=let_in.__contains__
+    )
 
 
-def opened(made: Seats, *chats: str, address: str = HERE) -> list[Viewer]:
+def opened(made: PageSlots, *chats: str, address: str = HERE) -> list[Viewer]:
     views = [made.open(chat, address) for chat in chats]
     return [view for view in views if view is not None]
 
 
 def test_strangers_of_one_address_make_room_for_its_next():
-    made = seats(most_of_address=3)
+    made = slots(most_of_address=3)
     (other,) = opened(made, "other", address=THERE)
     first, second, third = opened(made, "a", "b", "c")
     made.touch("a")

@@ -14,7 +14,7 @@ tags or suggestions), or it asks for another answer to what was said before. Ans
 something logged or changed that is not yet, ask them to say it in a new message."""
 
 
-async def run_reading(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
+async def run_read_only(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
     """Run a turn that changes nothing, and return how it ended.
 
     Raises:
