@@ -39,7 +39,7 @@ FOR_THE_MODEL = {
     "agent/tools/base.py",
     "agent/tools/schema.py",
     "agent/tools/executor.py",
-    "agent/reading.py",
+    "agent/read_only_turn.py",
     "agent/tools/toolbox.py",
     "agent/tools/pipeline.py",
     "agent/tools/results.py",

@@ -14,34 +14,34 @@ def bounds(clock: Clock, **config: int) -> Bounds:
 def test_a_minutes_worth_goes_at_once_then_as_time_passes():
     clock = Clock()
     made = bounds(clock)
-    assert [0] * 60 + [5, 5] == [made.say("ada", "1.2.3.4") for _ in range(62)]
+    assert [0] * 60 + [5, 5] == [made.count_message("ada", "1.2.3.4") for _ in range(62)]
     clock.now_s += 4.5
-    assert 1 == made.say("ada", "1.2.3.4")
+    assert 1 == made.count_message("ada", "1.2.3.4")
     clock.now_s += 0.5
-    assert [0] * 5 + [5] == [made.say("ada", "1.2.3.4") for _ in range(6)]
+    assert [0] * 5 + [5] == [made.count_message("ada", "1.2.3.4") for _ in range(6)]
 
 
 def test_a_refused_person_takes_nothing_from_their_address():
     clock = Clock()
     made = bounds(clock, messages_per_min=1, address_messages_per_min=3)
-    assert 0 == made.say("ada", "1.2.3.4")
-    assert [60] * 50 == [made.say("ada", "1.2.3.4") for _ in range(50)]
-    assert [0, 0, 20] == [made.say(chat, "1.2.3.4") for chat in ("bob", "cid", "dan")]
+    assert 0 == made.count_message("ada", "1.2.3.4")
+    assert [60] * 50 == [made.count_message("ada", "1.2.3.4") for _ in range(50)]
+    assert [0, 0, 20] == [made.count_message(chat, "1.2.3.4") for chat in ("bob", "cid", "dan")]
 
 
 def test_what_came_to_nothing_is_given_back():
     made = bounds(Clock(), messages_per_min=2)
     for _ in range(10):
-        assert 0 == made.say("ada", "1.2.3.4")
-        made.unsay("ada", "1.2.3.4", 1)
-    assert [0, 0, 30] == [made.say("ada", "1.2.3.4") for _ in range(3)]
+        assert 0 == made.count_message("ada", "1.2.3.4")
+        made.give_back("ada", "1.2.3.4", 1)
+    assert [0, 0, 30] == [made.count_message("ada", "1.2.3.4") for _ in range(3)]
 
 
 def test_a_file_costs_as_many_messages_as_it_is_large():
     clock = Clock()
     made = bounds(clock)
-    assert [0] * 5 + [12] == [made.say("ada", "1.2.3.4", 12) for _ in range(6)]
-    assert 0 == bounds(clock, messages_per_min=1).say("bob", "1.2.3.4", 12)
+    assert [0] * 5 + [12] == [made.count_message("ada", "1.2.3.4", 12) for _ in range(6)]
+    assert 0 == bounds(clock, messages_per_min=1).count_message("bob", "1.2.3.4", 12)
 
 
 def test_the_old_limit_on_new_visitors_names_what_replaced_it():
