@@ -1,6 +1,6 @@
-"""One process of a cluster: it joins, renews what it owns, takes its fair share of what is free, and leaves in order.
+"""Membership of a process in a cluster: joins, renews its leases, takes a fair share of free ones, and leaves.
 
-The database's clock decides what has run out. What is done with shards and accounts is their rooms' matter.
+The database's clock decides which leases have expired.
 """
 
 import asyncio
@@ -27,41 +27,41 @@ from gateway.store.tables.turns import SHARDS
 log = structlog.get_logger()
 
 LEASE_S = 3.0
-"""How long what a process owns stays its own without a word from it: a dead one's sessions wait for so long."""
+"""Seconds that a lease lasts without renewal; sessions of a dead process wait this long."""
 
 CLOCK_ASKED = 5
 
 PATIENT_S = 1.0
-"""How long behind an outage nothing is taken: whoever lives has tried again five times by then."""
+"""Seconds after a database outage without taking leases, so that living processes can renew theirs."""
 
 LATELY = timedelta(days=10_000)
-"""Whatever ran out did within this; what a home's next process let go of ended in 1970."""
+"""Maximal age of expired leases that wait out an outage; leases that were released cleanly end in 1970."""
 
 LOOK_S = 1.0
 RETRY_S = 0.2
 
 
 class OwnsShards(Protocol):
-    """What works in the shards of a process; told of each change in the event loop."""
+    """Owner of shards and leases, informed of each change in the event loop."""
 
     def gain_shards(self, shards: Mapping[int, int]) -> None:
-        """Begin to work in these, each with its epoch."""
+        """Start working in these shards, each with its epoch."""
         ...
 
     def lose_shards(self, shards: Collection[int]) -> None:
-        """Stop: another process works in these."""
+        """Stop working in these shards: another process owns them."""
         ...
 
     def note_leases(self) -> None:
-        """Look what to send or to receive: other named leases are held."""
+        """Check what to send and receive, because the held leases changed."""
         ...
 
     def list_idle(self) -> Collection[int]:
-        """Return the owned shards in which nothing happens."""
+        """Return the owned shards without work."""
         ...
 
     def part_with(self, shards: Collection[int]) -> None:
-        """Begin nothing more in these shards, and in no others: they are handed back as soon as they are idle."""
+        """Start nothing new in exactly these shards; they are handed over once they are idle."""
         ...
 
     def is_sending(self, account: str) -> bool:
@@ -70,7 +70,7 @@ class OwnsShards(Protocol):
 
 
 class ClusterMembership:
-    """This process among the others."""
+    """Membership of this process."""
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class ClusterMembership:
         now_s: Callable[[], float] = since_boot_s,
         follow: Callable[[datetime, timedelta], timedelta] = steady_now.follow,
     ) -> None:
-        """Nothing is asked for before `begin`. `owner` is told of each change.
+        """Take the owner, which is told of each change.
 
-        `now_s` also counts while the process, or the machine, stands still; `follow` is told what the server's clock
-        showed, within so long.
+        `now_s` also counts while the process or the machine is suspended; `follow` gets the server's clock and its
+        uncertainty.
         """
         self.me = me
         self.wakeups = wakeups
@@ -92,24 +92,24 @@ class ClusterMembership:
         self._accounts: Callable[[], Sequence[ChannelAccount]] = tuple
         self._now_s = now_s
         self._follow = follow
-        self._off_s = 0.0  # the machine's clock from the server's
+        self._off_s = 0.0  # offset of the machine's clock from the server's
         self.ownership = SharedOwnership(now_s, wakeups.tell)
         self._owner = owner
         self._nudged = asyncio.Event()
         self._leaving = False
-        self._parting: frozenset[int] = frozenset()  # shards that others are to have
+        self._parting: frozenset[int] = frozenset()  # shards for other processes
         self._parting_accounts: frozenset[str] = frozenset()
-        self._living = 0  # processes, at the last look
-        self._owned_s = float("-inf")  # when every account was seen to have an owner, last
-        self._seen_s = float("-inf")  # when the database answered last
+        self._living = 0  # living processes in the last round
+        self._owned_s = float("-inf")  # when all accounts had an owner, last
+        self._seen_s = float("-inf")  # when the database answered, last
         self._patient_until_s = float("-inf")
         wakeups.on(LEASES, lambda _name: self._nudged.set())
 
     async def begin(self, accounts: Callable[[], Sequence[ChannelAccount]], now: datetime) -> int:
-        """Join, and take what is free; return how many others are there. `accounts` are those configured here.
+        """Join and take free leases; return the number of other processes. `accounts` are those configured here.
 
         Raises:
-            GatewayError: the home has other keys than the others'.
+            GatewayError: the other processes have other keys.
             StoreUnavailable: the database does not answer.
         """
 
@@ -136,7 +136,7 @@ class ClusterMembership:
         return len(others)
 
     async def run(self) -> None:
-        """Renew and take until cancelled."""
+        """Renew and take leases until cancelled."""
         while True:
             pause_s = LOOK_S
             try:
@@ -147,10 +147,10 @@ class ClusterMembership:
             await self._rest(pause_s)
 
     async def look(self) -> None:
-        """One round; what was gained and lost is told.
+        """Run one round, and tell the owner what changed.
 
         Raises:
-            StoreUnavailable: it is not known what is owned now; what was owned runs out by itself.
+            StoreUnavailable: the leases may not have been renewed; they expire by themselves.
         """
         begun_s = self._now_s()
         wanted, shared = ([], []) if self._leaving else self._names(begun_s)
@@ -167,7 +167,7 @@ class ClusterMembership:
             self._owned_s = begun_s
 
     def _patience(self, now_s: float) -> timedelta:
-        """How long others may come back late: where the database was away, nobody renewed, and nobody is dead."""
+        """Return how long expired leases are left alone: after an outage, because no process could renew."""
         if now_s - self._seen_s > LEASE_S:
             self._patient_until_s = now_s + PATIENT_S
         return LATELY if now_s < self._patient_until_s else timedelta(0)
@@ -190,14 +190,14 @@ class ClusterMembership:
         if before != dict(done.names):
             log.info("leases_changed", held=sorted(done.names))
             self._owner.note_leases()
-            self._nudged.set()  # who reads for an account asks for its sending, too
+            self._nudged.set()  # the process that receives for an account also asks to send
         if gained:
             self._owner.gain_shards(gained)
         if given:
             self.wakeups.tell(LEASES)
 
     def _part(self, done: Round) -> None:
-        """Choose what others are to have: as large a share of the shards at work as of the idle ones."""
+        """Choose shards for other processes, with the same share of busy and idle ones."""
         share = 0 if self._leaving else leases.fair_share(SHARDS, done.living)
         kept = sorted(self._parting.intersection(done.shards))[: max(0, len(done.shards) - share)]
         wanted = max(0, len(done.shards) - share - len(kept))
@@ -212,7 +212,7 @@ class ClusterMembership:
             self._owner.part_with(parting)
 
     def _part_accounts(self, done: Round) -> None:
-        """Let others have the accounts beyond a fair share, once whenever there are more processes."""
+        """Offer the accounts beyond a fair share, once whenever a process has joined."""
         shared = self._list_shared()
         held = [name for name in shared if in_name(name) in done.names and name not in self._parting_accounts]
         surplus = len(held) - leases.fair_share(len(shared), done.living)
@@ -227,7 +227,7 @@ class ClusterMembership:
             self._nudged.set()
 
     async def _ask_for_clock(self) -> None:
-        """Go by the server's clock as the quickest of a few questions shows it: nothing was stamped yet."""
+        """Set the offset from the server's clock, by the fastest of several queries."""
         answers = []
         for _ in range(CLOCK_ASKED):
             begun_s = since_boot_s()
@@ -245,7 +245,7 @@ class ClusterMembership:
             self._off_s = off_s
 
     def _names(self, now_s: float) -> tuple[list[str], list[str]]:
-        """Return the leases that this process asks for, and those of accounts, of which it takes a share."""
+        """Return the leases to ask for, and the account leases of which to take a share."""
         accounts, held = self._list_shared(), self.ownership.names
         shared = [in_name(account) for account in accounts]
         kept = [name for name in accounts if in_name(name) in held and name not in self._parting_accounts]
@@ -255,16 +255,16 @@ class ClusterMembership:
         return wanted, shared
 
     def _list_shared(self) -> list[str]:
-        """Return the accounts that one process reads and sends for."""
+        """Return the accounts that only one process serves."""
         return [each.name for each in self._accounts() if each.channel not in OWN_VIEWS]
 
     def _names_to_give(self) -> list[str]:
-        """Return the leases that others are to have and under which nothing goes on here any more."""
+        """Return the leases for other processes under which nothing runs here any more."""
         quiet = [account for account in self._parting_accounts if not self._owner.is_sending(account)]
         return [*map(in_name, self._parting_accounts), *map(out_name, quiet)]
 
     async def begin_leaving(self) -> None:
-        """Take nothing more, read for no account any more, and let others have what is idle."""
+        """Take nothing more, stop receiving, and hand over what is idle."""
         self._leaving = True
         given = [name for name in self.ownership.names if not name.startswith("out ")]
         await self._link.transact(partial(leases.begin_leaving, me=self.me, given_names=given), LEASE_S)
@@ -272,7 +272,7 @@ class ClusterMembership:
         self._nudged.set()
 
     async def leave(self) -> None:
-        """Let go of everything: the others need not wait for it to run out."""
+        """Release everything at once, so that the others need not wait for it to expire."""
         await self._link.transact(partial(leases.leave, me=self.me), LEASE_S)
         await self._link.notify(f"wake {self.me.id}\n{LEASES} ", LEASE_S)
 

@@ -1,6 +1,6 @@
-"""This process among others: alone on its store, or one of several that share a PostgreSQL.
+"""This process's role: alone on its store, or one of several on one PostgreSQL.
 
-`gateway.cluster` decides which process owns what; this resumes what the process gained and drops what it lost.
+It resumes work in gained shards and drops work in lost ones.
 """
 
 import asyncio
@@ -40,15 +40,15 @@ log = structlog.get_logger()
 DRAIN_LOOK_S = 0.05
 
 NODE = "node"
-"""The file of a home with the name that it has among others: what an earlier process of it owned is its own again."""
+"""File in the home with its name in the cluster, by which a restarted process gets its leases back."""
 
 PEOPLE = ("users", "identities", "grants")
 RULES = ("groups", "moved_chats", "forgotten_senders")
-"""The tables that the store tells of, see `gateway.store.schema.TOLD`: by the person, or as a whole."""
+"""Tables whose changes the store announces (`gateway.store.schema.TOLD`): by person, or as a whole."""
 
 
 class LoneProcess:
-    """A process alone on its store: it owns everything from its start to its end."""
+    """Process alone on its store, which owns everything."""
 
     def __init__(self, store: Store, ownership: Ownership, epoch: int) -> None:
         self._store = store
@@ -56,11 +56,11 @@ class LoneProcess:
         self.ownership = ownership
 
     async def join(self, shared: Shared, tasks: Supervised) -> bool:
-        """Take what this process is to own; return True if no other process is there."""
+        """Join the cluster; return True if there is no other process."""
         return True
 
     async def resume(self, shared: Shared, news: asyncio.Event, tasks: Supervised) -> None:
-        """Resume what an earlier process left open. `news` is set if what is used of caps may have changed."""
+        """Resume unfinished work. `news` is set if the use of caps may have changed."""
         await shared.sessions.recover()
 
         async def reload() -> None:
@@ -71,12 +71,12 @@ class LoneProcess:
         tasks.keep("looks", partial(repeat, Chore("looks", POLL_S, look)))
 
     def alone(self, run: Run, tasks: Supervised) -> Run:
-        """Return the chore so that only one process at a time runs it."""
+        """Return the chore so that only one process runs it at a time."""
         return run
 
     @property
     def does_chores(self) -> bool:
-        """Whether this process does what one does for all."""
+        """Return True if this process runs the shared chores."""
         return self.ownership.lease(CHORES) is not None
 
     async def status(self) -> ClusterReport | None:
@@ -84,7 +84,7 @@ class LoneProcess:
         return None
 
     async def troubles(self) -> Mapping[str, str]:
-        """What is wrong among the processes, by its kind; "" where it is well."""
+        """Return problems between processes, by kind; "" if there is none."""
         return {}
 
     async def begin_leaving(self) -> None:
@@ -92,11 +92,11 @@ class LoneProcess:
         await self._store.try_commit(journal.let_go, epoch=self._epoch)
 
     async def leave(self) -> None:
-        """Own nothing any more."""
+        """Release everything."""
 
 
 async def open_process(settings: Settings, store: Store, secrets: Secrets) -> LoneProcess:
-    """Return this process: alone on SQLite, one of several on PostgreSQL, which all have the same keys."""
+    """Return this process: alone on SQLite, one of several on PostgreSQL, where all have the same keys."""
     host = socket.gethostname()
     if store.dialect == "sqlite":
         epoch = await store.commit(journal.take_all_shards, owner=f"{host}:{os.getpid()}")
@@ -108,10 +108,7 @@ async def open_process(settings: Settings, store: Store, secrets: Secrets) -> Lo
 
 
 def member_id(home: Path) -> str:
-    """Return this process's id in the cluster: the node name of its home, its pid and a random part.
-
-    In a container every process has the number 1.
-    """
+    """Return this process's id: node name of the home, pid and a random part, because pids in containers are all 1."""
     path = home / NODE
     if not path.exists():
         path.write_text(uuid.uuid4().hex[:16])
@@ -119,13 +116,13 @@ def member_id(home: Path) -> str:
 
 
 class ClusterProcess(LoneProcess):
-    """One process of several."""
+    """One of several processes."""
 
     def __init__(self, settings: Settings, store: Store, me: Member, wakeups: Wakeups) -> None:
         self._wakeups = wakeups
-        self._look = asyncio.Event()  # something may be in the store for us
-        self._changed: set[str] = set()  # people
-        self._reload = False  # everybody, and the rules
+        self._look = asyncio.Event()  # there may be news in the store
+        self._changed: set[str] = set()  # ids of changed people
+        self._reload = False  # reload all people and rules
         self._connected = False
         self._link: PostgresLink = link_to(settings.database_url, self._wakeups.hear, self._on_connected)
         self._me = me
@@ -145,7 +142,7 @@ class ClusterProcess(LoneProcess):
         await self._link.notify(words, POLL_S)
 
     async def resume(self, shared: Shared, news: asyncio.Event, tasks: Supervised) -> None:
-        """Resume in the shards that are owned by now; later ones follow as they come."""
+        """Resume work in the owned shards; later ones follow in `gain_shards`."""
         bus = _shared_bus(shared)
         for topic in PEOPLE:
             self._wakeups.on(topic, self._note_person)
@@ -158,7 +155,7 @@ class ClusterProcess(LoneProcess):
         tasks.keep("looks", partial(self._keep_looking, shared, news))
 
     def gain_shards(self, shards: Mapping[int, int]) -> None:
-        if self._working is not None:  # else `resume` begins with all that are owned then
+        if self._working is not None:  # otherwise `resume` starts with them
             shared, tasks = self._working
             tasks.keep("shards", partial(self._adopt, shared, shards))
 
@@ -188,15 +185,15 @@ class ClusterProcess(LoneProcess):
 
     async def _adopt(self, shared: Shared, shards: Mapping[int, int]) -> None:
         async with self._adopting:
-            with suppress(StoreUnavailable):  # then the next look does; whoever is not known is looked up by the bus
+            with suppress(StoreUnavailable):  # the next look retries; the bus looks up unknown people
                 await self._learn(shared)
-            await shared.delivery.recover()  # what their last owner said there goes before what is said now
+            await shared.delivery.recover()  # rows of the last owner are sent first
             await shared.sessions.adopt(shards)
             owned = self._membership.ownership.shards
             _shared_bus(shared).adopt([shard for shard, epoch in shards.items() if owned.get(shard) == epoch])
 
     async def _keep_looking(self, shared: Shared, news: asyncio.Event) -> None:
-        """Take in what other processes put into the store, when told and every `POLL_S`."""
+        """Read other processes' changes from the store, when woken and every `POLL_S`."""
         while True:
             try:
                 await self._look_once(shared)
@@ -228,7 +225,7 @@ class ClusterProcess(LoneProcess):
                 person, before = await self._store.read(query), shared.people.person(user_id)
                 shared.people.drop(user_id) if person is None else shared.people.put(person)
                 if {*(before.aliases if before else ())} != {*(person.aliases if person else ())}:
-                    shared.sessions.forget_all()  # what is whose has changed
+                    shared.sessions.forget_all()  # sessions have another owner
         except StoreUnavailable:
             self._reload, self._changed = self._reload or reload, self._changed | changed
             raise

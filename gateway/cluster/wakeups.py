@@ -1,6 +1,6 @@
-"""Wake-ups: a word to the other processes that there is something in the store for them. A lost one costs a second.
+"""Wake-ups between processes: notices that the store has news for them.
 
-The rows are the truth, and whoever waits for a word also looks by itself every `POLL_S`.
+A lost one costs a second: every waiting process also reads the store each `POLL_S`.
 """
 
 import asyncio
@@ -14,32 +14,32 @@ from gateway.errors import StoreUnavailable
 log = structlog.get_logger()
 
 MOST_CHARS = 7_000
-"""A notice of PostgreSQL has 8,000 bytes at most (postgresql.org/docs/18/sql-notify.html)."""
+"""PostgreSQL limits a notice to 8,000 bytes (postgresql.org/docs/18/sql-notify.html)."""
 
 WAKE = "wake"
 
 
 class Wakeups:
-    """What is told and heard between processes; topics are words without blanks before a name: "in 17"."""
+    """Notices between processes: a topic without blanks and a name, like "in 17"."""
 
     def __init__(self, me: str) -> None:
-        """`me` is whose words are not for ourselves."""
+        """Take this process's id, to ignore its own notices."""
         self._me = me
         self._pending: dict[str, None] = {}
         self._news = asyncio.Event()
         self._handlers: dict[str, Callable[[str], None]] = {}
 
     def on(self, topic: str, handle: Callable[[str], None]) -> None:
-        """Whom a topic wakes, with the name behind it."""
+        """Call a handler for each notice of a topic, with its name."""
         self._handlers[topic] = handle
 
     def tell(self, topic: str, name: object = "") -> None:
-        """Wake the others, soon; what is told several times until then is told once."""
+        """Send a notice to the other processes soon; repeated ones are sent once."""
         self._pending[f"{topic} {name}"] = None
         self._news.set()
 
     def hear(self, words: str) -> None:
-        """Somebody, or a trigger of the store, tells something."""
+        """Handle a notice of another process or of a trigger."""
         first, *topics = words.split("\n")
         sender = first.partition(" ")
         if sender[0] != WAKE:
@@ -52,12 +52,12 @@ class Wakeups:
                 handle(name)
 
     async def run(self, send: Callable[[str], Awaitable[None]]) -> None:
-        """Send what is told, all that came together at once, until cancelled."""
+        """Send pending notices in batches until cancelled."""
         while True:
             await self._news.wait()
             self._news.clear()
             for words in self._batches():
-                with suppress(StoreUnavailable):  # those who wait look for themselves
+                with suppress(StoreUnavailable):  # waiting processes read the store by themselves
                     await send(words)
 
     def _batches(self) -> list[str]:

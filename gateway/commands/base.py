@@ -25,39 +25,39 @@ from gateway.store.tables.turns import Mode
 P = ParamSpec("P")
 
 MODES: tuple[str, ...] = get_args(Mode)
-"""How messages that arrive mid-turn are taken: see `gateway.sessions.inbox_rules`."""
+"""Modes for messages that arrive during a turn: see `gateway.sessions.inbox_rules`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What a command's commit changed that memory holds too. Only a hint: the store is right."""
+    """Changes of a command's commit that memory holds, too. Only a hint: the store is right."""
 
-    conversation: SessionState | None = None  # the session's conversation, if it is another or in another mode
-    ended: bool = False  # the conversation before it is over
-    cleared: Sequence[int] = ()  # rows that wait no more
-    unparked: Sequence[str] = ()  # turns that wait for no approval any more
-    person: Person | None = None  # as they are now
-    forgotten: Sequence[Forgotten] = ()  # senders of the person who is a stranger now
-    said: InboxRow | None = None  # a message of the person's that the commit admitted
-    after: Callable[[], None] | None = None  # tells whatever else holds in memory what changed
+    conversation: SessionState | None = None  # the session's conversation, if it is a new one or has a new mode
+    ended: bool = False  # the earlier conversation ended
+    cleared: Sequence[int] = ()  # rows that were cancelled
+    unparked: Sequence[str] = ()  # turns whose approvals were withdrawn
+    person: Person | None = None  # the person after the change
+    forgotten: Sequence[Forgotten] = ()  # senders of an erased person
+    said: InboxRow | None = None  # a message of the person that the commit admitted
+    after: Callable[[], None] | None = None  # called after the commit
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a command says."""
+    """Reply of a command."""
 
-    text: str  # Markdown; "": nothing
+    text: str  # Markdown; "": none
     files: tuple[OutboundMedia, ...] = ()  # sent with the text if the channel can
-    redact: bool = False  # the command held a secret: its row is blanked
+    redact: bool = False  # blank the row, because the command contained a secret
     buttons: tuple[Button, ...] = ()  # under the text, sealed for the person who gave the command
-    secret_ref: str | None = None  # replaces bullets in the text when it is sent; see gateway.access.codes
+    secret_ref: str | None = None  # code that replaces the bullets when the text is sent; see gateway.access.codes
     changed: Changed = field(default_factory=Changed)
 
 
 class Write:
-    """A job to run in the commit that stores a command's outcome; the `Reply` that it returns is said.
+    """Job to run in the commit that stores a command's outcome; it returns the `Reply`.
 
-    The job runs at most once a command, but its commit may be tried again: it does nothing but SQL.
+    The job is applied at most once, but its commit may be retried: it only runs SQL.
     """
 
     def __init__(self, job: Callable[Concatenate[Connection, P], Reply], /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -74,36 +74,36 @@ class Write:
 class Cleared:
     """The messages and turns that a command cleared or stopped in a session."""
 
-    ids: Sequence[int] = ()  # of messages that waited
-    texts: Sequence[str] = ()  # theirs, "" for those without words
-    running: bool = False  # a turn was being run
+    ids: Sequence[int] = ()  # of waiting messages
+    texts: Sequence[str] = ()  # their texts, "" without words
+    running: bool = False  # a turn was running
     unparked: Sequence[str] = ()  # turns that waited for an approval
 
 
 class SessionControl(Protocol):
-    """The session in which a command was given."""
+    """Session in which a command was given."""
 
     @property
     def state(self) -> SessionState:
-        """The living conversation."""
+        """Return the current conversation."""
         ...
 
     @property
     def running(self) -> bool:
-        """Whether a turn runs now."""
+        """Return True if a turn is running."""
         ...
 
     @property
     def key(self) -> str:
-        """The key by which the tenant's sessions are told apart."""
+        """Return the session's key, unique in the tenant."""
         ...
 
     def cancel(self, user_id: str | None) -> bool:
-        """End the turn that answers an earlier message of a person (None: of anybody); False: there is none."""
+        """Cancel the turn that answers an earlier message of a person (None: anyone); return False if there is none."""
         ...
 
     def clear(self, connection: Connection, why: str, user_id: str | None, now: datetime) -> Cleared:
-        """Record that the earlier messages of a person (None: of anybody) are answered no more."""
+        """Cancel the earlier messages of a person (None: of anyone)."""
         ...
 
     async def answer_aside(self, question: str) -> str:
@@ -115,7 +115,7 @@ class SessionControl(Protocol):
         ...
 
     async def delete_message(self) -> bool | None:
-        """Delete the message that gave the command. False: the platform does not allow it; None: it is no message."""
+        """Delete the message with the command. False: the platform does not allow it; None: it was not a message."""
         ...
 
     def mark(self, tenant: str, sender: str) -> str:
@@ -125,18 +125,18 @@ class SessionControl(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One use of a command by a known person, typed or pressed."""
+    """One use of a command by a person, typed or pressed."""
 
-    name: str  # without the slash, lower case; of a button its word
-    arguments: str  # everything behind the name, stripped, lines and case kept; of a button what it is about
+    name: str  # without the slash, lower case; a button's word
+    arguments: str  # text after the name, stripped; a button's subject
     principal: Principal
-    now: datetime  # aware UTC, by the wall clock
-    row: InboxRow  # the message or event that gave it
+    now: datetime  # aware UTC, wall clock
+    row: InboxRow  # the message or event with the command
     session: SessionControl
-    store: Store  # to read from
+    store: Store  # for reading
     texts: Catalogue
-    clock: Callable[[], datetime]  # the store's time: ask it inside the commit
-    scopes: frozenset[str] | None = None  # of the API key by which it came; None: it came by no key
+    clock: Callable[[], datetime]  # the store's time, to be used inside the commit
+    scopes: frozenset[str] | None = None  # of the API key it came by; None: without a key
 
     def say(self, key: str, /, **values: object) -> str:
         """Return a text of the catalogue in the person's language."""
@@ -148,22 +148,21 @@ class Invocation:
 
     @property
     def key(self) -> str:
-        """The idempotency key of its changes: "inbox:17"."""
+        """Return the idempotency key of the command's changes: "inbox:17"."""
         return f"inbox:{self.row.id}"
 
     @property
     def sender(self) -> str:
-        """The canonical sender: `telegram:42`."""
+        """Return the canonical sender: `telegram:42`."""
         return self.row.event.sender_key
 
     @property
     def address(self) -> Address:
-        """Where it was given."""
         return self.row.event.address
 
     @property
     def direct(self) -> bool:
-        """Whether only its person reads the chat."""
+        """Return True if only the person reads this chat."""
         return getattr(self.row.event, "kind", None) is ChatKind.DIRECT
 
     @property
@@ -174,7 +173,7 @@ class Invocation:
 
 
 Handle = Callable[[Invocation], Awaitable[Reply | Write]]
-"""Decides what a command or a button does."""
+"""Handler of a command or a button."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +181,13 @@ class Command:
     """One row of the command table."""
 
     name: str
-    summary: str  # what menus and /help show: a key of the catalogue, or the words
+    summary: str  # for menus and /help: a key of the catalogue, or text
     handle: Handle
     least_role: Role = Role.MEMBER
-    lists_people: bool = False  # it shows other people and changes nothing: a key of the API needs `read` for it
-    urgent: bool = False  # passes the backlog by (/stop)
-    turn: str | None = None  # it starts a turn of this kind; its handle is not called
-    options: tuple[CommandOption, ...] = ()  # its arguments, described like it; empty: it takes none
-    system: bool = False  # nobody can type it: it answers an event of the gateway's own
-    shared: bool = False  # it is about what everybody in a group can read, and so is its answer
-    stops: bool = False  # it may end the running turn; a button for it becomes a message of its own
+    lists_people: bool = False  # it only shows other people: an API key needs `read` for it
+    urgent: bool = False  # handled before waiting messages (/stop)
+    turn: str | None = None  # it starts a turn of this kind instead of calling the handler
+    options: tuple[CommandOption, ...] = ()  # its arguments; empty: none
+    system: bool = False  # not for people: it answers an event of the gateway
+    shared: bool = False  # it concerns what a whole group can read, and so does its answer
+    stops: bool = False  # it may end the running turn; a button for it is sent as a message

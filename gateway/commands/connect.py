@@ -1,7 +1,7 @@
-"""`/connect`: people let the bot use accounts of their own at models' providers, in direct messages alone.
+"""`/connect`: people connect their own accounts at model providers, in direct messages only.
 
-What they paste comes in sealed (`gateway.access.pasted`), is opened here, checked with one cheap call and sealed again
-as theirs; it is in no text that is said. `gateway.credentials` says how it is used.
+Keys arrive sealed (`gateway.access.pasted`); here they are opened, checked with one cheap call, and sealed as the
+person's. No reply contains them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -35,39 +35,39 @@ log = structlog.get_logger()
 
 OFF = "off"
 QUOTES = "\"'`<>“”‘’«»"
-"""Around a key that was copied with them."""
+"""Quotation marks that may be copied with a key."""
 
 AUTO = frozenset(("auto", "default", "automático", "automatico"))
 
 TITLES = {"openai": "OpenAI"}
-"""Names that are not spelled as others are."""
+"""Names with an unusual spelling."""
 
 REFUSED = frozenset({FailureKind.AUTH})
 UNREACHED = frozenset({FailureKind.NETWORK, FailureKind.TIMEOUT, FailureKind.SERVER, FailureKind.OVERLOADED})
-"""Kinds after which nobody knows about the key; anything else is an answer of a provider that took it."""
+"""Failures that tell nothing about the key; all others mean that the provider accepted it."""
 
 Check = Callable[[LinkConfig, Credential], Awaitable[None]]
-"""One cheap call with it; raises ModelFailure."""
+"""Function that checks a credential with one cheap call; raises ModelFailure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One that people can connect to."""
+    """Provider that people can connect to."""
 
-    title: str  # as people read it
-    link: LinkConfig  # of the first model that is asked there
+    title: str  # for people
+    link: LinkConfig  # of its first model
     oauth: OAuthConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Connecting:
-    """What the command needs; by default there is nothing to connect to."""
+    """Dependencies of the command; by default there are no providers."""
 
     vault: Vault = field(default_factory=Vault.fresh)
     providers: Mapping[str, Provider] = field(default_factory=dict)
     check: Check = check_credential
     clock: Callable[[], datetime] = wall_now
-    models: Sequence[str] = ()  # names of those that people choose from, the first first
+    models: Sequence[str] = ()  # models that people can choose, the default first
 
 
 async def choose_model(names: Sequence[str], asked: Invocation) -> Reply | Write:
@@ -104,7 +104,7 @@ def connect_command(store: Store, connecting: Connecting) -> Command:
 
 
 class _Connect:
-    """`/connect`, with what it opens, checks and seals credentials by."""
+    """Handlers of `/connect`."""
 
     def __init__(self, store: Store, connecting: Connecting) -> None:
         self._vault = connecting.vault
@@ -113,7 +113,7 @@ class _Connect:
         self._flows = OAuthFlows(store, connecting.vault, connecting.clock)
 
     async def handle(self, asked: Invocation) -> Reply | Write:
-        """Do what the person said; the row that held it is blanked in any case."""
+        """Handle the command; its row is blanked in any case."""
         if not asked.direct:
             return await self._refuse_in_group(asked)
         try:
@@ -141,14 +141,14 @@ class _Connect:
         )
 
     async def _refuse_in_group(self, asked: Invocation) -> Reply:
-        """What was pasted there others may have read."""
+        """Refuse the command in a group, where others may have read the key."""
         said = [asked.say("connect.direct_only")]
         if asked.arguments:
             said += [asked.say("connect.seen"), await self._deletion(asked)]
         return Reply("\n\n".join(each for each in said if each), redact=True)
 
     async def _deletion(self, asked: Invocation) -> str:
-        """Take their message away, and say whether it is; "" where there is none."""
+        """Delete the person's message and return a text about it; "" without a message."""
         deleted = await asked.session.delete_message()
         if deleted is None:
             return ""
@@ -168,7 +168,7 @@ class _Connect:
         return _say(asked, "connect.list", rows="\n".join(f"- {row}" for row in rows))
 
     async def _ask_which(self, asked: Invocation) -> Reply:
-        """Nothing of what they said is repeated: it may be the key."""
+        """Ask for a provider without repeating the given text, which may be a key."""
         names = ", ".join(self._providers)
         said = asked.say("connect.nothing")
         if names:
@@ -176,7 +176,7 @@ class _Connect:
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
     async def _begin(self, asked: Invocation, name: str) -> Reply:
-        """How a key is given, or where they agree."""
+        """Explain how to give a key, or where to authorize."""
         oauth = self._providers[name].oauth
         if oauth is None:
             return _say(asked, "connect.how", name=name)
@@ -185,10 +185,7 @@ class _Connect:
         return _say(asked, "connect.authorize", title=self._providers[name].title, url=url, name=name)
 
     async def _flow_of(self, asked: Invocation, before: Sequence[str], word: str) -> tuple[str, str, bool] | None:
-        """Code and state, where that is what they give: with the state behind it, or alone where a flow is begun.
-
-        The last says that it is alone: it may be a key as well.
-        """
+        """Return code and state if the person gave a code, and True if it stands alone, as it may be a key then."""
         if not any(provider.oauth for provider in self._providers.values()):
             return None
         code, hashed, state = word.partition("#")
@@ -200,7 +197,7 @@ class _Connect:
         return (code, flow.state, True) if alone and flow is not None else None
 
     async def _finish(self, asked: Invocation, code: str, state: str, alone: bool) -> Reply | Write:
-        """Exchange a code, once, for the person who began it."""
+        """Exchange a code, once, for the person who began the flow."""
         flow = await self._flows.redeem(asked.principal, state)
         provider = self._providers.get(flow.provider) if flow is not None else None
         if flow is None or provider is None or provider.oauth is None:
@@ -215,7 +212,7 @@ class _Connect:
         return await self._keep(asked, flow.provider, credential)
 
     async def _keep(self, asked: Invocation, name: str, credential: Credential) -> Write:
-        """Keep it as theirs, and delete the message that brought it."""
+        """Store the credential as theirs, and delete their message."""
         who = asked.principal
         done = asked.say("connect.done", title=self._providers[name].title)
         sealed = self._vault.seal(dump(credential), credentials.secret_of(who.tenant, who.user_id, name))
@@ -231,7 +228,9 @@ class _Connect:
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
     async def _find_flaw(self, provider: Provider, secret: str) -> str | None:
-        """The text that says why it is not kept; None where it is good, or as good as can be told."""
+        """Return the key of the text that says why the credential is refused; None if it is accepted or cannot be
+        checked.
+        """
         if not is_showable(secret):
             return "connect.unusable"
         try:
@@ -250,20 +249,20 @@ def _say(asked: Invocation, key: str, **values: str) -> Reply:
 def _keep_credential(
     connection: Connection, asked: Invocation, provider: str, kind: str, sealed: str, said: str
 ) -> Reply:
-    """Keep the credential in place of what the person had at the provider."""
+    """Store the credential, replacing the person's earlier one."""
     connected = Connected(provider, kind, asked.clock())
     credentials.put(connection, asked.principal.tenant, asked.principal.user_id, connected, sealed)
     return Reply(said, redact=True)
 
 
 def _disconnect(connection: Connection, asked: Invocation, provider: str, title: str) -> Reply:
-    """Forget the person's credential of the provider."""
+    """Delete the person's credential."""
     had = credentials.remove(connection, asked.principal.tenant, asked.principal.user_id, provider)
     return Reply(asked.say("connect.off" if had else "connect.off_none", title=title), redact=True)
 
 
 def providers_of(links: Sequence[LinkConfig], connect: Mapping[str, ConnectConfig]) -> Mapping[str, Provider]:
-    """By name, in the order in which the links are asked; of wires of ours."""
+    """Return the providers by name, in the order of the links, for our own wires."""
     found: dict[str, Provider] = {}
     for link in links:
         name = link.connects_to if link.name.partition(":")[0] in OWN_WIRES else None

@@ -1,6 +1,6 @@
-"""Conversations in a chat: `/sessions` lists them and goes on with one, `/title` names the present one.
+"""Conversations in a chat: `/sessions` lists and resumes them, `/title` names the current one.
 
-In a direct chat those of the person's other direct chats are among them (decision 0025).
+In a direct chat, the person's other direct chats are included (decision 0025).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from gateway.store.engine import Connection
 from gateway.store.heads import ConversationHead, is_id_end, list_heads, title_of
 
 MOST_SHOWN = 10
-"""Conversations of a list in a chat; older ones are found by their id."""
+"""Maximum of listed conversations; older ones are found by id."""
 
 
 RESUME, TAKE_UP = "resume", "take_up"
-"""The words of the buttons under the list: of conversations of this chat, and of another."""
+"""Words of the buttons under the list: for conversations of this chat, and of another."""
 
 MOST_BUTTONS = 5
 LABEL_CHARS = 40
@@ -43,7 +43,7 @@ def conversation_commands(seals: SealedButtons) -> tuple[Command, ...]:
 
 
 async def sessions(seals: SealedButtons, asked: Invocation) -> Reply | Write:
-    """List the chat's conversations, or continue one of them."""
+    """List the chat's conversations, or resume one."""
     heads = await _heads(asked)
     wanted = asked.arguments.strip().lstrip("#").rstrip(".").lower()
     if not wanted:
@@ -56,17 +56,17 @@ async def sessions(seals: SealedButtons, asked: Invocation) -> Reply | Write:
 
 
 async def resume(asked: Invocation) -> Reply | Write:
-    """Continue the conversation of this chat that a button is about."""
+    """Resume the conversation of this chat that a button names."""
     return await _press(asked, here=True)
 
 
 async def take_up(asked: Invocation) -> Reply | Write:
-    """Continue the conversation of another chat that a button is about."""
+    """Resume the conversation of another chat that a button names."""
     return await _press(asked, here=False)
 
 
 CONVERSATION_BUTTONS: Mapping[str, Handle] = {RESUME: resume, TAKE_UP: take_up}
-"""The buttons under the list, by the word that they carry."""
+"""Handlers of the buttons under the list, by word."""
 
 
 async def _press(asked: Invocation, *, here: bool) -> Reply | Write:
@@ -83,7 +83,7 @@ def _resume(asked: Invocation, head: ConversationHead, *, here: bool) -> Reply |
 
 
 def _revive(connection: Connection, asked: Invocation, head: ConversationHead, *, here: bool) -> Reply:
-    """Continue an earlier conversation, if the person may; stop what waits in the present one."""
+    """Resume an earlier conversation if the person may, and cancel what waits in the current one."""
     row, key, mode, now = asked.row, asked.session.key, asked.session.state.mode, asked.clock()
     cleared, named = asked.session.clear(connection, "/sessions", stoppable_by(asked), now), _title(asked, head)
     if conversations.revive(connection, row.tenant, key, head.id, row.user_id, mode, now):
@@ -99,7 +99,7 @@ def _revive(connection: Connection, asked: Invocation, head: ConversationHead, *
 
 
 def _buttons(asked: Invocation, heads: Sequence[ConversationHead], seals: SealedButtons) -> tuple[Button, ...]:
-    """Return a button for each of the newest that is not the present one, for the person who asked alone."""
+    """Return buttons for the newest conversations except the current one, for this person only."""
     key, user_id = asked.session.key, asked.principal.user_id
     account, until = f"{asked.address.channel}:{asked.address.account}", asked.now + HOLDS
     others = [pair for pair in enumerate(heads, 1) if pair[1].key != key or not pair[1].living][:MOST_BUTTONS]
@@ -113,7 +113,7 @@ def _buttons(asked: Invocation, heads: Sequence[ConversationHead], seals: Sealed
 
 
 async def title(asked: Invocation) -> Reply | Write:
-    """Say what the conversation is called, or change its title."""
+    """Show the conversation's title, or change it."""
     wanted = title_of(asked.arguments)
     if wanted:
         return Write(_set_title, asked, wanted)
@@ -129,7 +129,7 @@ def _set_title(connection: Connection, asked: Invocation, wanted: str) -> Reply:
 
 
 async def _heads(asked: Invocation, id_end: str = "") -> Sequence[ConversationHead]:
-    """Return the conversations that the chat can continue; only those whose id ends so."""
+    """Return the conversations that the chat can resume, optionally only those whose id ends with `id_end`."""
     if id_end and not is_id_end(id_end):
         return ()
     reachable = partial(

@@ -1,8 +1,7 @@
-"""Buttons under messages are commands stored with the message; `/permissions` lists what was allowed for good.
+"""Buttons that are commands stored with their message; `/permissions` lists the tools that run without asking.
 
-A button's handler gets an `Invocation` as a command's does: its name is the button's word, its arguments are what the
-button is about. The button was made by this gateway for the person who pressed it, and has not expired: see
-`gateway.access.buttons`.
+A button's handler gets an `Invocation`: its name is the button's word, its arguments are the button's subject. The
+signature was checked before: see `gateway.access.buttons`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,13 +20,13 @@ from gateway.store import approvals
 from gateway.store.engine import Connection
 
 VOID = "commands.button_void"
-"""The text for a button that means nothing any more."""
+"""Key of the text for a button that is not valid any more."""
 
 SAY = "say"
-"""The word of buttons that say what an answer suggested: `say:<turn>.<index>`."""
+"""Word of buttons with a suggested reply: `say:<turn>.<index>`."""
 
 ANSWERS = {"run": Consent.ALLOWED, "run_always": Consent.REMEMBERED, "run_not": Consent.DENIED}
-"""What the buttons under a question about a tool call say, by the word that they carry: `run:<approval>`."""
+"""Answers to a question about a tool call, by button word: `run:<approval>`."""
 
 
 async def answer_question(asked: Invocation) -> Reply | Write:
@@ -48,17 +47,17 @@ def _answer(connection: Connection, asked: Invocation, approval_id: str, answer:
 
 
 CONSENT_BUTTONS: Mapping[str, Handle] = dict.fromkeys(ANSWERS, answer_question)
-"""The buttons under a question about a tool call, by the word that they carry."""
+"""Handlers of the buttons under a question about a tool call."""
 
 
 def whom(about: User | DeniedRequest | PairingRequest) -> str:
-    """Return whom an action was about, as Markdown: the name, which is a stranger's own word, and their senders."""
+    """Return the name and senders of the person an action was about, as Markdown; the name is quoted."""
     senders = about.senders if isinstance(about, User) else (about.sender,)
     return f"`{about.name.replace('`', chr(39))}` ({escape(', '.join(senders))})"
 
 
 def access_decisions(operators: Operators) -> Mapping[str, Handle]:
-    """Return `approve`, `deny` and `block`, each about a request that is pending; the action checks who may (A34)."""
+    """Return the buttons `approve`, `deny` and `block` of a pending request; the action checks the presser's rank."""
 
     def about_a_request(decide: Callable[[str, str], Awaitable[User | DeniedRequest]], done: str) -> Handle:
         async def decision(asked: Invocation) -> Reply:
@@ -85,7 +84,7 @@ SHOWN_CHARS = 64
 
 
 async def permissions(asked: Invocation) -> Reply | Write:
-    """List the tools that run unasked for the person, or ask again for one or all of them."""
+    """List the tools that run without asking, or make one or all of them ask again."""
     wanted = clean(asked.arguments)
     if wanted:
         return Write(_forget_permission, asked, wanted)

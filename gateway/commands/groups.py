@@ -1,8 +1,4 @@
-"""`/group`: an operator lets a group in from the chat itself, and says when the bot is meant there; and the button that
-does the first of that.
-
-Who of a group may command the bot is still decided by the account's rules and by roles.
-"""
+"""`/group`: operators allow a group from its chat and set when the bot answers; and the button that allows it."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -22,7 +18,7 @@ from gateway.store.engine import Connection
 from gateway.store.groups import MOST_CONTEXT, Group
 
 ALLOW = "group_allow"
-"""The word of the button under "not allowed yet"."""
+"""Word of the button under "not allowed yet"."""
 
 WORDS: Mapping[str, GroupChange] = {
     "on": GroupChange(allowed=True),
@@ -40,19 +36,19 @@ def group_command(people: AccessSnapshot, operators: Operators) -> Command:
 
 
 def group_decisions(people: AccessSnapshot, operators: Operators) -> Mapping[str, Handle]:
-    """Return the button that was made for the operator who mentioned the bot."""
+    """Return the button for the operator who addressed the bot."""
     return {ALLOW: _GroupSettings(people, operators).allow}
 
 
 class _GroupSettings:
-    """How a group is set, and setting it."""
+    """Handlers of `/group` and its button."""
 
     def __init__(self, people: AccessSnapshot, operators: Operators) -> None:
         self._people = people
         self._operators = operators
 
     async def group(self, asked: Invocation) -> Reply | Write:
-        """Say how the group is set, or set it."""
+        """Show a group's settings, or change them."""
         if asked.direct:
             return Reply(asked.say("groups.only_there"))
         word, _, number = asked.arguments.strip().lower().partition(" ")
@@ -68,12 +64,12 @@ class _GroupSettings:
         return self._reply(asked, group)
 
     async def allow(self, asked: Invocation) -> Reply | Write:
-        """Let in the group that the button is about."""
+        """Allow the group that the button names."""
         group_id = long_id(asked.arguments)
         return Write(self._allow, asked, group_id) if group_id else Reply(asked.say(VOID))
 
     def _allow(self, connection: Connection, asked: Invocation, group_id: str) -> Reply:
-        """Let the group in, and take up what the operator said there before."""
+        """Allow the group, and admit what the operator said there before."""
         group = self._set(connection, asked, groups.GROUPS.get(connection, id=group_id), WORDS["on"])
         if group is None:
             return self._reply(asked, None)
@@ -81,7 +77,7 @@ class _GroupSettings:
         return self._reply(asked, group, taken)
 
     def _set(self, connection: Connection, asked: Invocation, group: Group | None, wanted: GroupChange) -> Group | None:
-        """Change the settings of a group and return it as it is now; None if the person may not decide about it."""
+        """Change a group's settings and return them; None if the person may not."""
         if group is None:
             return None
         try:

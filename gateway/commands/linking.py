@@ -1,6 +1,6 @@
 """`/link` and `/unlink`: a person on several channels becomes one user, confirmed on both sides, and two again.
 
-The rules are `gateway.access.linking`'s. Each step is one commit: what it changes, and what both sides are told.
+Each step is one commit that holds its changes and the messages to both sides.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,24 +26,25 @@ from gateway.texts import HARNESS
 YES, NO = frozenset({"yes", "sí", "si", "ok"}), frozenset({"no", "cancel", "cancelar"})
 
 Tell = Callable[[Connection, Person, Address, str, str, Sequence[Button]], None]
-"""Put a message for somebody into the outbox: connection, they, where, cause, Markdown, buttons."""
+"""Function that puts a message to a person into the outbox: connection, person, address, cause, Markdown, buttons."""
 
 _NUMBER_CHARS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class LinkDeps:
-    """What linking works with in a running gateway."""
+    """Dependencies of the linking commands."""
 
     key: bytes
     seals: SealedButtons
     tell: Tell
     changed: Callable[[Sequence[Person], Sequence[Address], Sequence[str]], None]
-    """Called after the commit: people as they are now, where something waits to be said, turns that wait no more."""
+    """Called after the commit with changed people, chats with new messages, and turns whose approvals were withdrawn.
+    """
 
 
 def link_commands(deps: LinkDeps, operators: Operators) -> tuple[Command, ...]:
-    """Return the commands, which are for everybody and about oneself; operators may undo the links of others."""
+    """Return the commands; everyone links themselves, operators may undo the links of others."""
     steps = _LinkSteps(deps)
     code, number = CommandOption("code", "menu.link.code"), CommandOption("number", "menu.unlink.number")
     return (
@@ -53,7 +54,7 @@ def link_commands(deps: LinkDeps, operators: Operators) -> tuple[Command, ...]:
 
 
 def link_decisions(deps: LinkDeps) -> Mapping[str, Handle]:
-    """Return the buttons under the two questions that a link takes, by the word that they carry."""
+    """Return the buttons under the two questions of a link, by word."""
     steps = _LinkSteps(deps)
     jobs = {"link_agree": steps.agree, "link_join": steps.connect, "link_no": steps.refuse}
 
@@ -65,13 +66,13 @@ def link_decisions(deps: LinkDeps) -> Mapping[str, Handle]:
 
 
 class _LinkSteps:
-    """Each step of a link: what it changes, and what it says to both sides."""
+    """Steps of a link: changes, and messages to both sides."""
 
     def __init__(self, deps: LinkDeps) -> None:
         self._deps = deps
 
     async def link(self, asked: Invocation) -> Reply | Write:
-        """Offer a code, take one, or answer the question that waits."""
+        """Offer a code, take one, or answer the pending question."""
         given = " ".join(asked.arguments.split())
         if not asked.direct:
             return Reply(asked.say("linking.only_direct"))
@@ -83,7 +84,7 @@ class _LinkSteps:
         return Write(self._give, asked, side, given) if given else Write(self._offer, asked, side)
 
     def _offer(self, connection: Connection, asked: Invocation, side: Side) -> Reply:
-        """Show the person a new code."""
+        """Offer a new code."""
         offered = linking.offer(connection, asked.principal.tenant, side, asked.clock())
         held = linking.list_held(connection, asked.principal.user_id)
         minutes = int(linking.VALID.total_seconds() // 60)
@@ -94,7 +95,7 @@ class _LinkSteps:
         return Reply(text, secret_ref=secret_ref(offered.id))
 
     def _give(self, connection: Connection, asked: Invocation, side: Side, typed: str) -> Reply:
-        """Take the code of the other side, and ask whether it is them."""
+        """Take the other side's code, and ask for confirmation."""
         tenant, key = asked.principal.tenant, self._deps.key
         given = linking.give(connection, key, tenant, normalise(typed), side, asked.clock())
         if isinstance(given, LinkWhy):
@@ -104,7 +105,7 @@ class _LinkSteps:
         return Reply(said, redact=True, buttons=self._buttons(given, given.joins, side.place, "link_agree"))
 
     def agree(self, connection: Connection, asked: Invocation, link_id: str | None) -> Reply:
-        """Confirm on the side that gave the code, and ask the other side."""
+        """Confirm on the side that entered the code, and ask the other side."""
         done = linking.agree(connection, link_id, asked.principal.user_id, asked.clock())
         if isinstance(done, LinkWhy):
             return Reply(_refusal(asked, done))
@@ -117,7 +118,7 @@ class _LinkSteps:
         return Reply(agreed, changed=self._follow_up(done))
 
     def connect(self, connection: Connection, asked: Invocation, link_id: str | None) -> Reply:
-        """Confirm on the side that offered the code: both are one user from this commit on."""
+        """Confirm on the side that offered the code; both are one user from this commit on."""
         done = linking.connect(connection, link_id, asked.principal.user_id, asked.clock())
         if isinstance(done, LinkWhy):
             return Reply(_refusal(asked, done))
@@ -128,17 +129,17 @@ class _LinkSteps:
         return Reply(linked, changed=self._follow_up(done))
 
     def refuse(self, connection: Connection, asked: Invocation, link_id: str | None) -> Reply:
-        """End a link that waits; the other side is told no more than that nothing came of it."""
+        """Decline a pending link."""
         done = linking.refuse(connection, link_id, asked.principal.user_id, asked.clock())
         return Reply(_refusal(asked, done) if isinstance(done, LinkWhy) else asked.say("linking.refused"))
 
     def _agree_or_connect(self, connection: Connection, asked: Invocation) -> Reply:
-        """Say yes to the question that waits, on either side."""
+        """Answer the pending question with yes, on either side."""
         reply = self.agree(connection, asked, None)
         return self.connect(connection, asked, None) if reply.text == _refusal(asked, LinkWhy.NOTHING) else reply
 
     async def unlink(self, operators: Operators, asked: Invocation) -> Reply | Write:
-        """Undo a link: the only one, or the one of this number."""
+        """Undo a link: the only one, or the one with this number."""
         if not asked.direct:
             return Reply(asked.say("linking.only_direct"))
         held = await asked.store.read(partial(linking.list_held, user_id=asked.principal.user_id))
@@ -153,18 +154,18 @@ class _LinkSteps:
         return Write(self._undo, asked, fitting[0].id)
 
     def _undo(self, connection: Connection, asked: Invocation, link_id: str) -> Reply:
-        """Make two users of one again, and tell the other side."""
+        """Undo a link and tell the other side."""
         done = linking.undo(connection, link_id, asked.principal.user_id, asked.clock())
         if isinstance(done, LinkWhy):
             return Reply(_refusal(asked, done))
         for person, place in linking.places(done):
-            if place != asked.address:  # there it is the answer
+            if place != asked.address:  # the reply tells this side
                 said, cause = HARNESS.text(person.locale, "linking.undone"), f"unlinked:{link_id}:{person.user_id[-8:]}"
                 self._deps.tell(connection, person, place, cause, said, ())
         return Reply(asked.say("linking.undone"), changed=self._follow_up(done))
 
     def _follow_up(self, done: Linked) -> Changed:
-        """Let the gateway know both people as they are now, and look at what each side is told."""
+        """Return what to update after the commit: people, and chats with messages."""
         joined = done.joins.user_id in done.stays.aliases
         people = (done.stays,) if joined else (done.stays, done.joins)
         places = [place for _, place in linking.places(done)]

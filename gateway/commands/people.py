@@ -1,7 +1,6 @@
-"""Operators decide about people from a chat of their own: `/users /requests /approve /deny /block /role /invite`.
+"""Operators' commands about people: `/users /requests /approve /deny /block /role /invite`, in direct chats only.
 
-What an operation means, and who may, is `gateway.access`'s: each asks it again in its commit. Nothing of it is said
-where others read along.
+Each action checks the operator's rank in its commit.
 """
 
 import functools
@@ -30,21 +29,21 @@ from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 
 SHOWN = 40
-"""People or requests in one answer."""
+"""Maximum of people or requests in one answer."""
 
 NUMBER_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleServices:
-    """What the commands about people of one tenant work with."""
+    """Dependencies of the commands about people."""
 
     operators: Operators
     linking: LinkDeps
     people: AccessSnapshot
 
     def decisions(self) -> Mapping[str, Handle]:
-        """What the buttons under requests, links and groups do."""
+        """Return the buttons under requests, links and groups."""
         return {
             **access_decisions(self.operators),
             **link_decisions(self.linking),
@@ -53,7 +52,7 @@ class PeopleServices:
 
 
 def people_commands(services: PeopleServices) -> tuple[Command, ...]:
-    """The commands for operators and owners alone."""
+    """Return the commands for operators and owners."""
     replies = _PeopleReplies(services)
     who, number = CommandOption("who", "menu.role.who", required=True), CommandOption("number", "menu.approve.number")
     roles = CommandOption("role", "menu.role.role", choices=tuple(Role))
@@ -81,7 +80,7 @@ def people_commands(services: PeopleServices) -> tuple[Command, ...]:
 
 
 async def name(asked: Invocation) -> Reply | Write:
-    """Say what the person is called, or change it."""
+    """Show the person's name, or change it."""
     wanted = shown_name(asked.arguments)[:SHOWN_NAME_CHARS]
     if wanted:
         return Write(_set_name, asked, wanted)
@@ -99,13 +98,13 @@ NAME = Command("name", "menu.name", name, options=(CommandOption("name", "menu.n
 
 
 class _PeopleReplies:
-    """What each of them answers."""
+    """Handlers of the commands about people."""
 
     def __init__(self, services: PeopleServices) -> None:
         self._operators = services.operators
 
     def guard(self, handle: Handle) -> Handle:
-        """The same, in a direct chat alone, with a refusal told as one."""
+        """Return the handler limited to direct chats, with refusals as replies."""
 
         @functools.wraps(handle)
         async def run(asked: Invocation) -> Reply | Write:
@@ -120,7 +119,7 @@ class _PeopleReplies:
         return run
 
     async def users(self, asked: Invocation) -> Reply:
-        """List the people whom some words are about, or every known one."""
+        """List people that match the words, or all."""
         wanted = clean(asked.arguments).casefold()
         known = (await self._operators.list_users(asked.principal.user_id)).users
         found = [user for user in known if wanted in _search_words(user)]
@@ -136,13 +135,13 @@ class _PeopleReplies:
         return f"- `{number}` {role}{you}: {whom(user)}"
 
     async def console(self, asked: Invocation) -> Reply:
-        """Give the person a link that opens the console once; its secret is kept nowhere."""
+        """Send a link that opens the console once; its secret is not stored."""
         made = await self._operators.console_link(asked.principal.user_id)
         kept = f"{made.link.partition('#')[0]}#{CONSOLE_BULLETS}"
         return Reply(asked.say("people.console", link=kept), secret_ref=made.ref)
 
     async def requests(self, asked: Invocation) -> Reply:
-        """List who waits to be let in, the likeliest first."""
+        """List pending requests, the likeliest first."""
         waiting = (await self._operators.list_requests(asked.principal.user_id)).requests
         if not waiting:
             return Reply(asked.say("people.nobody_waits"))
@@ -154,24 +153,24 @@ class _PeopleReplies:
         return Reply("\n\n".join([*_shorten(asked, lines, len(waiting)), tail]))
 
     async def approve(self, asked: Invocation) -> Reply:
-        """Let in the person who made the request of this number."""
+        """Approve the request with this number."""
         done = await self._operators.approve_request(asked.principal.user_id, _number(asked, "approve"))
         return Reply(asked.say("access.approved", who=whom(done)))
 
     async def deny(self, asked: Invocation) -> Reply:
-        """Turn a request down, in silence."""
+        """Deny a request without telling the person."""
         done = await self._operators.deny(asked.principal.user_id, _number(asked, "deny"))
         return Reply(asked.say("access.denied", who=whom(done)))
 
     async def block(self, asked: Invocation) -> Reply:
-        """Answer a person no more."""
+        """Block a person."""
         who = BlockWish(who=_number(asked, "block")[:MAX_WHO_CHARS])
         done = await self._operators.block(asked.principal.user_id, who)
-        unheard = (done.name,) == done.senders  # what was typed is all that is known of them
+        unheard = (done.name,) == done.senders  # only the typed sender is known
         return Reply(asked.say("access.blocked_unheard" if unheard else "access.blocked", who=whom(done)))
 
     async def role(self, asked: Invocation) -> Reply:
-        """Give a person another role; `member` ends a block, too."""
+        """Give a person another role; `member` also ends a block."""
         who, _, typed = _number(asked, "role").rpartition(" ")
         if not who:
             raise OperationRefused("people.give_role", roles=", ".join(Role))
@@ -183,7 +182,7 @@ class _PeopleReplies:
         return Reply(asked.say("people.changed", who=whom(done), role=said))
 
     async def invite(self, asked: Invocation) -> Reply:
-        """Make an invitation for one person; its code is shown this once and kept nowhere."""
+        """Make an invitation; its code is shown once and not stored."""
         terms = InviteTerms(role=clean(asked.arguments).lower() or str(Role.MEMBER))
         made = await self._operators.invite(asked.principal.user_id, terms)
         ways = await self._operators.process.bot_links(INVITE_BULLETS, asked.principal.tenant)
@@ -200,10 +199,10 @@ class _PeopleReplies:
 
 
 def _number(asked: Invocation, name: str) -> str:
-    """What was given behind the command, on one line.
+    """Return the text after the command, on one line.
 
     Raises:
-        OperationRefused: nothing was.
+        OperationRefused: there is none.
     """
     given = " ".join(clean(asked.arguments).split()).strip("`")
     if not given:
@@ -216,13 +215,13 @@ def _search_words(user: User) -> str:
 
 
 def _shorten(asked: Invocation, lines: Sequence[str], count: int) -> list[str]:
-    """The lines as one list, and how many were left out."""
+    """Return the lines as one list, and how many were left out."""
     more = [asked.plural("commands.and_more", count - len(lines))] if count > len(lines) else []
     return ["\n".join(lines), *more]
 
 
 def refuse_to_forget(connection: Connection, asked: Invocation, extent: Extent) -> Reply | None:
-    """Return why the person cannot be forgotten, or None if they can: the only owner stays, and is told what to do."""
+    """Return why the person cannot be erased, or None: the only owner has to stay."""
     person = people.person_of(connection, asked.principal.user_id) if extent is Extent.EVERYTHING else None
     if person is None or not people.is_only_owner(connection, person):
         return None
@@ -230,13 +229,13 @@ def refuse_to_forget(connection: Connection, asked: Invocation, extent: Extent) 
 
 
 def forget_person(connection: Connection, asked: Invocation, extent: Extent, said: str) -> Reply:
-    """Record the person's wish to be forgotten, and begin a new conversation.
+    """Record an erasure request and begin a new conversation.
 
-    Ask `refuse_to_forget` before, in the same commit. Until the gateway has forgotten them their platform may repeat
-    what they said up to this wish.
+    Call `refuse_to_forget` in the same commit first. Until the erasure is done, the platform may deliver the person's
+    earlier messages again.
     """
     row, person = asked.row, people.person_of(connection, asked.principal.user_id)
-    assert person is not None, "nobody else deletes a user, and whoever is being forgotten gives no command"
+    assert person is not None, "only an erasure deletes users, and a person being erased gives no command"
     wish = erasure.ask(connection, person, extent, row.id, row.event.received_at, asked.clock(), asked.session.mark)
     begun = begin_conversation(connection, asked, Cleared(unparked=wish.unparked))
     return Reply(said, changed=replace(begun, ended=False, forgotten=wish.forgotten))

@@ -18,26 +18,27 @@ from gateway.store.engine import Connection
 from gateway.threads import run_in_thread
 
 RETRY = "retry"
-"""The kind of turn that asks again."""
+"""Kind of turn that repeats a question."""
 
 SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
 MAX_ZONE_CHARS = 64
 
 LANGUAGES = {
-    "en": "en english inglés ingles", "es": "es spanish español espanol castellano",
-}  # fmt: skip
+    "en": "en english inglés ingles",
+    "es": "es spanish español espanol castellano",
+}
 
 
 async def start(asked: Invocation) -> Reply:
-    """Say who this is, and the person's zone."""
+    """Greet, and show the person's time zone."""
     name = escape(clean(asked.principal.display_name)[:64])
     greeted, timezone = f", {name}" if name else "", escape(asked.principal.timezone)
     return Reply(asked.say("commands.start", name=greeted, timezone=timezone))
 
 
 async def new(asked: Invocation) -> Write:
-    """Begin a new conversation; stop what runs in the present one."""
+    """Begin a new conversation; cancel the running turn."""
     asked.session.cancel(stoppable_by(asked))
     return Write(_begin_anew, asked)
 
@@ -58,7 +59,7 @@ def begin_conversation(connection: Connection, asked: Invocation, cleared: Clear
 
 
 async def stop(asked: Invocation) -> Write:
-    """End what runs and clear what waits."""
+    """Cancel the running turn and waiting messages."""
     return Write(_stop, asked, asked.session.cancel(stoppable_by(asked)))
 
 
@@ -72,7 +73,7 @@ def _stop(connection: Connection, asked: Invocation, was_running: bool) -> Reply
 
 
 def stoppable_by(asked: Invocation) -> str | None:
-    """Return the user whose messages the person may stop; None: everybody's."""
+    """Return the user whose messages the person may cancel; None: everyone's."""
     return None if Role(asked.principal.role).allows(Role.OPERATOR) else asked.principal.user_id
 
 
@@ -85,7 +86,7 @@ async def btw(asked: Invocation) -> Reply:
 
 
 async def mode(asked: Invocation) -> Reply | Write:
-    """Show the mode, or change it."""
+    """Show the mode of the conversation, or change it."""
     wanted, now = asked.arguments.strip().lower(), asked.session.state.mode
     if not wanted:
         return Reply(asked.say(f"commands.mode_is_{now if now in MODES else MODES[0]}"))
@@ -101,7 +102,7 @@ def _set_mode(connection: Connection, asked: Invocation, wanted: str) -> Reply:
 
 
 async def language(asked: Invocation) -> Reply | Write:
-    """Show the language in which the bot speaks to the person, or change it for good."""
+    """Show the person's language, or change it."""
     wanted = clean(asked.arguments).casefold()
     found = next((code for code, words in LANGUAGES.items() if wanted in words.split()), None)
     if wanted and found is not None:
@@ -120,11 +121,11 @@ def person_changed(connection: Connection, asked: Invocation) -> Changed:
 
 
 async def timezone(asked: Invocation) -> Reply | Write:
-    """Show the person's zone, or change it."""
+    """Show the person's time zone, or change it."""
     wanted = clean(asked.arguments)
     if not wanted:
         return Reply(_zone_text(asked, "commands.timezone_is", asked.principal.timezone))
-    zone = await run_in_thread(find_zone, wanted)  # the first time it reads all there are from disk
+    zone = await run_in_thread(find_zone, wanted)  # the first call reads all zones from disk
     if zone is not None:
         return Write(_set_timezone, asked, zone)
     near = await run_in_thread(near_zones, wanted)
@@ -145,7 +146,7 @@ def _zone_text(asked: Invocation, key: str, zone: str) -> str:
 
 
 def cleared_text(asked: Invocation, cleared: Cleared) -> str:
-    """Say what waits no more, in the person's own words; "" if nothing waited."""
+    """Return a text about cancelled messages, with quotes; "" if there were none."""
     count = len(cleared.ids)
     if not count:
         return ""
@@ -196,12 +197,12 @@ SESSION_COMMANDS: Sequence[Command] = (
         options=(CommandOption("language", "menu.language.language", choices=tuple(NAMES)),),
     ),
 )
-"""The commands about the conversation and the person that every agent has."""
+"""Session commands of every agent."""
 
 
 @cache
 def _by_name() -> dict[str, str]:
-    """Zones by folded name; reading them from disk once is enough."""
+    """Return zones by folded name, read from disk once."""
     regional = [name for name in available_timezones() if "/" in name or name == "UTC"]
     return {name.casefold(): name for name in sorted(regional) if is_zone(name)}
 
@@ -216,14 +217,14 @@ def _by_city() -> dict[str, str]:
 
 
 def find_zone(text: str) -> str | None:
-    """The IANA name for what was written; None where it names no zone."""
+    """Return the IANA name of a zone or city, or None."""
     letters = "".join(each for each in normalize("NFKD", text[:MAX_ZONE_CHARS]) if not combining(each))
     folded = "_".join(letters.split()).casefold()
     return _by_name().get(folded) or _by_city().get(folded)
 
 
 def near_zones(text: str) -> tuple[str, ...]:
-    """Up to three zones spelled much like it; none of an offset ("UTC+2"), and none of an abbreviation ("CEST")."""
+    """Return up to three zones with a similar spelling; none for offsets ("UTC+2") or abbreviations ("CEST")."""
     folded = "_".join(text[:MAX_ZONE_CHARS].split()).casefold()
     if len(folded) < 5 or any(each in "+-−0123456789" for each in folded):
         return ()

@@ -1,4 +1,4 @@
-"""The one table of commands: finds what a text calls, lists what there is, and says what it does not know."""
+"""Command table: parses commands, lists them in menus and help, and suggests names for unknown ones."""
 
 import re
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ TALK_OPTIONS = (CommandOption("text", "menu.talk.text", required=True),)
 
 
 def with_own(own: Sequence[Command], every: Sequence[Command]) -> tuple[Command, ...]:
-    """An agent's own commands, and those that every agent has unless it has one of that name itself."""
+    """Return an agent's own commands, and the common ones that it does not replace."""
     names = {command.name for command in own}
     return (*own, *(command for command in every if command.name not in names))
 
 
 class CommandTable:
-    """Commands by name, `/help` included, and the one whose text is a message like any other."""
+    """Commands by name, with `/help`, and the command `talk` whose text is an ordinary message."""
 
     def __init__(self, commands: Sequence[Command], talk: str = "talk", texts: Catalogue = HARNESS) -> None:
-        """Names are lower case and unique; `talk` is not among them.
+        """Take commands with unique lower-case names other than `talk`.
 
         Raises:
-            ValueError: two commands have one name.
+            ValueError: two commands have the same name.
         """
         listing = Command("help", "menu.help", self._help)
         self.talk = talk
@@ -45,9 +45,9 @@ class CommandTable:
             self._commands[command.name] = command
 
     def parse(self, text: str) -> tuple[Command | None, str, str] | None:
-        """The command a text calls, its name and its arguments, lines kept.
+        """Return the command of a text, its name and its arguments.
 
-        None: the text is no command. A command of None: it looks like one that we do not have.
+        None: the text is not a command. A command of None: an unknown one.
         """
         match = _COMMAND.match(text.strip())
         if match is None:
@@ -56,8 +56,8 @@ class CommandTable:
         return self._commands.get(name), name, (match[2] or "").strip()
 
     def calls(self, words: str) -> bool:
-        """Whether words without a slash are a command's and no sentence: its name alone, or with what it lets choose,
-        or what is no word ("sessions 2", "mode collect").
+        """Return True if words without a slash are a command and not a sentence: its name alone, with one of its
+        choices, or with something that is not a word ("sessions 2", "mode collect").
         """
         name, *rest = words.split()
         command = self._commands.get(name.lower())
@@ -68,19 +68,19 @@ class CommandTable:
 
     @property
     def names(self) -> frozenset[str]:
-        """Of every command that somebody can type."""
+        """Return the names of all commands that people can type."""
         return frozenset(self._commands)
 
     def of_system(self, name: str) -> Command | None:
-        """The command that answers an event of the gateway's own; None where this version has none of the name."""
+        """Return the command that answers an event of the gateway, or None."""
         return self._system.get(name)
 
     def specs(self) -> list[CommandSpec]:
-        """All of them as menus would show them, but in no language."""
+        """Return all commands for menus, not translated."""
         return [CommandSpec(each.name, each.summary, each.options, each.shared) for each in self._commands.values()]
 
     def menus(self) -> Menus:
-        """What members can choose from, by language; what carries a message stands first."""
+        """Return the menus of members, by language; the command `talk` is first."""
         shown = [command for command in self._commands.values() if Role.MEMBER.allows(command.least_role)]
         talk = CommandSpec(self.talk, "menu.talk", TALK_OPTIONS, shared=True, talks=True)
         specs = [talk, *(CommandSpec(each.name, each.summary, each.options, each.shared) for each in shown)]
@@ -92,11 +92,11 @@ class CommandTable:
         return replace(spec, summary=said(language, spec.summary), options=tuple(options))
 
     def nearest(self, name: str) -> str | None:
-        """The command spelled most like it; None where none is close."""
+        """Return the most similar command, or None."""
         return next(iter(get_close_matches(name.lower(), self._commands, n=1, cutoff=0.6)), None)
 
     def unknown(self, name: str, principal: Principal) -> str:
-        """What to say to a command we do not have."""
+        """Return the reply to an unknown command."""
         nearest = self.nearest(name)
         shown = re.sub(r"[^a-z0-9_]", "", name.lower())[:32].replace("_", "\\_")
         if nearest is None:
@@ -115,7 +115,7 @@ class CommandTable:
         return said("commands.scope_missing", name=command.name, scope=needed.value)
 
     async def _help(self, asked: Invocation) -> Reply:
-        """Every command this person may use, a line each."""
+        """List the commands that this person may use."""
         mine = [each for each in self._commands.values() if not self.refusal(each, asked.principal, asked.scopes)]
         lines = "\n".join(f"- /{command.name}: {asked.say(command.summary)}" for command in mine)
         return Reply(f"{asked.say('commands.help_title')}\n\n{lines}\n\n{asked.say('commands.help_tail')}")

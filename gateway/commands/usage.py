@@ -1,4 +1,4 @@
-"""`/usage`: a person sees what models read and wrote for them, and what that cost, where it is known."""
+"""`/usage`: shows a person the tokens and the cost of their turns."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time
@@ -16,16 +16,16 @@ MICROUSD_PER_CENT = 10_000
 
 
 Left = Callable[[Principal], Awaitable[CapUse | None]]
-"""A person's own cap of today with what is used of it; None: there is none."""
+"""Function that returns a person's own cap and its use today, or None."""
 
 
 async def no_cap(_principal: Principal) -> CapUse | None:
-    """Nothing is capped."""
+    """Return no cap."""
     return None
 
 
 async def show_usage(left: Left, asked: Invocation) -> Reply:
-    """Say what models read and wrote for the person, and what is left of their cap."""
+    """Show the person's tokens and costs, and the rest of their cap."""
     who = asked.principal
     beginnings = _beginnings(who, today_of(who, asked.now))
     look = partial(usage_since, tenant=who.tenant, user_id=who.user_id, beginnings=beginnings)
@@ -41,18 +41,18 @@ async def show_usage(left: Left, asked: Invocation) -> Reply:
 
 
 def usage_command(left: Left = no_cap) -> Command:
-    """Return `/usage`; `left` finds the person's own cap."""
+    """Return the command `/usage`; `left` finds the person's cap."""
     return Command("usage", "menu.usage", partial(show_usage, left))
 
 
 def _beginnings(who: Principal, today: date) -> list[datetime]:
-    """When the person's day, week and month began."""
+    """Return when the person's day, week and month began."""
     days = (today, week_of(today, who.week_start), today.replace(day=1))
     return [datetime.combine(day, time(), zone_of(who.timezone)).astimezone(UTC) for day in days]
 
 
 def _in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
-    if not (total.input_tokens or total.output_tokens or total.cost_microusd):  # rules answer without any
+    if not (total.input_tokens or total.output_tokens or total.cost_microusd):  # answers without a model use none
         return texts.text(locale, "commands.usage_nothing")
     tokens = texts.text(
         locale,
@@ -64,7 +64,7 @@ def _in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
 
 
 def _left_in_words(use: CapUse, locale: str | None) -> str:
-    """Of each of the two limits what is left."""
+    """Return the rest of both limits."""
     limits, cap, used = [], use.cap, use.used
     if cap.most_microusd is not None:
         left = usd_text(max(0, cap.most_microusd - used.microusd))
@@ -75,7 +75,7 @@ def _left_in_words(use: CapUse, locale: str | None) -> str:
 
 
 def cost_in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
-    """What it cost, as far as that is known."""
+    """Return the cost, as far as it is known."""
     if total.cost_microusd is None or (total.unpriced and not total.cost_microusd):
         return texts.text(locale, "commands.usage_cost_unknown")
     usd = in_digits(usd_text(total.cost_microusd), locale)
@@ -85,12 +85,12 @@ def cost_in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> st
 
 
 def usd_text(cost_microusd: int) -> str:
-    """Dollars, in cents from a cent on; what is less is told to a hundredth of a cent, and never as nothing."""
+    """Return dollars with two decimals, below a cent with four, and never zero for a positive cost."""
     if cost_microusd == 0 or cost_microusd >= MICROUSD_PER_CENT:
         return f"{cost_microusd / 1_000_000:,.2f}"
     return f"{max(cost_microusd, 100) / 1_000_000:.4f}"
 
 
 def in_digits(number: str, locale: str | None) -> str:
-    """An English number as the person's language writes it."""
+    """Return an English number in the notation of the person's language."""
     return number.translate(str.maketrans(",.", ".,")) if language_of(locale) == "es" else number

@@ -1,7 +1,4 @@
-"""Changes keys of the configuration where they stand: comments stay, what does not load is never written.
-
-The settings say which keys there are, the command line asks for values.
-"""
+"""Edits of configuration files: comments stay, and a result that would not load is never written."""
 
 import os
 import re
@@ -33,14 +30,14 @@ from gateway.errors import SettingsError
 from gateway.safety.private_files import replace_file
 
 Changes = Mapping[KeyPath, Any]
-"""By key: the value as TOML has it; None takes away the key, or the table."""
+"""New value by key, as TOML has it; None removes the key or table."""
 
 _COMMENTED = re.compile(r"#(?=\[|[A-Za-z0-9_\"'-]+\s*=)")
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The configuration as it would be; nothing is written yet."""
+    """Changed configuration that is not written yet."""
 
     before: Sources
     after: Sources
@@ -48,17 +45,17 @@ class Draft:
     keys: tuple[KeyPath, ...]
 
     def replaced_keys(self) -> Iterator[KeyPath]:
-        """The keys that had another value in a file."""
+        """Yield the keys that had another value in a file."""
         for key in self.keys:
             for old, new in ((self.before.file, self.after.file), (self.before.secrets, self.after.secrets)):
                 if has_path(old.values, key) and value_at(old.values, key) != value_at(new.values, key):
                     yield key
 
     def write(self) -> list[Path]:
-        """Put what changed into its place, each file whole or not at all; the files.
+        """Write each changed file atomically; return the files.
 
         Raises:
-            SettingsError: a file cannot be written, or somebody changed it meanwhile.
+            SettingsError: a file cannot be written, or was changed meanwhile.
         """
         written = []
         for old, new in ((self.before.file, self.after.file), (self.before.secrets, self.after.secrets)):
@@ -71,12 +68,12 @@ class Draft:
 def draft(
     path: Path | None, environ: Mapping[str, str], changes: Changes, beginning: str = "", *, is_new: bool = False
 ) -> Draft:
-    """The configuration with these changes, each in the file where it belongs. A new main file starts as `beginning`.
+    """Return the configuration with these changes, each in its file. A new main file starts as `beginning`.
 
-    A file that was named has to be there, unless it `is_new`.
+    A file that is named must exist, unless it `is_new`.
 
     Raises:
-        SettingsError: as `gateway.config.settings.load`, for the files as they are or as they would be.
+        SettingsError: the files, or the changed files, do not load.
     """
     main, secrets = read_files(path, is_new=is_new)
     before = sources_of(main, secrets, environ)
@@ -96,9 +93,9 @@ def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
 
 
 def with_value(text: str, key: KeyPath, value: Any) -> str:
-    """The TOML text with this value at the key; everything else means what it meant, and its comments stay.
+    """Return the TOML text with this value at the key; other values and all comments stay.
 
-    Where the key stands in a comment, as in the example, that line becomes it.
+    If the key is commented out, as in the example, that line is replaced.
     """
     wanted = merge(tomllib.loads(text), nest(key, value))
     for candidate in (*_taken_out_of_comment(text, key, value), _by_parser(text, key, value)):
@@ -111,7 +108,7 @@ def with_value(text: str, key: KeyPath, value: Any) -> str:
 
 
 def without_value(text: str, key: KeyPath) -> str:
-    """Return the TOML text without this key or table; everything else means what it meant, and other comments stay."""
+    """Return the TOML text without this key or table; other values and comments stay."""
     before = tomllib.loads(text)
     if not has_path(before, key):
         return text
@@ -129,9 +126,9 @@ def without_value(text: str, key: KeyPath) -> str:
 
 
 def _remove_first(table: Any, key: str) -> bool:
-    """Delete the key's line; of a table its first one, as tomlkit would delete its comments with it.
+    """Delete the key's first line and return True if there was one.
 
-    Return whether there was one. One alone, as tomlkit loses track of dotted keys with the first that goes.
+    Line by line, because tomlkit would delete a table's comments with it, and loses track of dotted keys.
     """
     for inner in value if isinstance(value := table[key], AoT) else (value,):
         if not isinstance(inner, Table | OutOfOrderTableProxy):
@@ -162,7 +159,7 @@ def _without(tree: Tree, key: KeyPath) -> Tree:
 
 
 def _drop_empty(tree: Tree) -> Tree:
-    """Return the tree without its empty tables, which mean nothing by themselves here."""
+    """Return the tree without empty tables, which mean nothing here."""
     inner = {name: _drop_empty(value) if isinstance(value, dict) else value for name, value in tree.items()}
     return {name: value for name, value in inner.items() if value != {}}
 
@@ -179,7 +176,7 @@ def _by_parser(text: str, key: KeyPath, value: Any) -> str:
 
 
 def _taken_out_of_comment(text: str, key: KeyPath, value: Any) -> Iterator[str]:
-    """The text with the commented line of the key in force, and its table's header, if that is a comment too."""
+    """Yield the text with the key's commented line activated, and its table's header, if that is a comment too."""
     lines, header = text.split("\n"), 0
     table: KeyPath = ()
     for number, line in enumerate(lines):

@@ -1,26 +1,26 @@
-"""Which keys the environment sets: a variable stands for a key each, some depend on what else is there. Pure."""
+"""Settings from environment variables: most variables stand for one key, some depend on other settings. Pure."""
 
 from collections.abc import Iterator, Mapping
 
 from gateway.config.sources import KeyPath, Tree
 
 OPENAI_DEFAULT = "openai:gpt-5-mini"
-"""The model where OPENAI_API_KEY is set and neither OPENAI_BASE_URL nor TENK_MODEL is."""
+"""Model if OPENAI_API_KEY is set, but neither OPENAI_BASE_URL nor TENK_MODEL."""
 
 OPENAI_ONLY = "openai:*"
-"""The model where OPENAI_BASE_URL is set and TENK_MODEL is not: the one that the server has."""
+"""Model if OPENAI_BASE_URL is set, but not TENK_MODEL: the only model of that server."""
 
 ANTHROPIC_DEFAULT = "anthropic:claude-haiku-5-5"
-"""The model where of all providers only ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL is set, and TENK_MODEL is not."""
+"""Model if only ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL is set."""
 
 TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
-"""The account that TELEGRAM_BOT_TOKEN makes."""
+"""Account that TELEGRAM_BOT_TOKEN sets up."""
 
 DISCORD_MAIN: KeyPath = ("channels", "discord", "main")
-"""The account that DISCORD_BOT_TOKEN makes."""
+"""Account that DISCORD_BOT_TOKEN sets up."""
 
 SLACK_MAIN: KeyPath = ("channels", "slack", "main")
-"""The account that SLACK_BOT_TOKEN makes."""
+"""Account that SLACK_BOT_TOKEN sets up."""
 
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
@@ -36,7 +36,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "SLACK_APP_TOKEN": (*SLACK_MAIN, "app_token"),
     "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
 }
-"""Environment variables that stand for one key each; API_BASES and those of MODEL_KEYS depend on what else is set."""
+"""Variables that stand for one key each."""
 
 NO_ROLES = "there are no roles any more, every process receives, answers and sends; remove it"
 
@@ -47,21 +47,21 @@ REPLACED: Mapping[KeyPath, tuple[str, str]] = {
     ),
     ("gateway", "role"): ("TENK_ROLE", NO_ROLES),
 }
-"""Keys of earlier versions, each with its environment variable and what an operator who still sets it reads."""
+"""Keys of earlier versions: environment variable, and the message for an operator who still sets it."""
 
 API_BASES: Mapping[str, tuple[str, str]] = {
     "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
     "discord": ("DISCORD_API_BASE", "DISCORD_BOT_TOKEN"),
     "slack": ("SLACK_API_BASE", "SLACK_BOT_TOKEN"),
 }
-"""By platform: the variable that moves every account to another server, and the one that makes the account main."""
+"""By platform: the variable with another server for all accounts, and the variable that sets up the account main."""
 
 
 MODEL_KEYS: Mapping[str, tuple[str, str]] = {
     "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
 }
-"""By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
+"""By wire: the variables of its key and of its server. Without a model's name, the first wire with one is used."""
 
 
 BESIDE = ("with_tools", "with_images", "light")
@@ -69,7 +69,7 @@ BESIDE = ("with_tools", "with_images", "light")
 
 
 def from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
-    """What the shorthands set; an empty variable counts as not set."""
+    """Return the settings of the environment; an empty variable counts as unset."""
     given = {name: value for name, value in environ.items() if value.strip()}
     found = {key: (name, given[name]) for name, key in SHORTHANDS.items() if name in given}
     found |= {key: (name, given[name]) for key, (name, _) in REPLACED.items() if name in given}
@@ -81,7 +81,7 @@ def from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, t
 
 
 def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
-    """Keys of a provider that is not used stay out of the settings."""
+    """Return the model's settings, only for the provider in use."""
     chosen = given.get("TENK_MODEL") or files.get("model", {}).get("name")
     there = next((wire for wire, names in MODEL_KEYS.items() if not given.keys().isdisjoint(names)), None)
     wire = there if chosen is None else str(chosen).partition(":")[0]
@@ -99,10 +99,10 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 
 
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
-    """A model behind the first that says neither key nor server has its provider's key."""
+    """Yield the provider's key for each further model that has neither key nor server."""
     model = files.get("model", {})
     fallback = model.get("fallback")
-    fallback = fallback if isinstance(fallback, dict) else {}  # else it is told what is wrong with it
+    fallback = fallback if isinstance(fallback, dict) else {}  # otherwise validation reports the mistake
     links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
     links |= {("model", "fallback", name): link for name, link in fallback.items()}
     for path, link in links.items():

@@ -1,4 +1,4 @@
-"""Every key with the value in force, as TOML: secrets masked, and where each comes from."""
+"""Listing of all settings in force, as TOML: secrets masked, with the source of each value."""
 
 import json
 import re
@@ -15,11 +15,11 @@ from gateway.config.sources import KeyPath, Sources
 MASK = "********"
 
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<==)[^&#\s]+")
-"""What of an address may be a secret: who asks, and the values behind `?`."""
+"""Parts of a URL that may be secret: the user, and the values after `?`."""
 
 
 def lines_of(settings: BaseModel, sources: Sources) -> Iterator[str]:
-    """Every key with the value in force; what was set says where, what was not is commented out when it is empty."""
+    """Yield each key with its value and its source, if it was set; empty keys are commented out."""
     yield from _table((), settings, sources)
 
 

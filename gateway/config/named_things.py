@@ -1,4 +1,4 @@
-"""What a configuration names has to be there: agents, tools, models, tenants; else the nearest right name is said."""
+"""Checks that the agents, tools, models, tenants and accounts named in the configuration exist, with suggestions."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +17,12 @@ from gateway.extensions import AGENTS, TOOLS, check_offered
 
 
 def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sources) -> None:
-    """Whether what is said of accounts by name is said of some that there are.
+    """Check that each account that settings name exists.
 
-    Of a platform without any nobody can tell: its token may come from the environment another day.
+    Platforms without accounts are not checked: a token may come from the environment later.
 
     Raises:
-        SettingsError: there is none of a name.
+        SettingsError: an account does not exist.
     """
     fields = type(channels).model_fields
     tables = {name: getattr(channels, name) for name in fields}
@@ -39,10 +39,10 @@ def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sourc
 
 
 def check_tenants(whose: Mapping[KeyPath, str], tenants: Mapping[str, BaseModel], sources: Sources) -> None:
-    """Whether every account is one's that there is, and no tenant caps what is the installation's.
+    """Check that the tenant of each account exists, and that no tenant sets a cap of the whole installation.
 
     Raises:
-        SettingsError: a line for each that is not.
+        SettingsError: a line for each mistake.
     """
     known = (DEFAULT_TENANT, *tenants)
     wrong = [
@@ -67,14 +67,14 @@ def check_tenants(whose: Mapping[KeyPath, str], tenants: Mapping[str, BaseModel]
 
 
 WHOLE_DAY = ("day_usd", "day_tokens")
-"""Caps that only the installation's own table has."""
+"""Caps that only the installation's own table may set."""
 
 
 def check_tokens(accounts: Iterable[tuple[str, AccountConfig]], sources: Sources) -> None:
-    """Whether each account is a bot of its own: two that are one would both answer what it hears.
+    """Check that no two accounts are the same bot, which would answer each message twice.
 
     Raises:
-        SettingsError: two accounts have one bot's token, on the same server.
+        SettingsError: two accounts have the same token on the same server.
     """
     first: dict[tuple[str, str, str], str] = {}
     for channel, account in accounts:
@@ -91,10 +91,10 @@ def check_tokens(accounts: Iterable[tuple[str, AccountConfig]], sources: Sources
 
 
 def check_agent(product: str, tools: Sequence[str], sources: Sources, above: KeyPath) -> None:
-    """Whether there is such an agent, and such tools; neither is imported.
+    """Check that the agent and its tools are installed, without importing them.
 
     Raises:
-        SettingsError: there is none of a name.
+        SettingsError: a name is unknown.
     """
     named = [(AGENTS, "product", product), *((TOOLS, "tools", name) for name in tools)]
     for group, key, name in named:
@@ -106,10 +106,10 @@ def check_agent(product: str, tools: Sequence[str], sources: Sources, above: Key
 
 
 def check_model(model: ModelConfig, sources: Sources, above: KeyPath) -> None:
-    """Whether each model of a chain can be asked: it is one of a wire that there is, and has a key or a server.
+    """Check that each model of a chain has a known wire, and a key or a server.
 
     Raises:
-        SettingsError: one cannot.
+        SettingsError: a model cannot be used.
     """
     path = (*above, "model")
     _check_link(model, path, sources)

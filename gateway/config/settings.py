@@ -1,4 +1,4 @@
-"""The whole configuration, composed of each room's own model. `sources` says how files and variables are read."""
+"""The whole configuration, composed of each package's own model."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -45,7 +45,7 @@ SECRETS_NAME = "secrets.toml"  # beside the main file
 
 
 class GatewayConfig(BaseModel):
-    """What belongs to no room: where data is kept, and how loud the log is."""
+    """General settings: where data is stored, and how much is logged."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -66,7 +66,7 @@ class GatewayConfig(BaseModel):
 
 
 class ChannelsConfig(BaseModel):
-    """Accounts on platforms, by a name of the operator's choice. `settings_model` adds the platforms of others."""
+    """Accounts on platforms, by name. `settings_model` adds the platforms of plug-ins."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,7 +80,7 @@ class ChannelsConfig(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _named_by_their_tables(cls, accounts: object) -> object:
-        """`[channels.telegram.coach]` is the account named coach."""
+        """Name each account after its table: `[channels.telegram.coach]` is the account coach."""
         if not isinstance(accounts, dict):
             return accounts
         tables = {name: account for name, account in accounts.items() if isinstance(account, dict)}
@@ -96,7 +96,7 @@ class ChannelsConfig(BaseModel):
         return self
 
     def accounts(self) -> Iterator[tuple[str, AccountConfig]]:
-        """Every account on a platform, behind its channel's name. Web, console and API have none."""
+        """Yield every account on a platform with its channel's name; web, console and API have no accounts."""
         for channel, accounts in self._tables():
             for account in accounts.values():
                 yield channel, account
@@ -109,7 +109,7 @@ class ChannelsConfig(BaseModel):
 
 
 class AgentSettings(AgentConfig):
-    """Which agent answers, with which tools beside its own, and what bounds its turns."""
+    """Agent that answers, its additional tools, and the limits of its turns."""
 
     product: str = Field(default="coach", description="The agent, by its name in the entry points tenk.agents.")
     tools: tuple[str, ...] = Field(default=(), description="More tools for it, by their names in tenk.tools.")
@@ -119,20 +119,20 @@ class AgentSettings(AgentConfig):
 
 
 def whose_account(account: AccountConfig) -> str:
-    """The tenant whose account this is; one of a channel that knows none is the installation's own."""
+    """Return the account's tenant; for channels without tenants the installation's own."""
     return str(getattr(account, "tenant", DEFAULT_TENANT))
 
 
 class TenantConfig(BaseModel):
-    """What one tenant has of its own: a table that stands here is in force in place of the installation's, whole.
+    """Tables of one tenant: a table here replaces the installation's table as a whole.
 
-    What does not stand here is the installation's. Nothing of a table is taken over into it: least of all a key.
+    Other tables are the installation's. Single keys are never inherited, least of all secrets.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     language: str | None = Field(
-        default=None, pattern=r"^[a-z]{2}$", description="Spoken to people whose own nobody knows; None: theirs."
+        default=None, pattern=r"^[a-z]{2}$", description="Default language for people who have not chosen one."
     )
     agent: AgentSettings | None = None
     model: ModelConfig | None = None
@@ -146,7 +146,7 @@ class TenantConfig(BaseModel):
 
 
 class Settings(BaseModel):
-    """Everything configured; frozen."""
+    """All settings; frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -161,59 +161,61 @@ class Settings(BaseModel):
     retention: RetentionConfig = RetentionConfig()
     permissions: PermissionsConfig = PermissionsConfig()
     hooks: tuple[HookConfig, ...] = ()
-    """Asked in this order."""
+    """Checked in this order."""
     agent: AgentSettings = AgentSettings()
-    """Limits that are not set here are the product's: `gateway.product.in_force`."""
+    """The product sets limits that are not set here: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
-    """Providers that people connect accounts of their own to, by the name in `model.provider`."""
+    """Providers for accounts that people connect themselves, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()
     tenants: Mapping[TenantName, TenantConfig] = Field(default_factory=dict)
-    """By name; accounts and keys say whose they are. What belongs to none is the installation's own tenant's."""
+    """By name; accounts and API keys name their tenant. Without one they belong to the installation's own."""
 
     def of_tenant(self, name: str) -> "Settings":
-        """What is in force for this tenant; for the installation's own, all that stands outside of `tenants`."""
+        """Return the settings in force for this tenant; for the installation's own, those outside of `tenants`."""
         own = self.tenants.get(name)
         if own is None:
             return self
         tables = {key: getattr(own, key) for key in TenantConfig.model_fields if key != "language"}
         said: dict[str, Any] = {key: table for key, table in tables.items() if table is not None}
-        if "budgets" in said:  # the installation's day is everybody's
+        if "budgets" in said:  # the installation's daily caps apply to all tenants
             whole = {"day_usd": self.budgets.day_usd, "day_tokens": self.budgets.day_tokens}
             said["budgets"] = said["budgets"].model_copy(update=whole)
         return self.model_copy(update=said)
 
     def unused_tenants(self, of_keys: Collection[str] = ()) -> tuple[str, ...]:
-        """Tenants whom no account names, and no key (`of_keys`): nobody can reach them."""
+        """Return the tenants that no account and no key (`of_keys`) belongs to, so that they are unreachable."""
         used = {whose_account(account) for _, account in self.channels.accounts()} | {self.channels.web.tenant}
         return tuple(name for name in self.tenants if name not in used | set(of_keys))
 
     @property
     def home(self) -> Path:
-        """The directory of everything the gateway keeps."""
+        """Return the directory of all data."""
         return self.gateway.home
 
     @property
     def control_path(self) -> Path:
-        """The control socket of the gateway that runs on this home; it answers terminals there too."""
+        """Return the control socket of the gateway on this home, which also serves terminals."""
         return self.home / "control.sock"
 
     @property
     def database_url(self) -> str:
-        """Where the store is: what was set, else SQLite in the home."""
+        """Return the database URL that is set, else that of SQLite in the home."""
         if self.gateway.database_url is not None:
             return self.gateway.database_url.get_secret_value()
         return f"sqlite:///{self.home / 'tenk.db'}"
 
     def secret_values(self) -> frozenset[str]:
-        """Every secret in use, as the redactor wants them; also the password inside the database's URL."""
+        """Return every secret in use, for the redactor; also the password in the database's URL."""
         values = set(_secrets_in(self))
         if password := urlsplit(self.database_url).password:
             values.add(password)
         return frozenset(values)
 
     def hints(self, start: str = "") -> tuple[str, ...]:
-        """What an operator could set next, a sentence each; `start` begins a gateway, where none serves a page yet."""
+        """Return suggestions for the operator, a sentence each; `start` is the command that starts a gateway, if none
+        runs.
+        """
         opened = f"start `{start}` and open" if start else "open"
         found = []
         if not any(self.channels.accounts()):
@@ -238,21 +240,21 @@ class Settings(BaseModel):
 
 
 def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
-    """The settings out of `path`, `secrets.toml` beside it, and the environment, which wins.
+    """Return the settings from `path`, `secrets.toml` beside it, and the environment, which wins.
 
-    `path` None means `config/gateway.toml` where that exists.
+    `path=None`: `config/gateway.toml` if it exists.
 
     Raises:
-        SettingsError: a line for each problem, with where it stands, the key and the nearest right name.
+        SettingsError: a line for each problem, with its place, the key and the nearest right name.
     """
     return settings_of(read_sources(path, environ))
 
 
 def settings_of(sources: Sources) -> Settings:
-    """What was given, as the settings it makes.
+    """Return the validated settings of these sources.
 
     Raises:
-        SettingsError: see `load`.
+        SettingsError: a line for each problem.
     """
     for key, (_, words) in REPLACED.items():
         if sources.sets(key):
@@ -278,7 +280,7 @@ def settings_of(sources: Sources) -> Settings:
 
 
 def _accounts_named(own: Settings | TenantConfig, above: KeyPath) -> list[KeyPath]:
-    """Where accounts are spoken of by their names."""
+    """Return the paths of settings that name accounts."""
     personas = () if own.agent is None else own.agent.personas
     rules = () if own.access is None else own.access.accounts
     return [
@@ -288,10 +290,10 @@ def _accounts_named(own: Settings | TenantConfig, above: KeyPath) -> list[KeyPat
 
 
 def settings_model(sources: Sources) -> type[Settings]:
-    """`Settings`, with a table for each configured channel that only an entry point knows.
+    """Return `Settings` with a table for each configured channel of a plug-in.
 
     Raises:
-        SettingsError: such a channel cannot be imported, or says nothing of its accounts.
+        SettingsError: such a channel cannot be imported, or declares no account model.
     """
     configured = sources.merge_all().get("channels")
     names = set(configured if isinstance(configured, dict) else ()) - set(ChannelsConfig.model_fields)
@@ -308,19 +310,19 @@ def settings_model(sources: Sources) -> type[Settings]:
 
 
 def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
-    """Files and environment as given; nothing but their syntax is checked, and that secrets stand apart.
+    """Return files and environment; check only the syntax, and that secrets are in their own file.
 
     Raises:
-        SettingsError: see `load`.
+        SettingsError: a file cannot be read, or has a secret that does not belong there.
     """
     return sources_of(*read_files(path), environ)
 
 
 def read_files(path: Path | None, *, is_new: bool = False) -> tuple[ConfigFile, ConfigFile]:
-    """The main file and the secrets beside it; each is empty where there is none.
+    """Return the main file and the secrets beside it, each empty if it does not exist.
 
     Raises:
-        SettingsError: the main file was named, is not there, and is not said to be new; or one cannot be read.
+        SettingsError: a named main file does not exist and is not new; or one cannot be read.
     """
     main = path or DEFAULT_FILE
     file = read_file(main)
@@ -330,10 +332,10 @@ def read_files(path: Path | None, *, is_new: bool = False) -> tuple[ConfigFile, 
 
 
 def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]) -> Sources:
-    """The files and what the environment says beside.
+    """Return the files with the settings of the environment.
 
     Raises:
-        SettingsError: a secret stands in the main file.
+        SettingsError: a secret is in the main file.
     """
     files = Sources(main, secrets, {})
     model = settings_model(files)
@@ -347,9 +349,9 @@ def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
-    """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key.
+    """Return the tree with defaults below it: the local console and API keys are let in.
 
-    A server without a model's name has but one. Providers send people back to where the server is reached.
+    A server without a model's name gets "the only model"; OAuth providers redirect to the public URL.
     """
     defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
     http, connect = tree.get("http"), tree.get("connect")

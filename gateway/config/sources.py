@@ -1,7 +1,4 @@
-"""Merges TOML files and the environment into one configuration, each value traceable to its line.
-
-Knows nothing of which keys there are; `gateway.config.settings` does.
-"""
+"""TOML files and environment merged into one configuration; each value is traceable to its line."""
 
 import difflib
 import os
@@ -30,14 +27,14 @@ _KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """One TOML file as read; an absent one is empty."""
+    """One TOML file; empty if it does not exist."""
 
     path: Path
     values: Tree = field(default_factory=dict)
     text: str = ""
 
     def line_of(self, path: KeyPath) -> int | None:
-        """The 1-based line of the key, or of the nearest table around it; None where none of it is written."""
+        """Return the 1-based line of the key, or of the nearest table around it; None if neither is written."""
         deepest, found = 0, None
         for number, written in _written_keys(self.text):
             depth = _common(written, path)
@@ -52,7 +49,7 @@ def _written_keys(text: str) -> Iterator[tuple[int, KeyPath]]:
     for number, line in enumerate(text.splitlines(), 1):
         if header := HEADER.match(line):
             table = key_parts(header[1])
-            if line.lstrip().startswith("[["):  # one of several: its place among them is a part of its path
+            if line.lstrip().startswith("[["):  # in an array of tables, the index is part of the path
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, str(counts[table]))
             yield number, table
@@ -61,12 +58,12 @@ def _written_keys(text: str) -> Iterator[tuple[int, KeyPath]]:
 
 
 def key_parts(dotted: str) -> KeyPath:
-    """The parts of a dotted key, as TOML writes it: `access.accounts."telegram:main".direct`."""
+    """Return the parts of a dotted key in TOML: `access.accounts."telegram:main".direct`."""
     return tuple(part.strip("\"'") for part in _KEY_PART.findall(dotted))
 
 
 def key_of(written: str) -> KeyPath:
-    """The parts of a dotted key that stands alone, as somebody types it; none where it is anything else."""
+    """Return the parts of a dotted key that a person types; () if it is not a key."""
     return key_parts(written) if _KEY.fullmatch(f"{written}=") else ()
 
 
@@ -80,7 +77,7 @@ def _common(path: KeyPath, other: KeyPath) -> int:
 
 
 def read_file(path: Path, *, private: bool = False) -> ConfigFile:
-    """The file, or an empty one where there is none. A `private` one must be mode 0600 or stricter.
+    """Return the file, empty if it does not exist. A `private` one must have mode 0600 or stricter.
 
     Raises:
         SettingsError: it cannot be read, is not TOML, or others may read it.
@@ -108,12 +105,12 @@ def read_file(path: Path, *, private: bool = False) -> ConfigFile:
         at = re.search(r"line (\d+)", str(error))
         place = f"{path}:{at[1]}" if at else str(path)
         raise SettingsError(f"{place}: this is not TOML: {_explain_toml(str(error))}") from None
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, tables in tables in tables
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits, deeply nested tables
         raise SettingsError(f"{path}: this cannot be read as TOML: {error}") from None
 
 
 def _explain_toml(message: str) -> str:
-    """What the reader of TOML says, and what to do where it is one of two that everybody meets."""
+    """Return the parser's message, with advice for two frequent mistakes."""
     if twice := re.match(r"Cannot declare \((.*)\) twice", message):
         table = ".".join(part.strip(" '") for part in twice[1].split(",") if part.strip())
         return f"[{table}] stands a second time here; write what it has under the first"
@@ -122,31 +119,31 @@ def _explain_toml(message: str) -> str:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """A descriptor, also of a pipe into which nobody writes."""
+    """Open a descriptor without blocking, also of a pipe without a writer."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What was given, where: later ones win: the file, the secrets file, the environment."""
+    """All sources; later ones win: the file, the secrets file, the environment."""
 
     file: ConfigFile
     secrets: ConfigFile
     environment: Mapping[KeyPath, tuple[str, str]]  # key path -> (variable, value)
 
     def merge_all(self) -> Tree:
-        """One tree of all."""
+        """Return one tree of all sources."""
         tree = merge(self.file.values, self.secrets.values)
         for path, (_, value) in self.environment.items():
             tree = merge(tree, nest(path, value))
         return tree
 
     def sets(self, path: KeyPath) -> bool:
-        """Whether the value at `path` was given anywhere."""
+        """Return True if any source sets the value at `path`."""
         return path in self.environment or any(has_path(file.values, path) for file in (self.secrets, self.file))
 
     def place_of(self, path: KeyPath) -> str:
-        """Where the value stands: `file:line`, or the environment variable."""
+        """Return the source of a value: `file:line` or the environment variable."""
         for written, (variable, _) in self.environment.items():
             if written[: len(path)] == path:
                 return variable
@@ -156,7 +153,7 @@ class Sources:
 
 
 def has_path(tree: object, path: KeyPath) -> bool:
-    """Whether something stands at `path`."""
+    """Return True if the tree has a value at `path`."""
     for part in path:
         if not isinstance(tree, Mapping) or part not in tree:
             return False
@@ -165,7 +162,7 @@ def has_path(tree: object, path: KeyPath) -> bool:
 
 
 def value_at(tree: Any, path: KeyPath) -> object:
-    """What stands at `path`, where something does."""
+    """Return the value at `path`, which must exist."""
     for part in path:
         tree = tree[part]
     found: object = tree
@@ -173,7 +170,7 @@ def value_at(tree: Any, path: KeyPath) -> object:
 
 
 def merge(base: Tree, over: Tree) -> Tree:
-    """One tree of both; where both have a value that is no table, that of `over` stands."""
+    """Return one tree of both; values of `over` win, tables are merged."""
     merged = dict(base)
     for key, value in over.items():
         before = merged.get(key)
@@ -182,7 +179,7 @@ def merge(base: Tree, over: Tree) -> Tree:
 
 
 def nest(path: KeyPath, value: Any) -> Tree:
-    """The tables around one value."""
+    """Return the tables around one value."""
     tree: Any = value
     for part in reversed(path):
         tree = {part: tree}
@@ -190,7 +187,7 @@ def nest(path: KeyPath, value: Any) -> Tree:
 
 
 def explain(model: type[BaseModel], error: ValidationError, sources: Sources) -> SettingsError:
-    """What is wrong, a line for each problem: where it stands, the key, what is wrong, the nearest right name."""
+    """Return the error for the operator, a line for each problem: place, key, message, nearest right name."""
     found: dict[KeyPath, list[Any]] = {}
     for problem in error.errors():
         path = tuple(str(part) for part in problem["loc"])
@@ -199,7 +196,7 @@ def explain(model: type[BaseModel], error: ValidationError, sources: Sources) ->
 
 
 def _key_path(model: type[BaseModel], path: KeyPath) -> KeyPath:
-    """Return the path without the names that pydantic gives to what a value may be."""
+    """Return the path without the names that pydantic adds for union members."""
     path = path[:-1] if path[-1:] == ("[key]",) else path
     ends = (end for end in range(1, len(path)) if get_origin(annotation_at(model, path[:end])) in UNIONS)
     return path[: next(ends, len(path))]
@@ -229,13 +226,13 @@ def _nearest(model: type[BaseModel], path: KeyPath) -> str:
 
 
 def is_secret(model: type[BaseModel], path: KeyPath) -> bool:
-    """Whether the key at `path` holds a secret."""
+    """Return True if the key at `path` is a secret."""
     annotation = annotation_at(model, path)
     return annotation is SecretStr or SecretStr in get_args(annotation)
 
 
 def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
-    """The declared type at `path` under a model; None where there is nothing declared."""
+    """Return the declared type at `path` under a model, or None."""
     for part in path:
         inner = _unwrap_optional(annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
@@ -251,7 +248,7 @@ def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
 
 
 def _unwrap_optional(annotation: Any) -> Any:
-    """`X` of `X | None`; anything else as it is."""
+    """Return `X` of `X | None`; other annotations unchanged."""
     kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
     if len(kinds) == 1 and type(None) in get_args(annotation):
         return kinds[0]

@@ -1,4 +1,4 @@
-"""Settings of providers that people connect accounts of their own to; keyed by the name that `model.provider` says."""
+"""Settings of providers for accounts that people connect themselves, by the name in `model.provider`."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -9,30 +9,30 @@ HttpUrl = r"^https?://[^\s/]+\S*$"
 
 
 class OAuthConfig(BaseModel):
-    """An OAuth 2.0 server, as its provider describes it; PKCE by S256 always."""
+    """Settings of an OAuth 2.0 server; PKCE with S256 is always used."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     authorize_url: str = Field(pattern=HttpUrl)
-    """The page where a person agrees."""
+    """Page on which a person agrees."""
     token_url: str = Field(pattern=HttpUrl)
-    """Where codes and refresh tokens are exchanged."""
+    """Endpoint for codes and refresh tokens."""
     client_id: str
-    """Ours, as the provider registered it."""
+    """Our id, as registered with the provider."""
     client_secret: SecretStr | None = None
     """None: a public client."""
     redirect_url: str = Field(pattern=HttpUrl)
-    """Where the provider sends people back: `/oauth/callback` at http.public_url, or a page that shows them a code."""
+    """Page to which the provider redirects: `/oauth/callback` at http.public_url, or one that shows the code."""
     scopes: tuple[str, ...] = ()
-    """What is asked for."""
+    """Requested scopes."""
     token_encoding: Literal["form", "json"] = "form"  # noqa: S105  no token
-    """How requests to the token URL are written."""
+    """Encoding of requests to the token URL."""
     code_format: Literal["code", "code#state"] = "code"
-    """How the code reads that people are shown: alone, or with the state behind it."""
+    """Form of the code that people are shown: alone, or followed by the state."""
     headers: Mapping[str, str] = Field(default_factory=dict)
-    """Sent with each request to the token URL."""
+    """Headers of each request to the token URL."""
     send_state: bool = False
-    """Whether the exchange of a code holds its state, too."""
+    """Send the state with the code."""
 
 
 class ConnectConfig(BaseModel):
@@ -41,6 +41,6 @@ class ConnectConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     title: str | None = None
-    """What people read; None: its name."""
+    """Name for people; None: the provider's key."""
     oauth: OAuthConfig | None = None
     """None: people connect with an API key."""

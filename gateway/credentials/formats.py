@@ -1,4 +1,4 @@
-"""Credentials as JSON, the gateway's own and other programs', read and brought up to date. Pure."""
+"""Credentials as JSON, our own and those of other programs: parsing and renewing. Pure."""
 
 import json
 import math
@@ -13,27 +13,27 @@ from agent.models.credentials import is_showable
 SECRETS = ("access_token", "accessToken", "access", "token", "key", "api_key", "apiKey")
 REFRESHING = ("refresh_token", "refreshToken", "refresh")
 EXPIRING = ("expires_at", "expiresAt", "expires")
-"""Names under which programs keep these; the first that is there counts."""
+"""Field names that programs use, in order of preference."""
 
 MS_FROM = 1e11
-"""From here on an instant is in milliseconds: as seconds it would be the year 5138."""
+"""Larger numbers are milliseconds: as seconds they would be after the year 5138."""
 
 MAX_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeptCredential:
-    """A credential and the object that it was read from, which is written back changed only where it has to be."""
+    """Credential with the object it was read from, which is changed only where needed."""
 
     credential: Credential
     raw: Mapping[str, Any]
-    mark: object = None  # by what its place knows it again
+    mark: object = None  # identifies the entry in its store
 
 
 def read_kept(text: str, kind_of: Callable[[str], CredentialKind], path: str = "") -> KeptCredential | None:
-    """The credential in a JSON object, or in the one at `path` inside; a text that is no JSON is a key itself.
+    """Return the credential in a JSON object, or at `path` in it; text that is not JSON is the key itself.
 
-    None where there is none that a header could hold. `kind_of` tells the kind of one that does not say.
+    Return None if there is none that a header can hold. `kind_of` gives the kind if it is not stated.
     """
     try:
         whole = json.loads(text[:MAX_CHARS])
@@ -66,7 +66,7 @@ def _from_object(raw: dict[str, Any], kind_of: Callable[[str], CredentialKind]) 
 
 
 def renewed_object(raw: Mapping[str, Any], new: Credential) -> dict[str, Any]:
-    """The object with a renewed credential: under the names and in the unit that it had."""
+    """Return the object with a renewed credential, in its own field names and units."""
     had = raw.get(_name(raw, EXPIRING))
     changed = {_name(raw, SECRETS): new.secret, _name(raw, REFRESHING): new.refresh_token}
     at = None if new.expires_at is None else new.expires_at.timestamp()
@@ -76,7 +76,7 @@ def renewed_object(raw: Mapping[str, Any], new: Credential) -> dict[str, Any]:
 
 
 def dump(credential: Credential) -> str:
-    """As the gateway keeps it."""
+    """Return a credential in our own format."""
     return json.dumps(renewed_object({}, credential))
 
 
@@ -90,7 +90,7 @@ def _first_text(raw: Mapping[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _instant(written: object) -> datetime | None:
-    """Seconds or milliseconds since 1970, as a number or its digits; None where it is neither."""
+    """Return an instant given in seconds or milliseconds since 1970, or None."""
     try:
         number = float(written) if isinstance(written, int | float | str) else math.nan
         return datetime.fromtimestamp(number / 1000 if number >= MS_FROM else number, UTC)

@@ -1,7 +1,6 @@
-"""The levels of credentials for a model: a person's own, the configuration's, the keyring's, the file's; each renewed.
+"""Credentials for a model, by level: the person's own, the configuration's, the keyring's, the file's.
 
-A token is renewed 5 min before it ends, by one at a time a person, and written back where it came from before it is
-used.
+A token is renewed five minutes before it expires, by one task per person, and stored before it is used.
 """
 
 import asyncio
@@ -27,34 +26,33 @@ from gateway.store.engine import Store
 RENEW_BEFORE = timedelta(minutes=5)
 
 TRY_AGAIN = timedelta(minutes=1)
-"""After a renewal that failed."""
+"""Wait after a failed renewal."""
 
 MOST_FAILED = 1000
 
 Renew = Callable[[OAuthConfig, Credential], Awaitable[Credential]]
-"""Fresh tokens from a provider, or `NotExchanged`."""
+"""Function that gets fresh tokens from a provider, or raises `NotExchanged`."""
 
 log = structlog.get_logger()
 
 
 class RenewedSource:
-    """The credentials of one place, as `agent.models.credentials.CredentialSource`."""
+    """Credentials of one store, renewed when due; an `agent.models.credentials.CredentialSource`."""
 
     def __init__(
         self, place: CredentialPlace, oauth: OAuthConfig | None, clock: Callable[[], datetime], renew_at: Renew = renew
     ) -> None:
-        """Without `oauth` nothing is renewed."""
+        """Take an OAuth server; without one nothing is renewed."""
         self.name = place.name
         self._place = place
         self._oauth = oauth
         self._clock = clock
         self._renew_at = renew_at
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by person
-        self._failed: dict[str, datetime] = {}  # by person: when a renewal did
+        self._failed: dict[str, datetime] = {}  # by person: time of the last failed renewal
         self._under_way: set[asyncio.Task[Credential | None]] = set()
 
     async def find(self, who: Principal | None) -> Credential | None:
-        """As the port says."""
         try:
             kept = await self._place.read(who)
             if kept is None or not self._is_due(kept.credential):
@@ -65,7 +63,7 @@ class RenewedSource:
             return None
 
     async def aclose(self) -> None:
-        """Wait for renewals that are under way: what a provider gave has to be kept."""
+        """Wait for running renewals: their new tokens have to be stored."""
         if self._under_way:
             await asyncio.wait(self._under_way)
 
@@ -73,7 +71,7 @@ class RenewedSource:
         return credential.expires_at is not None and credential.expires_at - self._clock() <= RENEW_BEFORE
 
     async def _renew_once(self, who: Principal | None) -> Credential | None:
-        """By whoever comes first; it goes on where they stop waiting, as the old token may be void by then."""
+        """Renew in a task that continues if the caller stops waiting, because the old token may be void by then."""
         person = "" if who is None else f"{who.tenant}/{who.user_id}"
         lock = self._locks.setdefault(person, asyncio.Lock())
         task = asyncio.ensure_future(self._renew_alone(who, person, lock))  # noqa: TID251  aclose awaits it
@@ -116,12 +114,12 @@ class RenewedSource:
 
 
 class CredentialLevels:
-    """Makes the levels of each model."""
+    """Factory of the credential sources of each model."""
 
     def __init__(
         self, store: Store, vault: Vault, connect: Mapping[str, ConnectConfig], clock: Callable[[], datetime]
     ) -> None:
-        """`connect` by provider."""
+        """Take the providers' settings by name."""
         self._store = store
         self._vault = vault
         self._connect = connect
@@ -129,7 +127,7 @@ class CredentialLevels:
         self._made: list[RenewedSource] = []
 
     def sources(self, link: LinkConfig) -> Sequence[CredentialSource]:
-        """In the order in which they are asked; empty where nobody but the configuration could have one."""
+        """Return the sources in the order in which they are asked; empty if only the configuration has a key."""
         provider = link.connects_to
         places: list[CredentialPlace] = [OwnPlace(self._store, self._vault, provider)] if provider is not None else []
         mine = len(places)
@@ -143,20 +141,20 @@ class CredentialLevels:
         return (*made[:mine], ConfiguredKey(_of_settings(link)), *made[mine:])
 
     async def aclose(self) -> None:
-        """Wait for renewals that are under way."""
+        """Wait for running renewals."""
         for source in self._made:
             await source.aclose()
 
 
 def _shared_places(link: LinkConfig) -> list[CredentialPlace]:
-    """The keyring, and then the file; neither is anybody's own."""
+    """Return the shared stores: the keyring, then the file."""
     kinds = partial(kind_of, config=link)
     places: list[CredentialPlace] = [] if link.keyring is None else [KeyringPlace(link.keyring, kinds)]
     return places if link.key_file is None else [*places, FilePlace(link.key_file, kinds)]
 
 
 async def stored_credential(link: LinkConfig) -> Credential | None:
-    """What the keyring has for this model, else the file, as it stands there; None: nothing.
+    """Return the credential that the keyring, else the file, has for this model, not renewed.
 
     Raises:
         GatewayError: one of them cannot be read.
@@ -168,7 +166,7 @@ async def stored_credential(link: LinkConfig) -> Credential | None:
 
 
 def _of_settings(link: LinkConfig) -> Credential | None:
-    """A server of one's own may ask for nothing, unless there are other keys for it."""
+    """Return the configured key; a server of one's own may need none, unless other keys are configured."""
     credential = settings_key(link)
     needs_none = link.base_url is not None and link.keyring is None and link.key_file is None
     return credential if credential.secret or needs_none else None

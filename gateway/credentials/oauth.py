@@ -1,7 +1,6 @@
-"""OAuth 2.0 with PKCE at any provider that the configuration describes, by authlib: where to agree, codes, renewals.
+"""OAuth 2.0 with PKCE for configured providers, through authlib: authorization, codes, renewals.
 
-A flow that a person began holds for ten minutes, is theirs alone and ends with its first use. Flows stand in the
-database, so that a restart between link and code loses none. Where tokens are kept is not known here.
+A flow is valid for ten minutes, for one person and one use. Flows are rows, so that a restart loses none.
 """
 
 import hashlib
@@ -36,33 +35,33 @@ TIMEOUT_S = 20.0
 
 
 class NotExchanged(GatewayError):
-    """The provider gave no token; the message says why, and holds nothing of what was sent."""
+    """Error: the provider gave no token; the message says why and reveals nothing that was sent."""
 
 
 def authorize_url(config: OAuthConfig, state: str, verifier: str) -> str:
-    """The page where a person agrees."""
+    """Return the page on which a person agrees."""
     client = _client(config)
     url, _ = client.create_authorization_url(config.authorize_url, state=state, code_verifier=verifier)
     return str(url)
 
 
 async def exchange(config: OAuthConfig, code: str, state: str, verifier: str) -> Credential:
-    """The tokens for a code.
+    """Exchange a code for tokens.
 
     Raises:
-        NotExchanged: see there.
+        NotExchanged: the provider refuses, or gives no usable answer.
     """
     fields = {"code": code, "code_verifier": verifier, "redirect_uri": config.redirect_url}
     if config.send_state:
-        fields["body"] = urlencode({"state": state})  # authlib keeps a field of that name to itself
+        fields["body"] = urlencode({"state": state})  # authlib reserves a field of that name
     return await _ask(config, "authorization_code", fields)
 
 
 async def renew(config: OAuthConfig, credential: Credential) -> Credential:
-    """Fresh tokens for an older one; its refresh token stays where the provider gives no other.
+    """Return fresh tokens; keep the refresh token if the provider gives no new one.
 
     Raises:
-        NotExchanged: see there.
+        NotExchanged: the provider refuses, or gives no usable answer.
     """
     fresh = await _ask(config, "refresh_token", {"refresh_token": credential.refresh_token})
     return fresh if fresh.refresh_token else replace(fresh, refresh_token=credential.refresh_token)
@@ -80,7 +79,7 @@ async def _ask(config: OAuthConfig, grant: str, fields: dict[str, str]) -> Crede
         raise NotExchanged(f"the provider refuses it ({_word(refusal.error)})") from None
     except (HTTPError, InvalidURL) as problem:
         raise NotExchanged(f"the token URL gives no usable answer ({type(problem).__name__})") from None
-    except (ValueError, TypeError, AttributeError):  # HTML, or JSON that is no object
+    except (ValueError, TypeError, AttributeError):  # HTML, or JSON that is not an object
         raise NotExchanged("the token URL does not answer with JSON; check connect's token_url") from None
     kept = read_kept(json.dumps({"type": "oauth", **dict(answer)}), lambda _secret: CredentialKind.OAUTH)
     if kept is None:
@@ -89,12 +88,12 @@ async def _ask(config: OAuthConfig, grant: str, fields: dict[str, str]) -> Crede
 
 
 def _word(error: object) -> str:
-    """A provider's error code, as far as it is one."""
+    """Return a provider's error code, cleaned and shortened."""
     return "".join(letter for letter in str(error)[:64] if letter.isascii() and (letter.isalnum() or letter in "_-."))
 
 
 def _client(config: OAuthConfig) -> "AsyncOAuth2Client":
-    from authlib.integrations.httpx_client import AsyncOAuth2Client  # noqa: PLC0415  0.2 s, for those who connect
+    from authlib.integrations.httpx_client import AsyncOAuth2Client  # noqa: PLC0415  0.2 s, only for people who connect
 
     def show_client(
         client: Any, _method: str, uri: str, headers: MutableMapping[str, str], body: bytes | str
@@ -126,7 +125,7 @@ HOLDS = POLICIES[TicketKind.OAUTH].valid
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OAuthFlow:
-    """One flow."""
+    """One authorization in progress."""
 
     provider: str
     state: str
@@ -134,7 +133,7 @@ class OAuthFlow:
 
 
 class OAuthFlows:
-    """Those of a gateway."""
+    """Authorizations in progress."""
 
     def __init__(self, store: Store, vault: Vault, clock: Callable[[], datetime]) -> None:
         self._store = store
@@ -142,7 +141,7 @@ class OAuthFlows:
         self._clock = clock
 
     async def begin(self, who: Principal, provider: str) -> OAuthFlow:
-        """Begin a flow, in place of that which the person had with this provider."""
+        """Begin a flow, replacing the person's earlier one with this provider."""
         flow = OAuthFlow(provider, secrets.token_urlsafe(32), secrets.token_urlsafe(48))
         sealed = self._vault.seal(json.dumps([flow.state, flow.verifier]), _secret_of(who, provider))
         now = self._clock()
@@ -183,7 +182,7 @@ class OAuthFlows:
             return None
         try:
             state, verifier = json.loads(self._vault.open(ticket.sealed, _secret_of(who, ticket.provider)))
-        except CannotOpen:  # its key was taken out since
+        except CannotOpen:  # its key was removed since
             return None
         return OAuthFlow(ticket.provider, state, verifier)
 

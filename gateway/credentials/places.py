@@ -1,7 +1,6 @@
-"""Keeps credentials in the database for people, in the system's keyring or a JSON file for everybody.
+"""Stores of credentials: the database for people's own, the system's keyring or a JSON file for shared ones.
 
-Each reads one and writes a renewed one back to where it came from. When that is due is a matter of
-`gateway.credentials.levels`.
+Each reads a credential and writes the renewed one back.
 """
 
 import asyncio
@@ -26,34 +25,34 @@ from gateway.store.engine import Store
 from gateway.threads import run_in_thread
 
 KEYRING_S = 5.0
-"""A keyring that asks somebody for its password is not waited for."""
+"""Seconds to wait for a keyring, which may be asking a person for a password."""
 
 KindOf = Callable[[str], CredentialKind]
-"""The kind of a secret that does not say it."""
+"""Function that tells the kind of a secret."""
 
 
 class PlaceUnreadable(GatewayError):
-    """What is kept there cannot be read or written; the message holds nothing of it."""
+    """Error: the store cannot be read or written; the message reveals no secret."""
 
 
 class CredentialPlace(Protocol):
-    """One place."""
+    """One store of credentials."""
 
     name: str
 
     async def read(self, who: Principal | None) -> KeptCredential | None:
-        """What is kept for this person; None: nothing.
+        """Return the credential of this person, or None.
 
         Raises:
-            PlaceUnreadable, StoreUnavailable: it cannot be told.
+            PlaceUnreadable, StoreUnavailable: the store cannot be read.
         """
         ...
 
     async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
-        """Keep the renewed one in place of the old, unless something else stands there by now.
+        """Store the renewed credential, unless the entry was changed meanwhile.
 
         Raises:
-            PlaceUnreadable, StoreUnavailable: the old one stands.
+            PlaceUnreadable, StoreUnavailable: the old one stays.
         """
         ...
 
@@ -63,7 +62,7 @@ def _found_at(where: str, kept: KeptCredential) -> KeptCredential:
 
 
 class OwnPlace:
-    """What a person connected, encrypted in the database."""
+    """Credentials that people connected, encrypted in the database."""
 
     name = "own"
 
@@ -73,7 +72,6 @@ class OwnPlace:
         self._provider = provider
 
     async def read(self, who: Principal | None) -> KeptCredential | None:
-        """As the port says; nothing of a turn that is nobody's."""
         if who is None:
             return None
         find = partial(credentials.find, tenant=who.tenant, user_id=who.user_id, provider=self._provider)
@@ -88,8 +86,7 @@ class OwnPlace:
         return None if kept is None else replace(kept, mark=(found.user_id, found.connected_at))
 
     async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
-        """As the port says."""
-        assert who is not None, "nothing was read for nobody"
+        assert who is not None, "only a person has such a credential"
         owner_id, connected_at = cast("tuple[str, datetime]", old.mark)
         sealed = self._vault.seal(dump(new), credentials.secret_of(who.tenant, owner_id, self._provider))
         await self._store.commit(
@@ -103,10 +100,10 @@ class OwnPlace:
 
 
 def _with_renewed(text: str, path: str, old: KeptCredential, new: Credential) -> dict[str, Any] | None:
-    """Return the JSON with the credential at `path` renewed; None if another program was here.
+    """Return the JSON with the credential at `path` renewed; None if another program changed it.
 
     Raises:
-        ValueError, RecursionError: it is no JSON any more.
+        ValueError, RecursionError: the text is not JSON any more.
     """
     whole: dict[str, Any] = json.loads(text)
     found = object_at(whole, path)
@@ -119,7 +116,7 @@ def _with_renewed(text: str, path: str, old: KeptCredential, new: Credential) ->
 
 
 class FilePlace:
-    """A JSON file that another program may write, too."""
+    """JSON file that other programs may write, too."""
 
     name = "file"
 
@@ -129,11 +126,9 @@ class FilePlace:
         self._kind_of = kind_of
 
     async def read(self, who: Principal | None) -> KeptCredential | None:
-        """As the port says."""
         return await run_in_thread(self._read)
 
     async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
-        """As the port says: the rest of the file stays, and whoever reads it meanwhile reads one or the other."""
         await run_in_thread(self._write, old, new)
 
     def _text(self) -> str | None:
@@ -164,30 +159,30 @@ class FilePlace:
 
 
 class KeyringBackend(Protocol):
-    """What is used of the `keyring` library."""
+    """Functions of the `keyring` library that are used."""
 
     def get_password(self, service: str, username: str) -> str | None:
-        """The entry; None where there is none."""
+        """Return the entry, or None."""
         ...
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        """Keep an entry."""
+        """Store an entry."""
         ...
 
 
 def system_keyring() -> KeyringBackend:
-    """The operating system's.
+    """Return the operating system's keyring.
 
     Raises:
         ImportError: the extra `keyring` is not installed.
     """
-    import keyring  # noqa: PLC0415  an optional extra, and slow to find its backend
+    import keyring  # noqa: PLC0415  an optional extra, slow to find its backend
 
     return keyring
 
 
 class KeyringPlace:
-    """An entry of a keyring, the first of some accounts; one that does not answer in time is left alone."""
+    """Keyring entry, the first of several accounts; a keyring that does not answer in time is skipped."""
 
     name = "keyring"
 
@@ -198,7 +193,6 @@ class KeyringPlace:
         open_keyring: Callable[[], KeyringBackend] = system_keyring,
         limit_s: float = KEYRING_S,
     ) -> None:
-        """Nothing is asked yet."""
         self._config = config
         self._kind_of = kind_of
         self._open = open_keyring
@@ -207,11 +201,9 @@ class KeyringPlace:
         self._answered.set()
 
     async def read(self, who: Principal | None) -> KeptCredential | None:
-        """As the port says."""
         return await self._in_time(self._read)
 
     async def write(self, who: Principal | None, old: KeptCredential, new: Credential) -> None:
-        """As the port says."""
         await self._in_time(partial(self._write, old, new))
 
     def _read(self) -> KeptCredential | None:
@@ -231,7 +223,7 @@ class KeyringPlace:
             keyring.set_password(*where, json.dumps(whole))
 
     async def _in_time(self, call: Callable[[], KeptCredential | None]) -> KeptCredential | None:
-        """In a thread of its own that nobody has to wait for: a keyring may show a window and wait for a person."""
+        """Call the keyring in a thread, abandoned after the limit: keyrings may show a window and wait."""
         if not self._answered.is_set():
             raise PlaceUnreadable("the keyring still has not answered")
         loop = asyncio.get_running_loop()
@@ -243,7 +235,7 @@ class KeyringPlace:
             except Exception as problem:  # noqa: BLE001  each backend has errors of its own
                 settle = partial(_settle, done, None, PlaceUnreadable(f"the keyring: {type(problem).__name__}"))
             self._answered.set()
-            with suppress(RuntimeError):  # the loop is closed: nobody waits
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(settle)
 
         self._answered.clear()

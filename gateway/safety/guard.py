@@ -1,7 +1,7 @@
-"""The input guard: notices six kinds of text that try to change what the model was told to be.
+"""The input guard: detects six kinds of prompt injection in text.
 
-It is one layer of five: what it misses meets permissions and the tools' own checks, which no text can talk to. Text is
-looked at as a model may read it: compatibility forms, look-alike letters, invisible characters and base64 undone.
+It is one layer of five: permissions and the tools' own checks hold for whatever it misses. Text is checked as a model
+may read it, with compatibility forms, look-alike letters, invisible characters and base64 decoded.
 """
 
 import base64
@@ -16,29 +16,29 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent.wellformed import normalize
 
 NOTE = "[Note from the gateway:"
-"""How the note begins; `gateway.safety.output.clean` takes an echo of it out of answers."""
+"""Start of the note; `gateway.safety.output.clean` removes an echo of it from answers."""
 
 MAX_LOOKED_AT_CHARS = 20_000
-"""Of a text at once; a longer one is looked at in pieces."""
+"""Characters checked at once; longer text is checked in pieces."""
 
 MAX_PIECES = 4
 OVERLAP_CHARS = 500
-"""What two pieces share: longer than anything that a pattern fits."""
+"""Overlap of two pieces: longer than any match of a pattern."""
 
 _MAX_ENCODED_RUNS = 4
 
 
 class GuardMode(StrEnum):
-    """What is done about a text that one of the patterns fits."""
+    """Reaction to a text that matches a pattern."""
 
-    OFF = "off"  # nothing is looked at
-    LOG = "log"  # it is logged
-    WARN = "warn"  # and a note for the model is put before it
-    BLOCK = "block"  # it is refused, the person is told
+    OFF = "off"  # nothing is checked
+    LOG = "log"  # matches are logged
+    WARN = "warn"  # and the model gets a note before the text
+    BLOCK = "block"  # the text is refused, and the person is told
 
 
 class GuardConfig(BaseModel):
-    """How the input guard is set."""
+    """Settings of the input guard."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,12 +47,12 @@ class GuardConfig(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GuardVerdict:
-    """What the guard says to one text."""
+    """Result for one text."""
 
-    findings: tuple[str, ...]  # names of patterns, in their fixed order; to be logged
-    text: str  # what the model reads
+    findings: tuple[str, ...]  # names of the matching patterns, in their fixed order, for the log
+    text: str  # text for the model
     blocked: bool = False
-    note: str = ""  # what of `text` was put before it
+    note: str = ""  # prefix of `text`
 
 
 _WHOSE = r"(?:(?:all|any|the|your|my|of|these|those|previous|prior|above|earlier|preceding|foregoing|system)\s+){1,5}"
@@ -98,7 +98,7 @@ _SOURCES = {
 }
 
 PATTERNS = {name: re.compile(source, re.IGNORECASE | re.VERBOSE | re.MULTILINE) for name, source in _SOURCES.items()}
-"""The six patterns, in the order in which they are reported. None takes more than linear time."""
+"""The six patterns, in the order of reports. Each takes linear time at most."""
 
 _WORDS = {
     "ignore_instructions": (
@@ -115,7 +115,7 @@ _WORDS = {
     "null_bytes": ("\x00", "\\", "%00", "&#"),
     "delimiter_escape": ("end", "close", "-", "=", "#", "*", "</", '"""', "'''", "```"),
 }  # fmt: skip
-"""Words in lower case of which one is in whatever a pattern fits: looked for first, in a tenth of the time."""
+"""Lower-case words, one of which is in every match of a pattern: searching them first takes a tenth of the time."""
 
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}
@@ -127,13 +127,13 @@ _LOOKALIKES = str.maketrans(
 
 
 class InputGuard:
-    """Looks at each text a person sends before a model does."""
+    """Checker of each text that a person sends to a model."""
 
     def __init__(self, config: GuardConfig | None = None) -> None:
         self.mode = (config or GuardConfig()).mode
 
     def check(self, text: str) -> GuardVerdict:
-        """The findings, and the text as the model should get it."""
+        """Return the findings, and the text for the model."""
         findings = () if self.mode is GuardMode.OFF else find_all(text)
         if findings and self.mode is GuardMode.BLOCK:
             return GuardVerdict(findings, "", blocked=True)
@@ -144,7 +144,7 @@ class InputGuard:
 
 
 def find_all(text: str) -> tuple[str, ...]:
-    """As `find`, over the first 80,000 characters, piece by piece: an attached file is longer than a message."""
+    """Run `find` piece by piece over the first 80,000 characters, for attached files."""
     if len(text) <= MAX_LOOKED_AT_CHARS:
         return find(text)
     step = MAX_LOOKED_AT_CHARS - OVERLAP_CHARS
@@ -154,7 +154,7 @@ def find_all(text: str) -> tuple[str, ...]:
 
 
 def find(text: str) -> tuple[str, ...]:
-    """The names of the patterns that fit, however the text is disguised. Looks at the first 20,000 characters."""
+    """Return the names of the matching patterns, undoing disguises, in the first 20,000 characters."""
     text = text[:MAX_LOOKED_AT_CHARS]
     readings = [text]
     if not text.isascii():
@@ -167,7 +167,7 @@ def find(text: str) -> tuple[str, ...]:
 def _find(reading: str) -> Iterator[str]:
     small = reading.replace("\u017f", "s").replace("\u0130", "i").replace("\u0131", "i").lower()  # as patterns see them
     for name, words in _WORDS.items():
-        for word in words:  # not any(): a message asks this forty times
+        for word in words:  # a loop is faster than any(), and this runs forty times a message
             if word in small:
                 if PATTERNS[name].search(reading):
                     yield name
@@ -183,13 +183,13 @@ def _note(findings: tuple[str, ...]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text with tag characters and look-alikes as the letters they stand for, and nothing invisible."""
+    """Return the text with tag characters and look-alikes replaced by letters, without invisible characters."""
     shown = _INVISIBLE.sub("", text.translate(_TAGS))
     return normalize("NFKC", shown).translate(_LOOKALIKES)[:MAX_LOOKED_AT_CHARS]  # one character may become eighteen
 
 
 def _decode(text: str) -> list[str]:
-    """What the first few runs of base64 say, where it is text."""
+    """Decode the first few runs of base64 that are text."""
     found = []
     for run in _ENCODED.findall(text)[:_MAX_ENCODED_RUNS]:
         bare = run.rstrip("=").replace("-", "+").replace("_", "/")

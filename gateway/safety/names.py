@@ -1,6 +1,6 @@
-"""Names, ids and instants as lists show them: what is unseen is spelled out, who looks like another is said to. Pure.
+"""Names, ids and times as lists show them: invisible characters are spelled out, look-alike names are marked. Pure.
 
-A name is a stranger's own word. It decides nothing (A27); here it is kept from deceiving whoever reads a list.
+A stranger chooses their name. It grants nothing; here it is kept from deceiving a reader.
 """
 
 import re
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from gateway.texts import HARNESS
 
 MAX_READ_CHARS = 512
-"""Of a name; no platform lets one be longer than a quarter of that."""
+"""Characters of a name that are read; no platform allows a quarter of that."""
 
 SHORT_CHARS = 8  # of an id
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 MAX_MARKS = 3
-"""Combining marks on one letter that writing needs; more are a stack that runs into the lines above."""
+"""Combining marks that a letter may need; more are a stack that covers the lines above."""
 
 
 _MARKS = ("Mn", "Me")
@@ -33,7 +33,7 @@ _UNSEEN = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U0001d173-\U0001d17a"
     r"\U000e0000-\U000e0fff]"
 )
-"""Letters, marks and symbols that show nothing: Unicode's Default_Ignorable_Code_Point, and blanks of other kinds."""
+"""Invisible letters, marks and symbols: Unicode's Default_Ignorable_Code_Point, and other blanks."""
 
 _LOOKS: dict[str, str] = {
     "2": "ƧϨᒿꙄꝚ",
@@ -70,31 +70,32 @@ _LOOKS: dict[str, str] = {
     "y": "ɣʏΥγуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜",
     "z": "ΖᏃᴢꓜ𐋵𑢩𑣄𑣥",
 }
-"""By a letter: what is mistaken for it. From Unicode's confusables (UTS 39), those that no normal form unites, by way
-of confusable_homoglyphs 3.3.1, read 2026-11-21. A table and no dependency: the rest of that library is this look-up.
+"""Look-alikes by letter, from Unicode's confusables (UTS 39) that no normal form unifies, through confusable_homoglyphs
+3.3.1, read 2026-11-21. The rest of that library is this lookup, so it is no dependency.
 """
 
 _FOLD = {look: letter for letter, looks in _LOOKS.items() for look in looks} | dict.fromkeys("iI1|", "l") | {"0": "o"}
 
 _ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
-"""Scripts whose letters pass for each other's: nobody's name mixes two of them within a word."""
+"""Scripts with letters that look alike; honest names do not mix two of them in a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """Somebody whose look a stranger may borrow."""
+    """Person whose name a stranger may imitate."""
 
     name: str
     role: str
-    id: str = ""  # their user id
+    id: str = ""  # user id
 
 
 def shown_name(name: str) -> str:
-    """The name on one line with everything in it to be seen: `Ada⟨U+202E⟩`, a stack of marks as `⟨+9 marks⟩`.
+    """Return the name on one line, with invisible characters spelled out: `Ada⟨U+202E⟩`, `⟨+9 marks⟩` for a stack of
+    marks.
 
-    A name without anything unseen stays as it is, but for blanks: those are single spaces.
+    Other names stay as they are, with single spaces.
     """
-    if name.isascii() and name.isprintable():  # as most are
+    if name.isascii() and name.isprintable():  # the usual case
         return " ".join(name[:MAX_READ_CHARS].split())
     text = unicodedata.normalize("NFC", name[:MAX_READ_CHARS])
     shown: list[str] = []
@@ -125,7 +126,9 @@ def _visible_letter(text: str, place: int, kind: str) -> str:
 
 
 def _belongs(text: str, place: int) -> bool:
-    """Whether something unseen is how this is spelled: a joiner in an emoji or in a script that needs one."""
+    """Return True if an invisible character belongs to the spelling: a joiner in an emoji or in a script that needs
+    one.
+    """
     before, after = text[place - 1 : place], text[place + 1 : place + 2]
     if text[place] == _EMOJI_LOOK:
         return _is_pictured(before)
@@ -137,19 +140,19 @@ def _belongs(text: str, place: int) -> bool:
 
 
 def _is_pictured(letter: str) -> bool:
-    """Whether it is a picture, or the skin of one."""
+    """Return True for a pictograph or a skin tone."""
     return letter != "" and (unicodedata.category(letter) == "So" or "\U0001f3fb" <= letter <= "\U0001f3ff")
 
 
 def _script(letter: str) -> str:
-    """The first word of its Unicode name: LATIN, CYRILLIC, DEVANAGARI."""
+    """Return the first word of the letter's Unicode name: LATIN, CYRILLIC, DEVANAGARI."""
     return unicodedata.name(letter, "").partition(" ")[0]
 
 
 def skeleton(name: str) -> str:
-    """What a name looks like at a glance: two names with the same skeleton are mistaken for each other.
+    """Return the key under which names that look alike are equal.
 
-    Unseen letters, marks, case and blanks count for nothing, and a letter of any script for the Latin one it resembles.
+    It ignores invisible letters, marks, case and blanks, and replaces letters by the Latin ones they resemble.
     """
     text = unicodedata.normalize("NFKD", name[:MAX_READ_CHARS])
     kept = (letter for letter in text if unicodedata.category(letter)[0] in "LNPS" and not _UNSEEN.match(letter))
@@ -163,18 +166,18 @@ def _look(letter: str) -> str:
 
 
 class Lookalikes:
-    """Says of names what to know before they are believed."""
+    """Marker of names that look like those of known people."""
 
     def __init__(self, known: Iterable[KnownName] = ()) -> None:
-        """`known` are those who matter, the highest first."""
+        """Take the known people, the highest role first."""
         self._by_look: dict[str, list[KnownName]] = {}
         for person in known:
             self._by_look.setdefault(skeleton(person.name), []).append(person)
 
     def introduce(self, name: str, own_id: str = "", *, locale: str | None = None) -> str:
-        """The name as a list shows it, what to know of it behind: `Аda (looks like Ada, an owner)`.
+        """Return the name for a list, with a warning: `Аda (looks like Ada, an owner)`.
 
-        `own_id` is the user who has the name: nobody looks like themselves. `locale` is whose list it is.
+        `own_id`: the user with this name, who is not compared with themselves. `locale`: the reader's.
         """
         shown = shown_name(name) or HARNESS.text(locale, "names.none")
         said = "; ".join(self._remarks(name, own_id, locale))
@@ -201,20 +204,20 @@ def _mixed_scripts(word: str) -> frozenset[str]:
 
 
 def short(id_: str) -> str:
-    """An id as every list shows it, and as commands take it: its end, which differs where its beginning is the time."""
+    """Return the short form of an id, in lists and commands: its end, because its start is the time."""
     return id_[-SHORT_CHARS:]
 
 
 def short_of(name: str) -> str:
-    """An id as every list shows it; whatever else stands there, whole."""
+    """Return the short form of an id; any other text whole."""
     return short(name) if _ID.fullmatch(name) else name
 
 
 def minute(at: str | None) -> str | None:
-    """An ISO instant of UTC as a list shows it: day and minute."""
+    """Return an ISO time in UTC to the minute, for lists."""
     return None if not at else at[:16].replace("T", " ")
 
 
 def second(at: str) -> str:
-    """The same to the second, where it matters what came first."""
+    """Return an ISO time in UTC to the second."""
     return at[:19].replace("T", " ")

@@ -1,8 +1,7 @@
-"""The last look at what a model wrote, before it is split and sent: pure, and nearly free where nothing is wrong.
+"""Final cleaning of a model's text before it is split and sent. Pure, and nearly free for clean text.
 
-`clean` takes out what is meant for machines (tool calls written as text, thinking, wrappers, echoes) and characters
-nobody should get; code spans and fences are left as they are, but for such characters. `Scrubber` takes out secrets.
-Links, escaping and limits are the channels' own matter.
+`clean` removes text meant for machines (tool calls, thinking, wrappers, echoes) and harmful characters; code keeps all
+but those characters. `Scrubber` removes secrets.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ _SUSPECT_CHARACTER = re.compile(
     "\U000e0000-\U000e007f]"
 )
 _SUSPECT_PLACE = re.compile(r"\[(?:tool|system|historical|note\ from)|\n[ \t]*\n|\A[ \t]*\n", re.IGNORECASE)
-"""Without any of these a text needs no cleaning. The first is looked for alone: that takes a fifth of the time."""
+"""Patterns without which a text needs no cleaning; the first one is tried alone, in a fifth of the time."""
 
 _FLAGS = (
     "\U0001f3f4(?:"
@@ -50,14 +49,14 @@ _SYSTEM = r"system|system[-_]reminder|system[-_]message|system[-_]prompt"
 
 
 class _Element:
-    """What stands between an opening tag with one of these names and a closing tag with the same name."""
+    """Content between an opening and a closing tag with one of these names."""
 
     def __init__(self, names: str) -> None:
         self.opening = re.compile(rf"<({_PREFIX}(?:{names}))(?:\s[^<>]*)?>", re.IGNORECASE)
         self._closing = re.compile(rf"</({_PREFIX}(?:{names}))\s*>\s*", re.IGNORECASE)
 
     def closings(self, text: str) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """Where closing tags begin and end, by name, all found in one walk: none is looked for from every opening."""
+        """Return the spans of closing tags by name, found in one pass."""
         found: dict[str, list[tuple[int, int]]] = {}
         for closing in self._closing.finditer(text):
             found.setdefault(closing[1].lower(), []).append(closing.span())
@@ -65,7 +64,7 @@ class _Element:
 
 
 def _end_behind(closings: Sequence[tuple[int, int]], at: int) -> int | None:
-    """Where the first of these tags behind a place ends, with those that follow it directly; None without one."""
+    """Return where the first of these tags after a place ends, with tags that follow directly; None without one."""
     index = bisect_left(closings, (at, at))
     if index == len(closings):
         return None
@@ -110,14 +109,14 @@ _MACHINE = re.compile(r"<|\[(?:tool|system|historical|note\ from)", re.IGNORECAS
 
 
 def clean(text: str) -> str:
-    """What a person should read of a model's answer; "" where nothing of it was for people.
+    """Return the text of a model's answer that is for people; "" if there is none.
 
-    Cleaning twice is cleaning once. A thought that was never closed ends with the text.
+    Idempotent. A thought that is not closed ends with the text.
     """
     if not _is_suspect(text):
         return text
     text = _without_leading_thoughts(_BAD_CHARACTERS.sub(_character, text))
-    held: dict[str, int] = {}  # a piece of code and its number, in order
+    held: dict[str, int] = {}  # pieces of code, numbered in order
     text = _CODE.sub(lambda found: _hold(found[0], held), text)
     if _MACHINE.search(text):
         text = _without_machine_talk(text)
@@ -140,12 +139,12 @@ def _character(found: re.Match[str]) -> str:
 
 
 def _hold(code: str, held: dict[str, int]) -> str:
-    """A stand-in for a piece of code, the same for the same piece."""
+    """Return a placeholder for a piece of code, the same for the same piece."""
     return f"\ufdd0{held.setdefault(code, len(held))}\ufdd1"
 
 
 def _without_leading_thoughts(text: str) -> str:
-    """A thought that begins the answer is nobody's code: it ends at its tag, whatever fences it opened."""
+    """Remove thoughts at the start up to their closing tags, whatever code fences they contain."""
     if not _FIRST_THOUGHT.match(text):
         return text
     closings, at = _THOUGHT.closings(text), 0
@@ -167,7 +166,7 @@ def _without_machine_talk(text: str) -> str:
 
 
 def _without_elements(text: str, element: _Element, cut_off: str) -> str:
-    """The text without these elements. One that is never closed takes the rest, if `cut_off` fits behind its tag."""
+    """Remove these elements. An unclosed one extends to the end if `cut_off` matches after its tag."""
     found = element.opening.search(text)
     if found is None:
         return text
@@ -183,28 +182,30 @@ def _without_elements(text: str, element: _Element, cut_off: str) -> str:
 
 
 def _without_tool_text(text: str) -> str:
-    """The text without calls written as `[Tool Call: name]` and a JSON object."""
+    """Remove calls written as `[Tool Call: name]` and a JSON object."""
     heads = list(_TOOL_TEXT.finditer(text))
     kept, at = [], 0
     for head, following in zip_longest(heads, heads[1:]):
         kept.append(text[at : head.start()])
         at = head.end()
         if text.startswith("{", at):
-            behind = text[at : following.start() if following else len(text)]  # no JSON holds a head: it begins a line
-            with contextlib.suppress(ValueError, RecursionError):  # torn arguments: then only the head goes
+            behind = text[
+                at : following.start() if following else len(text)
+            ]  # JSON contains no head, because a head starts a line
+            with contextlib.suppress(ValueError, RecursionError):  # incomplete arguments: remove the head only
                 at += _JSON.raw_decode(behind)[1]
     return "".join(kept) + text[at:]
 
 
 def _without_repeats(text: str) -> str:
-    """The text without paragraphs, or runs of up to six, that only say again what stands right before them."""
+    """Remove paragraphs, or runs of up to six, that repeat the ones before them."""
     if "\n" not in text:
         return text
     paragraphs = _BREAK.split(text)
     if len(set(map(str.strip, paragraphs))) == len(paragraphs):
         return text
     kept: list[str] = []
-    words: list[str] = []  # of those kept
+    words: list[str] = []  # of the kept ones
     for paragraph in paragraphs:
         kept.append(paragraph)
         words.append(paragraph.strip())
@@ -214,7 +215,7 @@ def _without_repeats(text: str) -> str:
 
 
 def _count_repeated(words: Sequence[str]) -> int:
-    """How many paragraphs at the end only say again what stands right before them; 0 for none."""
+    """Return how many paragraphs at the end repeat those before them."""
     chars = 0
     for length in range(1, min(_MOST_REPEATED_PARAGRAPHS, len(words) // 2) + 1):
         chars += len(words[-length])
@@ -225,20 +226,20 @@ def _count_repeated(words: Sequence[str]) -> int:
 
 
 class Scrubber:
-    """Takes live secrets, and whatever has the shape of a key, out of what people are told."""
+    """Remover of live secrets and of key-like text from texts for people."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are the values in use, of whatever origin; six characters at least to be looked for."""
+        """Take the secret values in use; only those of six characters or more are searched."""
         self._redactor = Redactor(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Look for these as well from now on."""
+        """Search for these secrets, too."""
         self._redactor.learn(secrets)
 
     def scrub(self, text: str) -> str:
-        """The text with `[REDACTED]` in the place of each secret."""
+        """Replace each secret by `[REDACTED]`."""
         return self._redactor.redact(text)
 
     def last_look(self, text: str) -> str:
-        """Cleaned, then scrubbed: in this order, or what is taken out could leave a secret's halves side by side."""
+        """Clean, then scrub: the other order could join the halves of a secret."""
         return self._redactor.redact(clean(text))

@@ -1,7 +1,6 @@
-"""What the gateway keeps belongs to its user alone: files and directories that others could change are not used.
+"""Files of the gateway, private to its user: files and directories that others could change are refused.
 
-What others could only read is closed to them; what they could have written needs a person's look first. Each refusal is
-one line that ends with the command to run.
+Files that others can only read are closed to them. Each refusal is one line that ends with the command to run.
 """
 
 import os
@@ -19,7 +18,7 @@ SECRETS_KEY = "secrets.key"
 BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 
 NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, SECRETS_KEY, "control.sock")
-"""What stands in a home; none of it may be a link."""
+"""Names in a home directory; none of them may be a link."""
 
 WRITABLE_BY_OTHERS = 0o022
 OPEN_TO_OTHERS = 0o077
@@ -28,16 +27,16 @@ log = structlog.get_logger()
 
 
 class LaxFile(GatewayError):
-    """Somebody else may have written there, or could; the message says what to run."""
+    """Error: another user may have written there, or could; the message says what to run."""
 
 
 def check_home(home: Path, uid: int | None = None) -> None:
-    """Refuse a home that others can write to, that is somebody else's, or in which a name of ours is a link.
+    """Refuse a home that others can write to or own, or in which one of our names is a link; a missing one is fine.
 
-    One that is not there yet is fine. `uid` is whose it must be, None: whoever runs this.
+    `uid` is the required owner; None: the current user.
 
     Raises:
-        LaxFile: what is wrong and what to run.
+        LaxFile: the problem, and the command to run.
     """
     try:
         found = home.stat()
@@ -57,7 +56,7 @@ def check_home(home: Path, uid: int | None = None) -> None:
 
 
 def read_private(path: Path) -> bytes:
-    """What a file holds that nobody else can read.
+    """Return the content of a file that only its owner can read.
 
     Raises:
         GatewayError: it cannot be read, or others can read it too.
@@ -71,10 +70,10 @@ def read_private(path: Path) -> bytes:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Put a file of mode 0600 in its place, whole and durable, or leave what was there.
+    """Write a file with mode 0600, atomically and durably.
 
     Raises:
-        GatewayError: it cannot be written.
+        GatewayError: it cannot be written; the old content stays.
     """
     try:
         replace_file(path, content)
@@ -83,7 +82,7 @@ def write_private(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Put a file in its place, whole and durable, or leave what was there; what the caller reads about is OSError."""
+    """Write a file atomically and durably; raise OSError if that fails, and leave the old content."""
     draft = path.with_name(path.name + ".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -100,13 +99,13 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def check_database(path: Path, uid: int | None = None) -> None:
-    """Refuse a database file that others can write, that is a link, or lost; close it, and its log, to other readers.
+    """Refuse a database file that others can write, that is a link, or that was lost; close it to other readers.
 
-    An empty one beside a key was lost: to begin anew in its place would make the first stranger let in its owner.
-    Nothing is opened here, so that a lock which this process has on one of the files stays.
+    An empty file beside a key was lost: with a new one, the first stranger let in would become owner. No file is opened
+    here, because closing it would release this process's locks on it.
 
     Raises:
-        LaxFile: what is wrong and what to run.
+        LaxFile: the problem, and the command to run.
     """
     for file in (path, *(path.with_name(path.name + end) for end in BESIDE_DATABASE)):
         try:
@@ -126,7 +125,7 @@ def check_database(path: Path, uid: int | None = None) -> None:
 
 def _refuse_tampered(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        return  # SQLite says what it is
+        return  # SQLite reports it
     mode = stat.S_IMODE(found.st_mode)
     if mode & WRITABLE_BY_OTHERS:
         raise LaxFile(f"others can write to the database {path} (mode {mode:04o}); run: chmod 600 {_quote(path)}")
@@ -139,7 +138,7 @@ def _refuse_tampered(path: Path, found: os.stat_result) -> None:
 
 
 def _refuse_foreign(path: Path, found: os.stat_result, uid: int | None) -> None:
-    """Root may use what belongs to others, as it does in containers."""
+    """Refuse files of other users, except for root, as in containers."""
     ours = os.geteuid() if uid is None else uid
     if ours not in (found.st_uid, 0):
         whose = f"{path} belongs to another user (uid {found.st_uid})"

@@ -1,4 +1,4 @@
-"""Takes secrets and control characters out of text. Pure; where it is applied (logs, answers) is decided elsewhere."""
+"""Redaction: secrets and control characters removed from text. Pure."""
 
 import json
 import re
@@ -8,13 +8,15 @@ from urllib.parse import quote
 REDACTED = "[REDACTED]"
 
 MIN_SECRET_CHARS = 6
-"""A shorter secret is not looked for: it would blank ordinary words."""
+"""Shorter secrets are not searched: they would blank ordinary words."""
 
 SHORTEST_KEY_CHARS = 15
-"""Nothing shorter has a shape below, but for a password in a URL: "bearer" with eight characters, or a Slack token."""
+"""Shorter text has none of the shapes below, except a password in a URL, eight characters after "bearer", or a Slack
+token.
+"""
 
 _START = r"(?:(?<![A-Za-z0-9\\])|(?<=\\)(?![bfnrt])|(?<=\\[bfnrt]))"
-"""A key begins behind no letter or digit; the letter of an escape of JSON, as of a line break, is none."""
+"""A key does not start after a letter or digit, unless it is the letter of a JSON escape such as a line break."""
 
 _SHAPES = (
     (("earer", "EARER"), r"(?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*"),  # Authorization header
@@ -42,15 +44,16 @@ _SHAPES = (
     """),
     (("",), _START + r"[0-9a-fA-F]{64}(?![A-Za-z0-9])"),  # 32 bytes in hexadecimal digits
 )  # fmt: skip
-"""Shapes that are keys whoever's they are, the widest first: words of which one is in every such key or before it, and
-what it looks like. Each is a walk of its own, so that no single call holds the interpreter for long."""
+"""Shapes of keys, the widest first: words that are part of every such key or before it, and its pattern. Each is a pass
+of its own, so that no single call holds the interpreter for long.
+"""
 
 _TOKEN_TAILS = {
     ":": r"(?::|%3[Aa])[A-Za-z0-9_-]{35}",
     ".": r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}",
     "": r"[0-9a-fA-F]{64}",
 }
-"""How what is in every text goes on where it is a token's: looked for first, in a tenth of the time."""
+"""Patterns of the text after these words in a token: tried first, in a tenth of the time."""
 
 _DIGEST = re.compile(r"sha-?256|digest|checksum", re.IGNORECASE)
 _DIGEST_BEFORE_CHARS = 24
@@ -78,15 +81,15 @@ UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u
 
 
 class Redactor:
-    """Replaces every live secret, and whatever has the shape of a key, by `[REDACTED]`."""
+    """Replacer of live secrets and key-like text by `[REDACTED]`."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are the values in use; they are looked for percent-encoded and as JSON writes them, too."""
+        """Take the secret values in use; percent-encoded and JSON forms are searched as well."""
         self._secrets: frozenset[str] = frozenset()
         self.learn(secrets)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """Look for these as well from now on; those of before are looked for still."""
+        """Search for these secrets, too."""
         self._secrets |= frozenset(secrets)
         long_enough = [secret for secret in self._secrets if len(secret) >= MIN_SECRET_CHARS]
         forms = {form for each in long_enough for form in (each, quote(each, safe=""), json.dumps(each)[1:-1])}
@@ -95,7 +98,7 @@ class Redactor:
         self._live = re.compile("|".join(map(re.escape, self._forms)))
 
     def redact(self, text: str) -> str:
-        """`text` without secrets; the rest of it is unchanged."""
+        """Return the text without secrets."""
         for form in self._forms:
             if form in text:
                 text = self._live.sub(REDACTED, text)
@@ -104,8 +107,9 @@ class Redactor:
 
 
 def redact_keys(text: str) -> str:
-    """What somebody said, without what is a key by its own shape: a word behind "bearer" may be any word there, and 64
-    hexadecimal digits may be anything.
+    """Remove keys that are recognised by shape alone from a person's text.
+
+    The words after "bearer" and 64 hexadecimal digits stay: in a conversation they may be anything.
     """
     return _redact_shapes(text, _KEYS[1:-1])
 
@@ -114,7 +118,7 @@ def _redact_shapes(text: str, keys: Sequence[_Shape]) -> str:
     if len(text) < SHORTEST_KEY_CHARS and "://" not in text:
         return text
     for words, tail, shape, instead in keys:
-        for word in words:  # not any(): a log line asks this a hundred times
+        for word in words:  # a loop is faster than any(), and this runs a hundred times a log line
             if word in text:
                 if tail.search(text):
                     text = shape.sub(instead, text)
@@ -123,7 +127,7 @@ def _redact_shapes(text: str, keys: Sequence[_Shape]) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""`text` on one line, control and direction characters shown as `\x1b` or `\u202e`."""
+    r"""Return the text on one line, control and direction characters shown as `\x1b` or `\u202e`."""
     return text if UNSAFE_CHARACTERS.search(text) is None else text.translate(_ESCAPES)
 
 
@@ -132,7 +136,7 @@ def _escape(code: int) -> str:
 
 
 class _Escapes(dict[int, str | int]):
-    """Looked up a character at a time: a table of all of them takes 15 ms of every command's start."""
+    """Escapes of single characters, made on demand: a full table would add 15 ms to every command's start."""
 
     def __missing__(self, code: int) -> str | int:
         return _escape(code) if UNSAFE_CHARACTERS.match(chr(code)) else code

@@ -1,7 +1,6 @@
-"""Secrets at rest: AES-256-GCM under a key that is outside the database, bound to whose secret it is and what for.
+"""Secrets at rest: AES-256-GCM with a key outside the database, bound to owner and purpose.
 
-What is sealed names the key that it needs, so that several hold while one takes the place of another. Which rows hold
-secrets is the store's matter, when keys change `gateway.ops.key_rotation`'s.
+A sealed text names its key, so that old keys stay usable while new ones are introduced.
 """
 
 import base64
@@ -24,62 +23,62 @@ NONCE_BYTES = 12
 
 _MARK = "sealed1:"
 KEY_ID_AT, KEY_ID_CHARS = len(_MARK), 8
-"""Where in a sealed text the id of its key stands."""
+"""Place of the key's id in a sealed text."""
 
 
 class CannotOpen(Exception):
-    """The secret is another's, was changed, or its key is not here; says nothing of it."""
+    """Error: the secret belongs to another context, was changed, or its key is missing; the message reveals nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretOf:
-    """Whose secret it is and what for: opened as anything else, it does not open."""
+    """Owner and purpose of a secret; it opens in this context only."""
 
     tenant: str
-    user: str  # a user's id, or a canonical sender where nobody is known yet
+    user: str  # a user id, or the sender's canonical id if there is no user yet
     purpose: str
 
 
 class Vault:
-    """Seals with the newest key, opens with any."""
+    """Encryption with the newest key, decryption with any."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """`keys` are of 32 bytes each, at least one, the newest last."""
+        """Take keys of 32 bytes each, at least one, the newest last."""
         self._keys = {id_of(key): key for key in keys}
         self._newest = id_of(keys[-1])
 
     @classmethod
     def fresh(cls) -> "Vault":
-        """One whose key nobody else has, and which is gone with it."""
+        """Return a vault with a random key that is never stored."""
         return cls([os.urandom(KEY_BYTES)])
 
     @property
     def mark(self) -> str:
-        """What everything begins with that is sealed with the newest key."""
+        """Return the prefix of everything sealed with the newest key."""
         return f"{_MARK}{self._newest}:"
 
     @property
     def key_texts(self) -> Sequence[str]:
-        """The keys as their file has them, to be taken out of texts."""
+        """Return the keys as their file has them, to be redacted from texts."""
         return [base64.b64encode(key).decode() for key in self._keys.values()]
 
     def take_key(self, key: bytes) -> None:
-        """Seal with this key from now on; the others go on opening."""
+        """Use this key for sealing from now on; the others still open."""
         self._keys[id_of(key)] = key
         self._newest = id_of(key)
 
     def seal(self, secret: str, whose: SecretOf) -> str:
-        """The secret as it may be stored: text, another each time."""
+        """Return the secret encrypted, as text that differs each time."""
         nonce = os.urandom(NONCE_BYTES)
         plain = secret.encode("utf-8", "surrogatepass")
         sealed = nonce + _cipher(self._keys[self._newest]).encrypt(nonce, plain, _bound_to(self._newest, whose))
         return self.mark + base64.urlsafe_b64encode(sealed).decode()
 
     def open(self, sealed: str, whose: SecretOf) -> str:
-        """The secret again.
+        """Return the decrypted secret.
 
         Raises:
-            CannotOpen: see there.
+            CannotOpen: it belongs to another context, was changed, or its key is missing.
         """
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415  as in _cipher
 
@@ -95,27 +94,27 @@ class Vault:
         return plain.decode("utf-8", "surrogatepass")
 
     def reseal(self, stored: str, whose: SecretOf) -> str:
-        """The same secret under the newest key, also of a text from before there were keys.
+        """Return the same secret sealed with the newest key; also of a text that was never sealed.
 
         Raises:
-            CannotOpen: see there.
+            CannotOpen: it belongs to another context, was changed, or its key is missing.
         """
         return self.seal(self.open(stored, whose) if is_sealed(stored) else stored, whose)
 
 
 def _cipher(key: bytes) -> "AESGCM":
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  6 MiB, for those who have secrets
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  6 MiB, loaded only if there are secrets
 
     return AESGCM(key)
 
 
 def is_sealed(stored: str) -> bool:
-    """Whether it is what a vault makes; else it is from before there were any."""
+    """Return True if a vault made it; otherwise it is from before sealing."""
     return stored.startswith(_MARK)
 
 
 def id_of(key: bytes) -> str:
-    """By what sealed texts name their key; tells nothing of it."""
+    """Return the id that sealed texts use for a key; it reveals nothing about the key."""
     return hashlib.blake2b(key, digest_size=4, person=b"tenk key id").hexdigest()
 
 
@@ -127,13 +126,12 @@ def _bound_to(key_id: str, whose: SecretOf) -> bytes:
 
 
 def load_keys(home: Path, given: str | None = None) -> list[bytes]:
-    """The keys of a home, the newest last: those `given` by the configuration, else those in `home/secrets.key`.
+    """Return the home's keys, the newest last: those `given` by the configuration, else those in `home/secrets.key`.
 
-    Where there is no file it is made, mode 0600, durable before its key is used. The caller holds the home's lock.
+    A missing file is made with mode 0600 and fsynced. The caller holds the home's lock.
 
     Raises:
-        GatewayError: there are none that can be used; the message says why. A file is never replaced: what was
-            sealed would be lost.
+        GatewayError: the keys cannot be used. The file is never replaced: sealed secrets would be lost.
     """
     keys = read_keys(home, given)
     if not keys:
@@ -143,10 +141,10 @@ def load_keys(home: Path, given: str | None = None) -> list[bytes]:
 
 
 def read_keys(home: Path, given: str | None = None) -> list[bytes]:
-    """As `load_keys`, and none where there are none yet.
+    """Return the home's keys like `load_keys`, but an empty list if there are none yet.
 
     Raises:
-        GatewayError: as there.
+        GatewayError: the keys cannot be used.
     """
     path = home / SECRETS_KEY
     if given is not None:
@@ -158,7 +156,7 @@ def keep_keys(home: Path, keys: Sequence[bytes]) -> None:
     """Write the home's keys, the newest last.
 
     Raises:
-        GatewayError: the file cannot be written; the one before stands.
+        GatewayError: the file cannot be written; the old one stays.
     """
     write_private(home / SECRETS_KEY, "".join(f"{base64.b64encode(key).decode()}\n" for key in keys).encode())
 
