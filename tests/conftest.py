@@ -1,4 +1,4 @@
-"""What every test stands on: no network, no settings of the machine, the same amount of generated cases everywhere."""
+"""Settings of every test: no network, no settings of the machine, the same number of generated cases everywhere."""
 
 import gc
 import logging

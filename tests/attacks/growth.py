@@ -1,8 +1,8 @@
-"""Whether a call takes more than its share when its text grows: ratios of thread time, never seconds.
+"""Growth of a call's work with its text: ratios of thread time, never seconds.
 
 A call is measured at n, 2n and 4n characters. Twice the text takes a linear call twice as long, a quadratic one four
-times. What looks like more than its share is measured again, best of several, with texts four times as long, where a
-quadratic part outweighs the rest: a machine that stumbled is forgiven, a function is not.
+times. A call that seems to take more is measured again, best of several, with texts four times as long, in which a
+quadratic part outweighs the rest: a slow moment of the machine is forgiven, a function is not.
 """
 
 import gc

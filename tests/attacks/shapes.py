@@ -1,4 +1,4 @@
-"""Hostile texts in every length: more than 200 shapes, each a beginning, a unit again and again, and an end."""
+"""Hostile texts of any length: more than 200 shapes, each a beginning, a repeated unit and an end."""
 
 from dataclasses import dataclass
 

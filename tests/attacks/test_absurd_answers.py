@@ -1,4 +1,4 @@
-"""Whatever a platform, a proxy or somebody who plays one answers: a send ends as one of three kinds; the next works."""
+"""Absurd answers of a platform or a proxy: each send ends as one of three kinds of failure, and the next works."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Whatever comes in as an event: what can be read is heard, the rest is kept for the operator, nobody waits for it."""
+"""Absurd events: readable ones are handled, the rest is quarantined, and no other person waits."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Attacks on who is let in, A23 to A33, and names that try to be more than names."""
+"""Attacks on access, A23 to A33, and hostile names."""
 
 import pytest
 import sqlalchemy as sa

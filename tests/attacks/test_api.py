@@ -1,4 +1,4 @@
-"""What strangers, pages of others and programs with too small a key get out of `/v1`: an error of one shape."""
+"""Attacks on `/v1` by strangers, other sites' pages and keys without the scope: an error of one shape."""
 
 import asyncio
 import json

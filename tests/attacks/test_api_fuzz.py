@@ -1,7 +1,7 @@
-"""Hostile requests made from our own OpenAPI document: whatever is sent, nothing breaks the gateway.
+"""Hostile requests generated from our own OpenAPI document: no request breaks the gateway.
 
-Every case is one request to one operation, its parts good, bad or absurd by chance; what is answered has to be a status
-that the document names, in the model that it names, and never a 5xx.
+Every case is one request to one operation, its parts good, bad or absurd by chance. The answer must have a status that
+the document names, in the model that it names, and never a 5xx.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Attacks on buttons, on every platform that has them: made up, another's, changed, repeated, by who is no more."""
+"""Attacks on buttons of every platform: made up, another person's, changed, repeated, pressed after access ended."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""S3, A51, A52: nobody's private data stands in anybody else's prompt, whatever happens in which order.
+"""S3, A51, A52: no person's private data stands in another person's prompt, whatever the order of events.
 
 Three people in two groups and in direct messages, with everything they can do there: talk, commands typed and native,
 weekly plans, tools that read and write their data, refused and failed calls, edits, deletions, `/stop`, `/new`, models
-that fail or never answer, and processes that die. Each person's private data holds a canary; every prompt is looked at.
+that fail or never answer, and processes that die. Each person's private data holds a canary; every prompt is checked.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""A59, A36: an injected instruction makes the model write what was said into an address that somebody may fetch, or
-speak to somebody else.
+"""Data exfiltration, A59 and A36: an injected instruction makes the model write private words into a link, or send
+them to another person.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Compressed bodies: what a stranger sends is never made larger here."""
+"""Compressed request bodies: the gateway decompresses none."""
 
 import gzip
 import time

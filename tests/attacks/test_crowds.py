@@ -1,4 +1,4 @@
-"""Idle connections and a thousand pages of one address: everybody else reaches the gateway, by every way."""
+"""Idle connections and a thousand pages of one address: other people still reach the gateway by every way."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Strangers in numbers, over the wire: people are told their codes all the same, and the operator of the flood."""
+"""Floods of strangers, over the wire: others still get their codes, and the operator hears of the flood."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Attached files that pretend to end, over the wire: file → Telegram → gateway → model."""
+"""Attached files with forged end marks, over the wire: file, Telegram, gateway, model."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A text of twice the length costs about twice the work, whatever stands in it.
+"""Linear cost: a text of twice the length costs about twice the work.
 
 Telegram's 4,096 characters, the chat page's 32,000 and a model's 1,000,000 all pass through functions whose cost grows
-with the text alone; what each does in a row of the event loop is measured here over every hostile shape.
+with the text; every hostile shape is measured here over each function that runs on the event loop.
 """
 
 from collections.abc import Sequence

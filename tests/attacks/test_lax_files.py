@@ -1,4 +1,4 @@
-"""A home that others prepared: nothing of it is used, and the operator is told the command."""
+"""A home that other users could prepare: the gateway uses none of it, and the operator reads the command to mend it."""
 
 import os
 import subprocess

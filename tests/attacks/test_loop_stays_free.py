@@ -1,4 +1,4 @@
-"""One hostile message over the wire stops nobody: the watchdog sees no function of ours hold the event loop."""
+"""One hostile message over the wire: no function of ours holds the event loop, as the watchdog sees it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

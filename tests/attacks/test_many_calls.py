@@ -1,4 +1,4 @@
-"""A model that asks for thousands of calls at once gets a bound, and costs no commit for each (F37)."""
+"""A model that asks for thousands of calls at once: a bound, and no commit for each (F37)."""
 
 import json
 

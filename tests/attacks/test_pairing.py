@@ -1,4 +1,4 @@
-"""Attacks on pairing, A37 to A47 and A23, against the rules and the tables themselves."""
+"""Attacks on pairing, A37 to A47 and A23, against the rules and the tables."""
 
 import asyncio
 import json

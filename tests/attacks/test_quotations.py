@@ -1,4 +1,4 @@
-"""A32: what is forwarded or replied to is data in a frame of its own, whoever's it is; never the person's own words."""
+"""Forwarded and quoted text as data in a frame, never as the person's own words (A32)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

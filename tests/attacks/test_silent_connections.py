@@ -1,4 +1,4 @@
-"""Hundreds of connections that say nothing, and few descriptors: the gateway lives, and answers everybody else."""
+"""Hundreds of silent connections with few descriptors: the gateway runs on and answers others."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A01-A12, A14 and A16: what strangers post to the Slack webhook is refused, and never with a 5xx."""
+"""Attacks on the Slack webhook, A01 to A12, A14 and A16: refused, never with a 5xx."""
 
 import hmac
 import inspect

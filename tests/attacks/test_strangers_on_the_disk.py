@@ -1,4 +1,4 @@
-"""What strangers and groups that are not listed leave on the disk: keys, no words."""
+"""Storage for strangers and unlisted groups: keys only, no words."""
 
 from pathlib import Path
 

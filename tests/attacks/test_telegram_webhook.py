@@ -1,4 +1,4 @@
-"""Whoever is not Telegram gets nothing out of the webhook and nothing into it: A13 to A16, S6."""
+"""Attacks on the Telegram webhook, A13 to A16 and S6: refused, and without effect."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""What of `agent` reads a person's or a model's words."""
+"""Functions of `agent` that read a person's or a model's words."""
 
 from contextlib import suppress
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What of `channels` reads a stranger's, a person's or a model's words."""
+"""Functions of `channels` that read a stranger's, a person's or a model's words."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What of the coach reads words: practice, plans, entries, skills."""
+"""Functions of the coach that read words: practice, plans, entries, skills."""
 
 import json
 from datetime import UTC, date, datetime

@@ -1,4 +1,4 @@
-"""What of `gateway` reads a stranger's, a person's or a model's words."""
+"""Functions of `gateway` that read a stranger's, a person's or a model's words."""
 
 import json
 from contextlib import suppress

@@ -1,6 +1,6 @@
-"""`make bench`: the gateway's figures, each beside a bare bot's on the same simulated platform and model server.
+"""`make bench`: the gateway's figures beside a bare bot's, on the same simulated platform and model server.
 
-Nothing here judges; a goal is printed beside its figure.
+The rows are printed with their goals; no figure fails the run.
 """
 
 import argparse

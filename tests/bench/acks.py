@@ -1,8 +1,8 @@
-"""How soon events are acknowledged at a steady pace while no model answers: each platform's own acknowledgement.
+"""Age of events at their acknowledgement, at a steady pace while no model answers.
 
-Telegram: a poll confirms the update's offset. Slack: the envelope is acknowledged. Discord's sequence is acknowledged
-by nothing that can be seen from outside: there the age ends when the row is committed, as a reader of the database
-sees it. Looked at every few milliseconds (but Slack's, which its simulator times), so figures below that mean little.
+Telegram: a poll confirms the update's offset. Slack: the envelope is acknowledged. Discord's acknowledgement cannot be
+seen from outside, so the age ends when the row is committed, as a reader of the database sees it. The benchmark polls
+every few milliseconds (Slack's simulator keeps the times), so figures below that mean little.
 """
 
 import asyncio

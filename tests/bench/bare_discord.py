@@ -1,7 +1,7 @@
-"""A bare discord.py bot, the yardstick of `make bench`: it listens, asks a model where told to, and replies.
+"""A bare discord.py bot, the yardstick of `make bench`: it listens, asks a model if told to, and replies.
 
-Run as `python -m tests.bench.bare_discord`, configured by DISCORD_API_BASE, DISCORD_BOT_TOKEN and what `bare_model`
-reads. No promises.
+Run as `python -m tests.bench.bare_discord`, configured by DISCORD_API_BASE, DISCORD_BOT_TOKEN and the variables of
+`bare_model`. It promises nothing.
 """
 
 import asyncio

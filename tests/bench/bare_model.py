@@ -1,6 +1,6 @@
-"""How the bare bots ask the model: one message, or the whole talk of a chat as a stream. No promises.
+"""The bare bots' model client: one message, or the whole talk of a chat as a stream.
 
-OPENAI_BASE_URL says where; without it what was heard is said back. BENCH_STREAMED asks for the second kind.
+OPENAI_BASE_URL is its address; without it the bot repeats what it heard. BENCH_STREAMED asks for the stream.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""A bare slack-bolt bot in Socket Mode, the yardstick of `make bench`: it listens, asks a model where told to, replies.
+"""A bare slack-bolt bot in Socket Mode, the yardstick of `make bench`: listens, asks a model if told to, replies.
 
-Run as `python -m tests.bench.bare_slack`, configured by SLACK_API_BASE, SLACK_BOT_TOKEN, SLACK_APP_TOKEN and what
-`bare_model` reads. No promises.
+Run as `python -m tests.bench.bare_slack`, configured by SLACK_API_BASE, SLACK_BOT_TOKEN, SLACK_APP_TOKEN and the
+variables of `bare_model`. It promises nothing.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""A bare aiogram bot, the yardstick of `make bench`: it polls, asks a model where told to, and replies. No promises.
+"""A bare aiogram bot, the yardstick of `make bench`: it polls, asks a model if told to, and replies.
 
-Run as `python -m tests.bench.bare_telegram`, configured by TELEGRAM_API_BASE, TELEGRAM_BOT_TOKEN and what `bare_model`
-reads.
+Run as `python -m tests.bench.bare_telegram`, configured by TELEGRAM_API_BASE, TELEGRAM_BOT_TOKEN and the variables of
+`bare_model`. It promises nothing.
 """
 
 import asyncio

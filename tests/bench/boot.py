@@ -1,4 +1,4 @@
-"""How soon the gateway is there and what it holds while nothing happens; with Telegram beside the bare bot."""
+"""Start time and idle memory of the gateway; with Telegram beside the bare bot."""
 
 import asyncio
 import tempfile

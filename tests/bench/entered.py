@@ -1,7 +1,7 @@
-"""How many functions and modules of the product one message enters, and one command: `make bench ARGS=entered`.
+"""Functions and modules of the product that one message and one command enter: `make bench ARGS=entered`.
 
-Counted in the running gateway with the simulated Telegram and a model server over HTTP, both warm; what the gateway
-enters by itself in a few idle seconds is left out.
+Counted in the running gateway with the simulated Telegram and a model server over HTTP, both warm; functions that the
+idle gateway enters in a few seconds are left out.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What is measured of a bot, and how it is printed: percentiles, one bot's figures, two bots side by side."""
+"""Figures of one bot, percentiles, and two bots side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,6 @@
-"""What history costs: a message, memory and a restart over settled rows, on SQLite and on PostgreSQL.
+"""Cost of history: a message, memory and a restart over settled rows, on SQLite and on PostgreSQL.
 
-10,000 people with a conversation each are known in all of it. The bare bot stands in no row: what is compared is the
-gateway with itself.
+The rows belong to 10,000 people with a conversation each. There is no bare bot: the gateway is compared with itself.
 """
 
 import asyncio

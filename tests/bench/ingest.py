@@ -1,4 +1,4 @@
-"""How fast and how durably messages come in while no model answers, and how soon a restart polls with a backlog."""
+"""Ingest rate and durability while no model answers, and the time to the first poll with a backlog."""
 
 import asyncio
 import signal

@@ -1,6 +1,6 @@
-"""What chats leave in memory: waves of people who each write once, and an even load for hours.
+"""Memory that chats leave behind: waves of people who each write once, and an even load for hours.
 
-What is printed is the resident memory of the gateway's process alone: the platform and the model server are elsewhere.
+The figure is the resident memory of the gateway's process alone; platform and model server run elsewhere.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""The weekly plan by prefetch against the loop, with the same delay a model call and the same practice in a real store.
+"""The weekly plan by prefetch beside the loop, with the same delay a model call and the same practice in a real store.
 
-What the loop costs follows from how the model asks: one that asks for one tool a response needs a call for each read,
-one to keep the plan and one to answer; one that asks for all reads at once needs three. Both are measured. The journal
-of a turn is kept in memory here: commits would add a millisecond or two to each call.
+The loop's cost follows from the model: one that asks for one tool a response needs a call for each read, one to store
+the plan and one to answer; one that asks for all reads at once needs three. Both are measured. The journal is kept in
+memory: commits would add a millisecond or two to each call.
 """
 
 import json

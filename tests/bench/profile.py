@@ -1,6 +1,6 @@
-"""Where the gateway's time goes, by room, and what a message costs the store: `make bench ARGS=profile`.
+"""The gateway's CPU by room, and the store's work for a message: `make bench ARGS=profile`.
 
-Watched from inside (`watched`), which costs something: read the shares here, and the sums in the row `loads`.
+Measured from inside (`watched`), which has a cost: read the shares here, and the sums in the row `loads`.
 """
 
 import json

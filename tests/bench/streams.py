@@ -1,7 +1,7 @@
-"""What a model's stream costs to read: both wires against reading the same bytes raw, from a server in another process.
+"""Cost of reading a model's stream: both wires beside reading the same bytes raw, from a server in another process.
 
-Events come one by one, as models speak; read in a burst, where many come in one piece, raw reading has next to nothing
-to do, and what is left is the price of the events themselves: said beside it, per event.
+Events come one by one, as from models. In a burst, with many events in one piece, raw reading costs next to nothing,
+and the price of an event remains: it is printed beside.
 """
 
 import asyncio

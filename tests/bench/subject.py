@@ -1,4 +1,4 @@
-"""A bot under measurement: a process of its own, with its CPU time and memory as the kernel counts them."""
+"""A bot under measurement: a process with its CPU time and memory as the kernel counts them."""
 
 import asyncio
 import os

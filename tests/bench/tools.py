@@ -1,4 +1,4 @@
-"""What three tools cost a turn, beside the same model calls without them: CPU of the whole way, journal included.
+"""Cost of three tools in a turn, beside the same model calls without them: CPU of the whole way, journal included.
 
 Both turns ask the model twice; the one without tools gets an empty response first, and is nudged. Model and platform
 are in this process and cost next to nothing. The database is a file that is not synced.

@@ -1,6 +1,6 @@
 """The gateway as `tenk run` starts it, with a record of the functions of the product that it enters.
 
-SIGUSR1 writes to the file named first those that were entered since the SIGUSR1 before.
+SIGUSR1 writes the functions entered since the last SIGUSR1 to the file that is the first argument.
 """
 
 import json

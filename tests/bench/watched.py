@@ -1,7 +1,7 @@
-"""Runs the gateway and watches it from inside: where its CPU goes by room, and what it asks SQLite for.
+"""The gateway with a sampler inside: its CPU by room, and its SQLite statements.
 
-`python -m tests.bench.watched OUT run --config ...`. Watching begins at the first SIGUSR1; at the second one what was
-seen is written to OUT. A sample is taken every 2 ms of CPU and counts as much as its thread used since the last.
+`python -m tests.bench.watched OUT run --config ...`. Sampling begins at the first SIGUSR1 and is written to OUT at the
+second. A sample is taken every 2 ms of CPU and counts as much as its thread used since the last.
 """
 
 import json

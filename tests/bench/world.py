@@ -1,4 +1,4 @@
-"""What both bots are measured against, beside a simulated platform: a model server with a fixed delay, busy people."""
+"""The other end of both bots, beside a simulated platform: a model server with a fixed delay, busy people."""
 
 import asyncio
 import time

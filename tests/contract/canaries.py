@@ -1,7 +1,7 @@
 """Calls of the store for several tenants in turn, each with a canary in its texts, which no other tenant may read.
 
-`python -m tests.contract.canaries TABLE...` prints those tables whose missing filter the calls do not find; the store
-leaves out the filter of the table in UNFILTERED if a bug is planted that does so.
+`python -m tests.contract.canaries TABLE...` prints those tables whose missing filter the calls do not find; UNFILTERED
+names a table whose filter the store leaves out if a planted bug does so.
 """
 
 import inspect

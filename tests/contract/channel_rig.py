@@ -1,4 +1,4 @@
-"""A channel with people at its other end, as one small interface: so that one contract holds for every channel."""
+"""A channel with people at its other end, as one small interface, so that one contract covers every channel."""
 
 import asyncio
 from abc import ABC, abstractmethod

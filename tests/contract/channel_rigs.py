@@ -1,4 +1,4 @@
-"""Every channel there is, as a rig. One for another channel is a subclass of `Rig` and a line in `RIGS`."""
+"""Every channel as a rig. Another channel needs a subclass of `Rig` and a line in `RIGS`."""
 
 import asyncio
 from collections.abc import Callable, Sequence

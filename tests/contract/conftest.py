@@ -1,4 +1,4 @@
-"""For the contract tests: fresh databases on every engine, and every channel with people at its other end."""
+"""Fixtures of the contract tests: fresh databases on every engine, every channel with people at its other end."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path

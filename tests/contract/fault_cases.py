@@ -1,8 +1,7 @@
 """Every fault of the agent's own (`tests/FAULTS.md`, F01 to F64) as scripts of a model server, by number.
 
-A case's server says its answers in order; what follows is answered well. How a case is played, and what holds of all of
-them, is in `fault_world`. Faults that need a process to die, a disk to fail or two people are scripted runs elsewhere:
-`ELSEWHERE` names them.
+The server of a case gives its answers in order, then good ones. `fault_world` plays a case and asserts the general
+promises. Faults that need a process to die, a disk to fail or two people are tested elsewhere: `ELSEWHERE` names them.
 """
 
 from collections.abc import Iterator

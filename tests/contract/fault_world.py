@@ -1,8 +1,8 @@
-"""Plays a fault through the real wires: sessions, store and agent as they are, a model server at the end of a socket.
+"""A player of faults through the real wires: sessions, store and agent unchanged, a model server behind a socket.
 
-The clock is the loop's own and leaps, so that a stall of 90 seconds takes none. What holds of every fault is asserted
-here: the turn ends in its time with one thing to see, the next message works, the history is valid,
-and nothing is left open.
+The clock is the loop's own and leaps, so that a stall of 90 seconds takes none. This module asserts the promises about
+every fault: the turn ends in its time with one visible outcome, the next message works, the history is valid, and
+nothing is left open.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Reads every statement that the contract tests execute: none may be compiled for a tenant without its filter."""
+"""A listener to every statement that the contract tests execute: none may lack its tenant filter."""
 
 import re
 import traceback

@@ -1,4 +1,4 @@
-"""The stores the contract is held against, each with a way to take it down and bring it back."""
+"""The stores under contract, each with an outage and its end."""
 
 import sqlite3
 from collections.abc import Iterator

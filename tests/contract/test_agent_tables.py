@@ -1,4 +1,4 @@
-"""The tables of an agent's own, on every store: made once, changed in steps, left alone by an older version."""
+"""An agent's own tables on every store: made once, changed in steps, left alone by an older version."""
 
 import pytest
 import sqlalchemy as sa

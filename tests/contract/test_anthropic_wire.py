@@ -1,4 +1,4 @@
-"""Our Anthropic wire against the official SDK as an oracle, and against everything a server may send instead."""
+"""Our Anthropic wire beside the official SDK as an oracle, and under every fault of a server."""
 
 import json
 from datetime import UTC, datetime

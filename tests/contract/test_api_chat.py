@@ -1,4 +1,4 @@
-"""`/v1/chat` over real HTTP: a request is a durable message, answered once, whether its program waits or not."""
+"""`/v1/chat` over real HTTP: a request is a durable message, answered once, if its program waits or not."""
 
 import asyncio
 from contextlib import suppress

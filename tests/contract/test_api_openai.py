@@ -1,4 +1,4 @@
-"""OpenAI's own client talks to the agent as it does to a model."""
+"""OpenAI's own client as a client of the agent: chat completions."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""OpenAI's own client talks to the agent over its newer protocol."""
+"""OpenAI's own client as a client of the agent: responses."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A backup beside a running gateway holds all that was acknowledged; nothing is ever written over."""
+"""A backup beside a running gateway: it has everything acknowledged, and overwrites nothing."""
 
 import asyncio
 import os

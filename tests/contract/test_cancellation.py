@@ -1,7 +1,7 @@
-"""A turn is cancelled wherever the event loop can look up from it: nothing is left open, and it can be gone on with.
+"""A turn, cancelled at each step of the event loop: nothing is left open, and it can be resumed.
 
-The points are all turns of the event loop while a whole turn runs over a real wire, with its tools, its steering and
-its ladder: more than every await of it, because what it waits for is cut, too.
+The points are all steps of the event loop while a whole turn runs over a real wire, with its tools, its steering and
+its recovery: more than every await of it, because the awaited calls are cut, too.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The console over a real control socket: who gets in, what a terminal is told, what happens when it goes."""
+"""The console over a real control socket: access, frames of a terminal, its end."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The Discord adapter against the simulator: sessions are kept, nothing is acknowledged early, trouble is told."""
+"""The Discord adapter against the simulator: sessions are kept, nothing is acknowledged early, trouble is reported."""
 
 import asyncio
 import traceback

@@ -1,4 +1,4 @@
-"""What each answer of Discord's means to who sends: a table of wire behaviours, one row a script."""
+"""Discord's answers to a send, sorted into kinds of failure: a table, one row a script."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What the Discord adapter fetches after a gap, and what it does with what is no event."""
+"""The Discord adapter's backfill after a gap, and malformed events."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people do on Discord, as the adapter hands it in: words, edits, files, commands and presses."""
+"""People's actions on Discord as the adapter hands them in: words, edits, files, commands and presses."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What one person alone may see, on Discord: who sees it, how often, and where it goes when its way is closed."""
+"""Private answers on Discord: who sees them, how often, and the fallback if the interaction has expired."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What the Discord adapter says: nobody pinged, nothing doubled, earlier attempts found."""
+"""Sends of the Discord adapter: no pings, nothing doubled, earlier attempts found."""
 
 import pytest
 

@@ -1,6 +1,4 @@
-"""A bot with several shards: each hears its own servers by a session of its own, and whatever becomes of one, nothing
-is lost and nothing doubled.
-"""
+"""A bot with several shards: each has its own servers and session, and the loss of one loses and doubles nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What the outbox promises, on every channel: a failed send goes out later, once, in its place, or its end is told."""
+"""The outbox's promises on every channel: a failed send goes out later, once, in its place, or is reported."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A picture that a person sends on a platform is fetched by the real SDK's calls, or is known to be gone."""
+"""A picture from a platform: fetched by the real SDK's calls, or reported as gone."""
 
 from dataclasses import replace
 

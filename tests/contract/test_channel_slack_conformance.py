@@ -1,4 +1,4 @@
-"""What each answer of Slack's means to who sends: a table of wire behaviours, one row a script, with the real SDK."""
+"""Slack's answers to a send, sorted into kinds of failure: a table, one row a script, with the real SDK."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Slack's HTTP way in, against the simulator's signed posts: 200 after the commit, 503 without one."""
+"""Slack over HTTP, against the simulator's signed posts: 200 after the commit, 503 without one."""
 
 import aiohttp
 import orjson

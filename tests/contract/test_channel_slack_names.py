@@ -1,4 +1,4 @@
-"""People's names on Slack: asked by users.info beside what is taken in, and never in the way of it."""
+"""People's names on Slack: looked up by users.info without delaying events."""
 
 import asyncio
 

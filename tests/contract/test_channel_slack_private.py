@@ -1,4 +1,4 @@
-"""What was asked alone is answered alone: by response URL, then in direct messages, never to all of a channel (A52)."""
+"""Private answers on Slack: by response URL, then in direct messages, never to a whole channel (A52)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

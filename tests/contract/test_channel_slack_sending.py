@@ -1,4 +1,4 @@
-"""What the Slack adapter sends, edits, shows and fetches, against the simulator; every trouble is of a known kind."""
+"""Sends, edits, typing and downloads of the Slack adapter; every failure is of a known kind."""
 
 import gc
 import traceback

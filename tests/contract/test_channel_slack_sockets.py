@@ -1,4 +1,4 @@
-"""Several sockets of one Slack app: events are spread over them, and whatever becomes of one, nothing shows of it."""
+"""Several sockets of one Slack app: events are spread over them, and the loss of one does not show."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What each refusal of Slack's means to a stream: a table of wire behaviours, with the real SDK."""
+"""Slack's refusals of a stream: a table, one row a script, with the real SDK."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field

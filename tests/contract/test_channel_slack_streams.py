@@ -1,4 +1,4 @@
-"""Live answers in Slack's threads as streams: whatever is cut or changes, in the end one message says all of it."""
+"""Live answers in Slack's threads as streams: in the end one message says all of it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Telegram adapter against the simulator: nothing lost, nothing confirmed early, every trouble told."""
+"""The Telegram adapter against the simulator: nothing lost, nothing confirmed early, trouble is reported."""
 
 import gc
 import traceback

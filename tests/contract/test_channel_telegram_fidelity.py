@@ -1,4 +1,4 @@
-"""Plain aiogram, unmodified, against the simulator: what the real SDK needs to work is there."""
+"""Plain aiogram, unmodified, against the simulator: it finds everything it needs."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Files that people send: what is told of them, and fetching them within bounds."""
+"""Files that people send: their data, and downloads within bounds."""
 
 import traceback
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What people see of a part with buttons, files, in a topic, as an edit, as a draft: one row a script."""
+"""Parts as people see them: buttons, files, topics, edits, drafts; one row a script."""
 
 import asyncio
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Answers as rich messages: blocks where Telegram takes them, text where it does not."""
+"""Answers as rich messages: blocks if Telegram takes them, text otherwise."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The one contract of all channels holds for Telegram's webhook mode as well."""
+"""The contract of all channels, on Telegram's webhook mode."""
 
 import asyncio
 from collections.abc import AsyncIterator

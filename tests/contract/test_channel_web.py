@@ -1,4 +1,4 @@
-"""The web chat over real HTTP: who a browser is, both ways of talking, what comes back after an absence."""
+"""The web chat over real HTTP: cookies, both transports, messages after an absence."""
 
 import asyncio
 import html

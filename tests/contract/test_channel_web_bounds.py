@@ -1,4 +1,4 @@
-"""How much browsers may say, and how many may come: refused with when to try again, and nothing accepted is lost."""
+"""Rate limits of browsers: a refusal says when to try again, and nothing accepted is lost."""
 
 import asyncio
 from contextlib import AsyncExitStack, suppress

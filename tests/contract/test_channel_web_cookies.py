@@ -1,4 +1,4 @@
-"""Who a browser is, over HTTP and behind a proxy that ends https: only whom we said it is, and nobody else decides."""
+"""A browser's identity, over HTTP and behind a proxy that ends https."""
 
 import aiohttp
 import pytest

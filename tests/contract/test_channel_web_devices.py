@@ -1,4 +1,4 @@
-"""A person in another browser by a link: once, for ten minutes, allowed where it was made; nobody is taken over."""
+"""A second browser by a link: once, within ten minutes, confirmed in the first."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Files that people hand over on the page: kept for their own message, shown as what they are, in bounds (A70-A77)."""
+"""Files uploaded on the page: kept for their own message, shown by their content, within bounds (A70-A77)."""
 
 import io
 

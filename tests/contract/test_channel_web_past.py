@@ -1,4 +1,4 @@
-"""What was said before this process: told to a page that comes, listed and read; no other chat's, within bounds."""
+"""Earlier conversations on the page: shown, listed and read, of this chat only, within bounds."""
 
 import asyncio
 from collections.abc import Sequence

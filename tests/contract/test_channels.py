@@ -1,4 +1,4 @@
-"""What holds for every channel, whatever it speaks: one class over all of them."""
+"""The contract of every channel: one class over all of them."""
 
 import asyncio
 import re

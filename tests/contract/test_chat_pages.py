@@ -1,4 +1,4 @@
-"""Chat front ends send more than what a person says; of all that only a new message of the person's may write."""
+"""Chat front ends, which send more than a person's words: only a new message of the person may write."""
 
 import asyncio
 from collections.abc import AsyncIterator

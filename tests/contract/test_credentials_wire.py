@@ -1,4 +1,4 @@
-"""What really goes over both wires for each kind of credential; a refused one falls to the next within the answer."""
+"""Each kind of credential over both wires; a refused one falls to the next within the answer."""
 
 import pytest
 from pydantic import SecretStr

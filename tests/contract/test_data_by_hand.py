@@ -1,4 +1,4 @@
-"""What operators do with a database and with a person's data, as they type it where no gateway runs."""
+"""Operators' commands on a database and on a person's data, without a running gateway."""
 
 import json
 import os

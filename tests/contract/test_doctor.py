@@ -1,4 +1,4 @@
-"""`tenk doctor` and what `tenk run` says first: the servers of models as an operator reads of them."""
+"""`tenk doctor` and the first lines of `tenk run`: model servers as an operator reads of them."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A database is dumped as JSON lines and loaded into the other kind and back; a load that fails leaves nothing."""
+"""A database dumped as JSON lines and loaded into the other kind and back; a failed load leaves nothing."""
 
 import array
 import asyncio

@@ -1,4 +1,4 @@
-"""What a message replies to is found in the inbox, on every engine."""
+"""The message that a reply refers to, found in the inbox on every engine."""
 
 from dataclasses import replace
 

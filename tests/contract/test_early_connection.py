@@ -1,4 +1,4 @@
-"""The connection to the model is there before somebody writes, and a server that is away keeps nothing waiting."""
+"""The early connection to the model: a server that is away delays nothing."""
 
 import asyncio
 from contextlib import closing

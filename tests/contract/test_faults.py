@@ -1,4 +1,4 @@
-"""F01 to F64, by number: each as scripts through the real wires, over each wire, with what holds of all of them."""
+"""F01 to F64, by number: each as scripts over each real wire, with the promises about every fault."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Chats that are read back, and the attempts at a row mean the same on every engine."""
+"""Backfilled chats and the attempts at a row, the same on every engine."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""A conversation is gone on with under another key, on every engine; what people meet is in `tests/unit/sessions`."""
+"""A conversation that continues under another key, on every engine."""
 
 from dataclasses import replace
 from datetime import timedelta

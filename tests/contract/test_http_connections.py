@@ -1,4 +1,4 @@
-"""Who may be connected to the HTTP server and for how long: silence, drips and crowds cost others nothing."""
+"""Connections to the HTTP server: silent, slow and many ones cost others nothing."""
 
 import asyncio
 import contextlib

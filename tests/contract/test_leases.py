@@ -1,4 +1,4 @@
-"""Who owns what in a PostgreSQL that several processes share: shares, ends, epochs, and what is told of changes."""
+"""Leases in a PostgreSQL that several processes share: shares, ends, epochs, and notices of changes."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Two linked users are one person wherever something is counted, decided, given out or deleted; on every engine."""
+"""Two linked users as one person in every count, decision, export and deletion; on every engine."""
 
 from datetime import timedelta
 from functools import partial

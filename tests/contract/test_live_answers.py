@@ -1,4 +1,4 @@
-"""What stands in a chat while a long answer is written there, over the wires of the platforms."""
+"""A chat while a long answer is written there, over the wires of the platforms."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager

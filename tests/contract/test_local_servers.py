@@ -1,4 +1,4 @@
-"""Servers of one's own by base URL: what is learned of each, and a model that takes no tools, or no stream."""
+"""Local model servers: their facts, and models without tools or streams."""
 
 import pytest
 import structlog

@@ -1,4 +1,4 @@
-"""What every ChatModel keeps, whichever wire it is."""
+"""The contract of every ChatModel, on both wires."""
 
 import asyncio
 import json

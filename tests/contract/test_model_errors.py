@@ -1,4 +1,4 @@
-"""What OpenAI's own client calls an error is a failure here, of the kind that stands for it."""
+"""Errors of OpenAI's own client beside our kinds of failure."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What a model thought is kept, and goes back where servers want it; without it a turn goes on without thinking."""
+"""A model's thoughts: kept, and sent back to servers that want them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Our openai wire against the official SDK as an oracle, and against everything a server may send instead."""
+"""Our openai wire beside the official SDK as an oracle, and under every fault of a server."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""OAuth with PKCE against a server on loopback: codes and renewals in each form, and whatever it answers instead."""
+"""OAuth with PKCE against a server on loopback: codes, renewals, and odd answers."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

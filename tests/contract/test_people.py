@@ -1,4 +1,4 @@
-"""People and pairing mean the same on every engine."""
+"""People and pairing, the same on every engine."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What every store promises of practice data: changes applied once a key, and never for or by somebody else."""
+"""Practice data on every store: changes applied once a key, for their own person only."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What a platform says of an account before anything runs: which token it refuses, and what else is to be done."""
+"""Probes of an account before a start: refused tokens, and what remains to be set."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What is settled and old goes, on every store, and nothing else does; a redelivery within the days is recognised."""
+"""Retention on every store: only settled, old rows go; a redelivery within the days is recognised."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Rows of a table mean the same on every engine."""
+"""Rows of a table, the same on every engine."""
 
 from dataclasses import replace
 

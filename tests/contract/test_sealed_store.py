@@ -1,4 +1,4 @@
-"""No token stands in a database as it is, and all of them move to a new key while in use."""
+"""Sealed tokens: none in plain text, and all move to a new key while in use."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A cap holds, whatever is under way at once, repeated or killed; the same on every store."""
+"""Caps on cost under concurrency, repetition and kills; the same on every store."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Whoever wants to be forgotten is, on every engine: the same statements, the same rows left."""
+"""Erasure of a person, on every engine: the same statements, the same rows left."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""F64 on every store: what cannot be written is not acknowledged, and the store comes back without a restart."""
+"""Outages of every store (F64): nothing unwritten is acknowledged, and the store returns without a restart."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What a start, a message, a sweep and `tenk status` ask reads what is open, however much has been settled."""
+"""Queries of a start, a message, a sweep and `tenk status`: they read open rows only, however many are settled."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What every store promises of its reads and of the values it keeps."""
+"""Reads and stored values, the same on every store."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Sums of tokens are the same on every store."""
+"""Sums of tokens, the same on every store."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What every store promises of its writes: order, groups, bad jobs, cancellation, the end."""
+"""Writes on every store: order, groups, bad jobs, cancellation, the end."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A tenant's part of a store: no statement in it meets another's rows, whatever it forgot to say (S3)."""
+"""The tenant filter of a store: no statement meets another tenant's rows (S3)."""
 
 import sys
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""A tenant reads and changes nothing of another, whatever it asks the store for, on both databases."""
+"""Isolation of tenants on both databases: no call reads or changes another tenant's rows."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""A small model writes a tool call as text: over HTTP, from its server to the program that asked."""
+"""A small model that writes a tool call as text: over HTTP, from its server to the program that asked."""
 
 from pathlib import Path
 

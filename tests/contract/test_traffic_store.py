@@ -1,4 +1,4 @@
-"""Inbox, outbox and journal mean the same on every engine."""
+"""Inbox, outbox and journal, the same on every engine."""
 
 import asyncio
 from dataclasses import replace

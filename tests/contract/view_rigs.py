@@ -1,4 +1,4 @@
-"""The chat page and the terminal, each with a view at the other end that does what the real one does."""
+"""The chat page and the terminal, each with a view at the other end."""
 
 from collections.abc import Sequence
 from pathlib import Path

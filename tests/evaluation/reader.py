@@ -1,12 +1,12 @@
-"""`make eval`: what the reader without a model makes of single messages, as a table. A measurement, no test.
+"""`make eval`: a table of what the reader without a model makes of single messages; a measurement, not a test.
 
     python -m tests.evaluation.reader [--misses N] [FILE.jsonl ...]
 
 Each line of a file is one message:
 {"text": "45m guitar", "lang": "en", "today": "2026-11-21", "now": "12:00", "skills": ["guitar"],
  "expect": {"kind": "log", "entries": [{"skill": "guitar", "minutes": 45, "day": "2026-11-21"}], "intent": "log"}}
-`kind` is log (it tells of practice), ask (it cannot be written without a question) or no_write; `intent` says what else
-is asked for. Without files all of `tests/corpus` is read.
+`kind` is log (it tells of practice), ask (it cannot be written without a question) or no_write; `intent` is the
+request beside. Without files the whole of `tests/corpus` is read.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How many generated cases a property gets: `make test` takes a share of the whole, which `make gate` tries."""
+"""Number of generated cases of a property: `make test` takes a share of those of `make gate`."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""A scripted reply as Anthropic's Messages API sends it, whole or as the events of a stream; pure."""
+"""A scripted reply in the form of Anthropic's Messages API, whole or as the events of a stream; pure."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The real gateway with nothing but its API in front, and a model server behind; keys as an operator makes them."""
+"""The real gateway with only its API, a model server, and keys as an operator makes them."""
 
 import asyncio
 import json

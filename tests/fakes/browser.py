@@ -1,4 +1,4 @@
-"""A real Chromium without a window, driven over its DevTools protocol: what a person sees and does in a page."""
+"""A real headless Chromium, driven over its DevTools protocol."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""A channel in memory: what each chat shows, every call that was made, and failures by script."""
+"""A channel in memory: the messages of each chat, every call, and failures by script."""
 
 import asyncio
 import time

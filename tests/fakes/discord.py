@@ -1,4 +1,4 @@
-"""A Discord channel running against the simulator, for tests: one call starts all of it."""
+"""A Discord channel running against the simulator."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

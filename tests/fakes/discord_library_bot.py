@@ -1,4 +1,4 @@
-"""A bot of discord.py's own making that answers commands to one person; run as a process, for the simulator's sake."""
+"""A plain discord.py bot that answers commands to one person; a process, to check the simulator."""
 
 import asyncio
 import os

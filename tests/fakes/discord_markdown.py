@@ -1,4 +1,4 @@
-"""What a person sees of a Discord message: an independent reading of its Markdown, after Discord's own rules.
+"""An independent reading of a Discord message's Markdown, after Discord's own rules.
 
 Rules and their order are those of Discord's clients (simple-markdown, 2026). Invisible U+200B is dropped.
 """

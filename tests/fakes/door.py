@@ -1,4 +1,4 @@
-"""The way in over a real store, with a channel in memory, an operator behind it, and a clock that is moved."""
+"""Intake in pairing mode over a real store, with a channel in memory, an operator and a clock that is moved."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

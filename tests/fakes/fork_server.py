@@ -1,4 +1,4 @@
-"""Starts processes in a tenth of their time: each is forked off one that has imported everything, and then runs as
+"""Fast process starts: each process is forked off one that has imported everything, and then runs as
 `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would, with an environment (of `PYTHON...` only the path) and
 files of its own.
 

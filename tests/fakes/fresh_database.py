@@ -1,6 +1,4 @@
-"""A migrated SQLite database with nothing in it: made once a process, then copied, in a quarter of the time; and an
-engine over one that is quick.
-"""
+"""A migrated, empty SQLite database: made once a process, then copied; and a fast engine over it."""
 
 import asyncio
 import tempfile

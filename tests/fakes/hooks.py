@@ -1,4 +1,4 @@
-"""Hooks that say what a test tells them to, and note what they were told."""
+"""Hooks that return what a test sets, and note their calls."""
 
 import asyncio
 from collections.abc import Mapping

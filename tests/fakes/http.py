@@ -1,4 +1,4 @@
-"""The gateway's own HTTP server around some channels, for tests."""
+"""The gateway's own HTTP server around some channels."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""People who practise and are linked, over a connection."""
+"""Linked people who practise, over a connection."""
 
 from collections import Counter
 

@@ -1,6 +1,6 @@
-"""Servers of models as Ollama, llama.cpp, vLLM, LM Studio and OpenRouter are, by their documents (read 2026-11).
+"""Model servers with the endpoints of Ollama, llama.cpp, vLLM, LM Studio and OpenRouter, by their documents (2026-11).
 
-What they say of themselves beside chat completions, which `ModelServer` answers from its script.
+`ModelServer` answers their chat completions from its script; this module adds what each says of its models.
 """
 
 from collections.abc import Mapping

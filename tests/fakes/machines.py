@@ -1,4 +1,4 @@
-"""What the stateful properties share: an event loop that runs only within a rule, on a clock of its own, and a store
+"""Base of the stateful properties: an event loop that runs only within a rule, on a clock of its own, and a store
 that is quick to make.
 """
 

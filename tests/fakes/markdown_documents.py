@@ -1,4 +1,4 @@
-"""Generated Markdown documents whose every word is numbered, so that a lost, doubled or moved word is seen."""
+"""Generated Markdown documents whose every word is numbered, so that a lost, doubled or moved word shows."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""A chain of scripted models with rules behind it, a clock that is set, and one way to ask."""
+"""A chain of scripted models with rules at its end, on a clock that is set."""
 
 from datetime import UTC, datetime, timedelta
 

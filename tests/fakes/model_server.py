@@ -1,4 +1,4 @@
-"""The model of `gateway.testing`, which speaks Anthropic's API, too, and refuses what a strict API would refuse."""
+"""The model of `gateway.testing` with Anthropic's API as well; it refuses what a strict API would refuse."""
 
 from collections.abc import Iterable
 from typing import Any

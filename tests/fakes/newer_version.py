@@ -1,4 +1,4 @@
-"""The gateway of this tree with one revision more, which only tests have: run as a process of its own."""
+"""The gateway of this tree with one more revision, which only tests have; a process of its own."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Somebody who talks to the offline coach, through the real loop and over the store's own functions."""
+"""A conversation with the offline coach, through the real loop and over the store's own functions."""
 
 from agent.coach.prompt import coach_prompt
 from agent.coach.reader.reader import OfflineReader

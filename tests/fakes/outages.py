@@ -1,4 +1,4 @@
-"""A store whose commits hold without anybody hearing of it, as when a connection breaks behind COMMIT."""
+"""A store whose commits succeed unheard, as when a connection breaks after COMMIT."""
 
 import asyncio
 from collections.abc import Callable, Sequence

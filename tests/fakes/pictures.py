@@ -1,4 +1,4 @@
-"""Pictures as people send them, made here: whole as far as anybody looks."""
+"""Minimal valid pictures, as people send them."""
 
 import struct
 import zlib

@@ -1,4 +1,4 @@
-"""Ports for servers that have to know theirs before they listen, or that leave it and come back to it."""
+"""Ports for servers that must know theirs before they listen, or come back to it."""
 
 import secrets
 import socket

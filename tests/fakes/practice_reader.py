@@ -1,4 +1,4 @@
-"""Practice data for tests: a reader over lists, and one over a database in memory that changes can be applied to."""
+"""Practice data: a reader over lists, and one over a database in memory that takes changes."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A database that has seen much: settled inbox rows, parts that were sent, ended turns and their journal, by SQL."""
+"""A database with much history: settled inbox rows, sent parts, ended turns and their journal, by SQL."""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,4 @@
-"""A channel of ours against a simulator, for tests: what is the same of all platforms. Each has its own beside this."""
+"""A channel against a simulator: the part that all platforms share."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""A sink that remembers: what an adapter handed in, and what it told health."""
+"""A sink that records what an adapter hands in and tells health."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""A Slack channel running against the simulator, for tests: one call starts all of it."""
+"""A Slack channel running against the simulator."""
 
 import time
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""A thread of a simulated Slack in which a live answer grows, for tests."""
+"""A thread of a simulated Slack in which a live answer grows."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The gateway's own parts over a real store, between a channel and a model in memory; can be killed and begun again."""
+"""The gateway's own parts over a real store, between a channel and a model in memory, with kill and restart."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,4 +1,4 @@
-"""A second platform for the splitter: markup inside the text, counted in characters, as Discord and Slack have it."""
+"""A second renderer for the splitter: markup inside the text, counted in characters, as on Discord and Slack."""
 
 from collections.abc import Sequence
 

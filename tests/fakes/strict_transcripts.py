@@ -1,7 +1,7 @@
-"""What a strict API refuses of a conversation, in words: calls and results that do not pair, and turns out of order.
+"""Rules of a strict API for a conversation: calls and results pair, turns are in order.
 
-Three forms of one check: a transcript's items, OpenAI's messages, Anthropic's messages. `ModelServer` looks at every
-request it gets, `FakeTurnPort` at its journal after every commit, the torture at every journal in the end.
+Three forms of one check: a transcript's items, OpenAI's messages, Anthropic's messages. `ModelServer` checks every
+request it gets, `FakeTurnPort` its journal after every commit, the torture every journal in the end.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

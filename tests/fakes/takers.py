@@ -1,6 +1,6 @@
-"""What each platform makes of a part: the call's own arguments, judged by the rules its simulator has, and read anew.
+"""Parts as each platform takes them: the call's arguments, checked by the simulator's rules, and read anew.
 
-No socket: what the SDKs add on the way is shown where parts go through them.
+There is no socket: the contract tests send parts through the SDKs.
 """
 
 import json

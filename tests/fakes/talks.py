@@ -1,4 +1,4 @@
-"""Ana talks to the bot alone, Ana and Ben in a group, Ben alone: rows as they stand when all of it is answered."""
+"""Rows of answered talk: Ana with the bot alone, Ana and Ben in a group, Ben alone."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""A Telegram channel running against the simulator, for tests: one call starts all of it."""
+"""A Telegram channel running against the simulator."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Judges a text and its entities by the words of the Bot API's own pages, apart from the simulator and the renderer.
+"""A check of a text and its entities by the Bot API's own pages, independent of the simulator and the renderer.
 
 Source: core.telegram.org/bots/api#messageentity and #formatting-options (November 2026).
 """

@@ -1,4 +1,4 @@
-"""A turn's three ports in memory: journal, steering, stops; they can die at any commit as a process would."""
+"""A turn's three ports in memory: journal, steering, stops; each can die at any commit as a process would."""
 
 import asyncio
 from collections.abc import Callable, Sequence

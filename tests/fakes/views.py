@@ -1,4 +1,4 @@
-"""A browser page and a terminal as their channels meet them: they come back, offer again, keep what they are shown."""
+"""A browser page and a terminal as their channels meet them: they reconnect, offer again, keep what they are shown."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""An event loop whose clock stands still while anything works, and leaps to the next timer when nothing does."""
+"""An event loop whose clock stands still during work, and leaps to the next timer otherwise."""
 
 import asyncio
 import selectors

@@ -1,4 +1,4 @@
-"""A web chat behind the gateway's own HTTP server, for tests: one call starts all of it."""
+"""A web chat behind the gateway's own HTTP server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Each platform's channel with its real library, on its simulator: what is sent, and what people see of it."""
+"""Each platform's channel with its real library on its simulator, and what people see of a send."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Only named places may catch whatever comes. The list only shrinks."""
+"""The places that may catch every exception. The list only shrinks."""
 
 import ast
 from collections.abc import Iterator

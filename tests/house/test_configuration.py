@@ -1,4 +1,4 @@
-"""The example configuration is the truth: every key is explained, every key explained exists."""
+"""The example configuration: every key is explained, every explained key exists."""
 
 import re
 import tomllib

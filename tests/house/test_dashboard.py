@@ -1,4 +1,4 @@
-"""The dashboard in `config/deploy` shows what the gateway measures: nothing else, and all of it by its labels."""
+"""The dashboard of `config/deploy`: the gateway's metrics, all of them, by their labels."""
 
 import json
 import re

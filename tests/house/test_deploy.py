@@ -1,4 +1,4 @@
-"""What `config/deploy` sets up is this gateway: its packages, keys, ports, and a stop that lets answers end."""
+"""The set-up of `config/deploy`: packages, keys, ports, and a stop that lets answers end."""
 
 import json
 import re

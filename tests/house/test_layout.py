@@ -1,4 +1,4 @@
-"""What stands where, and what nothing is called."""
+"""Places and names of files."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Migrations are one chain: with two last ones no database could be brought up, and no gateway would start."""
+"""The chain of migrations: with two heads no database could be upgraded."""
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory

@@ -1,4 +1,4 @@
-"""What README and docs tell people to type is there: commands with their options, keys, files, variables."""
+"""Commands, keys, files and variables in README and docs: each exists."""
 
 import re
 import tomllib

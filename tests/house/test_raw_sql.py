@@ -1,4 +1,4 @@
-"""SQL that SQLAlchemy does not compile has no tenant filter, so only these modules may run any."""
+"""The modules that may run SQL that SQLAlchemy does not compile: it has no tenant filter."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What prose refers to is there: modules and names in docstrings and comments, decisions in their index."""
+"""References in prose: modules and names in docstrings and comments, decisions in their index."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The platforms' own libraries are imported by the few modules that speak to them, and by no other."""
+"""The few modules that may import a platform's own library."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""No sentence for people stands in the code: whatever looks like one is for the model or for who runs the gateway."""
+"""Sentences in the code: only for the model and for operators, never for people."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The manifest that the README has people paste makes an app that the Slack channel can work with."""
+"""The Slack manifest of the README: it makes an app that the Slack channel can work with."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Help comes at once, and heavy things are loaded only when they are used."""
+"""A fast start: help comes at once, heavy modules load when they are used."""
 
 import json
 import os

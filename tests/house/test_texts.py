@@ -1,4 +1,4 @@
-"""What people read stands in the catalogues, whole in each language, and nowhere else."""
+"""Texts for people: whole in each language's catalogue, and nowhere else."""
 
 import ast
 import gettext

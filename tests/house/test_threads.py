@@ -1,4 +1,4 @@
-"""The threads of asyncio are for foreign code: the gateway's own work would wait behind what hangs in them."""
+"""The threads of asyncio, for foreign code only: the gateway's own work would wait behind what hangs in them."""
 
 from tests.house.tree import named, python_files
 

@@ -1,4 +1,4 @@
-"""What travels in the wheel, and what never does."""
+"""Contents of the wheel."""
 
 import subprocess
 import sys

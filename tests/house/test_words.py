@@ -1,4 +1,4 @@
-"""Words and marks that do not belong in this house."""
+"""Words and marks that the project does not use."""
 
 import re
 

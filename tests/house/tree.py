@@ -1,4 +1,4 @@
-"""What the house tests look at: the files of the project, as git knows them or as they lie there."""
+"""The files of the project, as git knows them or as they are on disk."""
 
 import ast
 import functools

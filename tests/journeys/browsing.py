@@ -1,4 +1,4 @@
-"""What journeys in a real Chromium share: a gateway of their own, the web chat alone, and what one looks for in it."""
+"""Shared parts of journeys in a real Chromium: a gateway, the web chat alone, and selectors."""
 
 import asyncio
 import os

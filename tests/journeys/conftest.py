@@ -1,4 +1,4 @@
-"""What journeys share that takes time to make."""
+"""Expensive fixtures of the journeys."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The real gateway in this process, with the simulated Telegram on one side and a model server on the other."""
+"""The real gateway in this process, between the simulated Telegram and a model server."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The pantry, an agent of somebody else's, installed beside the gateway; `tenk run` with it, and whom it talks to."""
+"""The pantry, a third-party agent, installed beside the gateway; `tenk run` with it, platforms and a model."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""People on each platform as one small interface: they write, read, and press whatever they like."""
+"""People on each platform as one small interface: they write, read and press."""
 
 import asyncio
 import json

@@ -1,7 +1,7 @@
-"""A month with the offline coach, day by day on a clock of its own: every answer is held against another reckoning.
+"""A month with the offline coach, day by day on a clock of its own; every answer is checked by a second calculation.
 
 Two people, one in English from London, one in Spanish from Madrid; the clocks go back in it, and both fly to New York,
-where they go back again. Nothing here shares code with the coach: days, weeks, streaks and slots are counted anew.
+where they go back again. The test shares no code with the coach: it counts days, weeks, streaks and slots itself.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""A tool that a server describes by a JSON Schema: the model is shown it unchanged, and the tool gets what fits it."""
+"""A tool that a server describes by a JSON Schema: the model sees it unchanged, and the tool gets what fits it."""
 
 from pathlib import Path
 

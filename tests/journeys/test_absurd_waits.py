@@ -1,4 +1,4 @@
-"""A platform that says nonsense about one chat: that chat waits, all others are answered, and the next start works."""
+"""Absurd wait times of a platform for one chat: that chat waits, others are answered, the next start works."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Another agent's tool that costs money asks its person first, wherever they are, and is done once; over the wires."""
+"""A third-party tool that costs money: it asks its person first, on every platform, and runs once; over the wires."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""An operator backs up a gateway at work."""
+"""A backup of a working gateway."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The chat page as a person meets it, in a real Chromium: `make browser`. Says where it keeps its pictures."""
+"""The chat page in a real Chromium: `make browser`. It prints where it keeps its screenshots."""
 
 import re
 import signal

@@ -1,4 +1,4 @@
-"""The chat page as people know such pages: sending, steering, stopping, changing, copying, and being cut off."""
+"""The chat page in a real Chromium: send, steer, stop, edit, copy, lose the connection."""
 
 import signal
 from pathlib import Path

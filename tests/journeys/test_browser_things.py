@@ -1,4 +1,4 @@
-"""What people bring to the chat page in a real Chromium: files, and other browsers of theirs."""
+"""Files and second browsers on the chat page in a real Chromium."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A cap on what models may cost, as the person, the owner and the operator meet it; over the wire."""
+"""A cap on model cost, as the person, the owner and the operator meet it; over the wire."""
 
 from pathlib import Path
 

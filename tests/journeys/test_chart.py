@@ -1,4 +1,4 @@
-"""A chart comes as a picture on every platform, with its numbers in words; for the command and for words alike."""
+"""A chart as a picture on every platform, with its numbers in words; by command and by plain words."""
 
 import asyncio
 from contextlib import AsyncExitStack

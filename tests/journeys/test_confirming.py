@@ -1,4 +1,4 @@
-"""A call that is to be confirmed is asked for where its person is, and for them alone; over the wires."""
+"""A call that needs a confirmation: asked in its person's chat, and of them alone; over the wires."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""People use a key of their own: /connect on Telegram, with a model server that knows which keys are good."""
+"""A person's own key: /connect on Telegram, with a model server that knows which keys are good."""
 
 import json
 from pathlib import Path

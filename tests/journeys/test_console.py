@@ -1,4 +1,4 @@
-"""The console as an operator opens it: by a link or a key, with what may be seen and done, and nothing else."""
+"""The operators' console: opened by a link or a key; what it shows, does and refuses."""
 
 import asyncio
 import re

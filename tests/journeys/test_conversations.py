@@ -1,4 +1,4 @@
-"""Conversations as their people and the operator meet them."""
+"""Conversations as their people and the operator see them."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path

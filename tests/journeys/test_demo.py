@@ -1,4 +1,4 @@
-"""`tenk demo` as somebody without a terminal runs it: told to its end, nothing lost, nothing doubled."""
+"""`tenk demo` without a terminal: it ends, nothing is lost, nothing doubled."""
 
 import re
 import signal

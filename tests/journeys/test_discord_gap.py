@@ -1,4 +1,4 @@
-"""A bot on Discord that was away for long: whoever is let in gets their answer, however many strangers wrote."""
+"""A Discord bot after a long absence: people who are let in get their answers, however many strangers wrote."""
 
 import asyncio
 from collections.abc import AsyncIterator

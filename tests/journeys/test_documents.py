@@ -1,4 +1,4 @@
-"""Every command and code block of the documentation runs as it stands there."""
+"""Every command and code block of the documentation, run as it stands."""
 
 import asyncio
 import os

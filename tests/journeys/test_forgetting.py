@@ -1,4 +1,4 @@
-"""Who asks to be forgotten is: no byte of what they said, did or are stays in the database, whatever runs just then."""
+"""A person who is forgotten: no byte of what they said, did or are stays in the database."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A Telegram group with topics: each is a conversation of its own."""
+"""A Telegram group with topics: each is a conversation."""
 
 from pathlib import Path
 

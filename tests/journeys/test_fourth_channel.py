@@ -1,4 +1,4 @@
-"""A channel of somebody else's, installed beside the gateway, configured like any other and talked to."""
+"""A third-party channel, installed beside the gateway and configured like any other."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a group says to each other is read by the bot when it is asked: as talk of others, with their names."""
+"""Talk of a group, which the bot reads when it is asked: as talk of others, with their names."""
 
 import asyncio
 from collections.abc import AsyncIterator

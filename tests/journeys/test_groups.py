@@ -1,4 +1,4 @@
-"""Several people with the bot in one group: each is served with their own data, in front of the others."""
+"""Several people with the bot in one group: each is served with their own data."""
 
 import json
 from pathlib import Path

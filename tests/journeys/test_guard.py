@@ -1,4 +1,4 @@
-"""The input guard leaves a trace of what it finds, wherever in a message it stands."""
+"""The input guard's log of what it finds, at any place in a message."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""An operator makes an invitation; whoever opens its link is in at once."""
+"""Invitations: a person who opens the link is in at once."""
 
 from pathlib import Path
 

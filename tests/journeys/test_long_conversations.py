@@ -1,4 +1,4 @@
-"""A conversation that outgrows its model's window goes on: what is old is condensed, and its person told."""
+"""A conversation that outgrows its model's window: old messages are condensed, and its person is told."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a tool found, and which tools were looked for, is there after a restart, too; a wait says what it is for."""
+"""Long tool results and loaded tools after a restart, and what a wait says."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Several machines answer as one: what comes in comes to whom it concerns, and what one leaves another takes up."""
+"""Several machines as one: each event reaches its owner, and another machine takes over what one leaves."""
 
 import asyncio
 import re

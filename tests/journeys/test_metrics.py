@@ -1,4 +1,4 @@
-"""What an operator's Prometheus reads while people talk."""
+"""Metrics that an operator's Prometheus reads while people talk."""
 
 import asyncio
 import json

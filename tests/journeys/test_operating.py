@@ -1,4 +1,4 @@
-"""An operator's day: an answer nobody got is found, told, said again and traced; a model that fails is no ready one."""
+"""An operator's day: find, report, resend and trace a failed answer; a failing model makes the gateway unready."""
 
 from pathlib import Path
 

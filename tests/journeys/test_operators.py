@@ -1,4 +1,4 @@
-"""Owners and operators run the bot from chats of their own: they are asked, decide, and see what became of it."""
+"""Owners and operators who run the bot from chats of their own."""
 
 import re
 from collections.abc import Callable

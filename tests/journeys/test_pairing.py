@@ -1,4 +1,4 @@
-"""A stranger writes, the operator lets them in, they talk."""
+"""Pairing: a stranger writes, the operator lets them in, they talk."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A person sends a picture to the coach on Telegram, and what becomes of it."""
+"""A picture sent to the coach on Telegram."""
 
 import base64
 from pathlib import Path

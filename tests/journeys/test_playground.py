@@ -1,4 +1,4 @@
-"""The playground as somebody opens it who has connected nothing: three platforms, a cut wire, a killed gateway."""
+"""The playground without any connected account: three platforms, a cut wire, a killed gateway."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What one person alone may see, through the whole gateway: on Discord, in a channel of a server."""
+"""Private answers through the whole gateway: on Discord, in a channel of a server."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

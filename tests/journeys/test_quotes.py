@@ -1,4 +1,4 @@
-"""A32: somebody else's words come to the model as theirs, and do nothing in the name of who passes them on."""
+"""Quoted words of other people: the model reads them as theirs, and they have no effect (A32)."""
 
 from pathlib import Path
 

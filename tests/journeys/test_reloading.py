@@ -1,4 +1,4 @@
-"""The configuration changes under a running gateway: at once where it can be used, and not at all where it cannot."""
+"""A changed configuration under a running gateway: applied at once if possible, refused whole otherwise."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A reminder on the wire: asked for in a chat, and said there when its time has come."""
+"""A reminder on the wire: asked for in a chat, and sent there when it is due."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a person sees of an answer in two pieces when the process is killed while the second is being written."""
+"""An answer in two messages when the process is killed during the second."""
 
 import asyncio
 

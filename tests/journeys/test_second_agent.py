@@ -1,4 +1,4 @@
-"""Another agent, installed beside the gateway and chosen by name: no line of ours knows it."""
+"""A third-party agent, installed beside the gateway and chosen by name."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What somebody sees in a Slack thread when the process is killed while an answer streams there."""
+"""A Slack thread when the process is killed while an answer streams there."""
 
 import asyncio
 

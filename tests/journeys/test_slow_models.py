@@ -1,4 +1,4 @@
-"""A local model that takes its time: the person waits, and gets the answer."""
+"""A slow local model: the person waits, and gets the answer."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A server of one's own with a small window: learned from it, and kept to."""
+"""A local model server with a small window, which the gateway learns and keeps to."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Who speaks Spanish reads Spanish, also when something breaks: over the wire, in each way that something can."""
+"""Spanish texts for Spanish speakers, also when something fails; over the wire."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Spans of a turn as an exporter of OpenTelemetry gets them, by the GenAI conventions; none unless they are wanted."""
+"""Spans of a turn by OpenTelemetry's GenAI conventions; none unless enabled."""
 
 import subprocess
 import sys

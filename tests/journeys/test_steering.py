@@ -1,4 +1,4 @@
-"""A person adds something while they are being answered."""
+"""Steering: a person adds something while they are being answered."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Steering on Discord and Slack, by each one's own commands: signs, modes, `! `, /btw, /stop, /retry."""
+"""Steering on Discord and Slack by native commands: reactions, modes, `! `, /btw, /stop, /retry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A person says /stop, or begins anew."""
+"""/stop and /new."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A model that goes in circles: the turn ends with words, whatever shape the circle has."""
+"""A model that goes in circles: the turn ends with words."""
 
 import itertools
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What authors of agents and channels test theirs with: `gateway.testing`."""
+"""`gateway.testing`, with which authors of agents and channels test theirs."""
 
 import ast
 import textwrap

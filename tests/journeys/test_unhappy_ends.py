@@ -1,4 +1,4 @@
-"""A turn whose model fails: what it cost is counted, what was found is told, and excuses are nobody's words."""
+"""A turn whose model fails: its cost is counted, its findings are told, and the apology is no person's words."""
 
 from pathlib import Path
 

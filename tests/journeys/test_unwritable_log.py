@@ -1,4 +1,4 @@
-"""The gateway as an operator runs it, with its output on a full disk or a pipe that lost its reader."""
+"""The gateway with its output on a full disk or a pipe that lost its reader."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""What models used is told to the person it was used for, and to who runs the gateway; over the wire."""
+"""Model usage as its person and the operator read it; over the wire."""
 
 from pathlib import Path
 

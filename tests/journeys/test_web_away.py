@@ -1,4 +1,4 @@
-"""A person closes the page in the middle of an answer, the gateway dies and comes back: the answer waits for them."""
+"""A page that is closed in the middle of an answer while the gateway dies: the answer waits for its person."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A weekly plan as a person meets it: kept, looked at again, not written over by a question."""
+"""A weekly plan as a person meets it: stored, shown again, and not overwritten by a question."""
 
 from pathlib import Path
 

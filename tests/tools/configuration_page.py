@@ -1,4 +1,4 @@
-"""Writes the configuration reference from the settings models: `python -m tests.tools.configuration_page`."""
+"""The generator of the configuration reference: `python -m tests.tools.configuration_page`."""
 
 import json
 import re

@@ -1,6 +1,6 @@
 """Random kill -9: messages keep coming, the gateway keeps dying, in the end everything must have been answered.
 
-By itself: `python -m tests.torture.campaign [KILLS] [CHATS] [SEED] [PLATFORM]` prints the line of one campaign.
+`python -m tests.torture.campaign [KILLS] [CHATS] [SEED] [PLATFORM]` prints the line of one campaign.
 """
 
 import asyncio

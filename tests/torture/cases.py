@@ -1,4 +1,4 @@
-"""One death at one named point each, and what makes the gateway pass it."""
+"""One death at each named point, and the actions that make the gateway pass it."""
 
 import asyncio
 import signal

@@ -1,7 +1,7 @@
 """Several gateways over one PostgreSQL, under kills, pauses, cut connections and a server that restarts.
 
-By itself: `python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [PLATFORM] [KIND ...] [ROLE ...]` prints a few lines;
-with `turns` among the words, FAULTS are so many turns while the server dies every 5 to 40 s (R8); with `--pause 60`
+`python -m tests.torture.chaos [FAULTS] [CHATS] [SEED] [PLATFORM] [KIND ...] [ROLE ...]` prints a few lines;
+with `turns` among the words, FAULTS is a number of turns while the server dies every 5 to 40 s (R8); with `--pause 60`
 each pause lasts so many seconds.
 """
 

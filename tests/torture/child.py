@@ -1,5 +1,5 @@
 """The gateway under torture, as a process: `python -P child.py CONFIG`. SIGUSR1 arms the failpoint named in the file
-`failpoint` of its home; the file is gone once it is armed.
+`failpoint` of its home, then removes the file.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""The world of the failing-disk test: a disk that refuses an operation, or every one until it is repaired.
+"""The world of the failing-disk test: a disk that refuses one operation, or every one until it is repaired.
 
 As a program (`python -m tests.torture.failing_disk DIRECTORY FAULT PHASE LASTING N...`) it lets the N-th disk operation
-of a real Store fail and prints what happened, one JSON object a line for each N.
+of a real Store fail and prints one JSON object a line for each N.
 """
 
 import asyncio

@@ -1,6 +1,4 @@
-"""What must hold after any torture, looked at from outside: what people saw, what the ledger counted, and
-the store of the dead process.
-"""
+"""Invariants after any torture, seen from outside: the chats, the ledger, and the store of the dead process."""
 
 import sqlite3
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Effects on the outside world, counted: an HTTP service that is never killed, and the tools that call it."""
+"""A count of effects on the outside world: an HTTP service that is never killed, and the tools that call it."""
 
 import asyncio
 import os

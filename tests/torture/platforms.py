@@ -1,7 +1,7 @@
-"""The platforms a gateway is tortured on: the person's side of each, and what is promised there and kept from logs.
+"""The tortured gateway's platforms: the person's side of each, its promises, and secrets that logs must not show.
 
 A chat is a number. On Discord and Slack every fourth is a room among others, where the bot is mentioned, and every
-other command is used in a room of commands, its answer the asker's alone.
+other command is used in a room of commands, its answer shown to the asker alone.
 """
 
 from collections import Counter

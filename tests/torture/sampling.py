@@ -1,4 +1,4 @@
-"""Which of many like cases `make test` waits for; the others come behind it, in `make gate`."""
+"""The sample of many like cases that `make test` runs; the others run in `make gate`."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,8 +1,8 @@
-"""What people say and what the model makes of it: everything follows from the words of a message.
+"""People's messages and the model's responses; both follow from the words of a message.
 
 A message is a token such as `m17pil`: its number and its kinds. `p` logs a minute of practice (a local effect), `i` and
-`u` have the ledger do something (idempotent, unsafe), `x` kills the gateway each time it is tried, `l` is answered at
-length, `s` slowly. The answer holds `re:m17`,
+`u` let the ledger do something (idempotent, unsafe), `x` kills the gateway at each attempt, `l` gets a long answer, `s`
+a slow one. The answer holds `re:m17`,
 a long one its numbered paragraphs `m17.1` to `m17.130`, too.
 """
 

@@ -1,4 +1,4 @@
-"""Bugs put into a copy of our own code, one at a time, to see that the torture would find them."""
+"""Bugs planted in a copy of our own code, one at a time, which the torture must find."""
 
 import shutil
 from collections.abc import Awaitable, Callable

@@ -1,8 +1,8 @@
-"""A long quiet load: what the gateway holds after an hour that it did not hold after ten minutes.
+"""A long quiet load: what the gateway holds after an hour beyond what it held after ten minutes.
 
-By itself: `python -m tests.torture.soak [MINUTES] [A_SECOND] [PLATFORM]`. People write evenly, a model answers at once;
-every half minute the memory, descriptors, threads and tasks of the process are read. The slope is that of a straight
-line through the second half, when caches have filled.
+`python -m tests.torture.soak [MINUTES] [A_SECOND] [PLATFORM]`. People write evenly, a model answers at once; every half
+minute the memory, descriptors, threads and tasks of the process are read. The slope is that of a straight line through
+the second half, when caches have filled.
 """
 
 import asyncio

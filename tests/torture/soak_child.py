@@ -1,4 +1,6 @@
-"""The gateway under a long load, as a process: `python soak_child.py CONFIG`. It counts its own tasks into its home."""
+"""The gateway under a long load, as a process: `python soak_child.py CONFIG`. It writes the number of its tasks into
+its home.
+"""
 
 import asyncio
 import collections

@@ -1,4 +1,4 @@
-"""A disk under SQLite that a test can listen to and make fail: ctypes over the library the interpreter itself uses.
+"""A disk under SQLite that a test can observe and make fail: ctypes over the library the interpreter itself uses.
 
 `install` changes the process's default VFS for good, so it belongs into a child process. Structures:
 sqlite.org/c3ref/vfs.html and sqlite.org/c3ref/io_methods.html, as of SQLite 3.40.

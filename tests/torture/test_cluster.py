@@ -1,4 +1,4 @@
-"""Three machines on one PostgreSQL, under everything that breaks."""
+"""Three machines on one PostgreSQL, under every kind of fault."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

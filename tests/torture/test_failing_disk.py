@@ -1,4 +1,4 @@
-"""R9, F50, F64: whichever disk operation fails, nothing unwritten is acknowledged, and the store recovers by itself."""
+"""Failing disk operations: nothing unwritten is acknowledged, and the store recovers by itself (R9, F50, F64)."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ten thousand messages for each platform: all are taken, all of the text arrives, and nobody is pinged.
+"""Ten thousand messages for each platform: all are taken, all of the text arrives, and it pings no one.
 
 make test                                            two hundred of them
 make torture                                         all of them, and as many generated documents

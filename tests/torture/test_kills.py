@@ -1,6 +1,6 @@
-"""Kills at random, over and over, while people write.
+"""Random kills while people write.
 
-More of it, with a line to read: `python -m tests.torture.campaign KILLS CHATS SEED PLATFORM`.
+`python -m tests.torture.campaign KILLS CHATS SEED PLATFORM` runs more of it and prints a line.
 """
 
 import os

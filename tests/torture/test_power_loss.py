@@ -1,4 +1,4 @@
-"""R6: what the store acknowledged survives the loss of power, and the test would notice if it did not."""
+"""Power loss: acknowledged rows survive, and the test would notice if they did not (R6)."""
 
 import os
 import signal

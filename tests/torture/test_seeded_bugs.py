@@ -1,4 +1,4 @@
-"""The test of the test: bugs put into a copy of our code, each of which the torture must find."""
+"""The test of the torture itself: planted bugs, each of which it must find."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""F63: the whole process under a clock that is set by a day, forward and back, while it runs and while it is away.
+"""The whole process under a clock that is set by a day, forward and back, while it runs and while it is stopped (F63).
 
-Needs libfaketime (Debian's package `faketime`); without it the test is skipped and says so.
+The test needs libfaketime (Debian's package `faketime`); without it, it is skipped and says so.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The world around a tortured gateway: a platform, a model, a ledger. It is never killed, and remembers everything."""
+"""The world around a tortured gateway: a platform, a model, a ledger. It is never killed and keeps everything."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""An agent of somebody else's: it keeps what a household has in store. A whole agent is this, and no line of ours.
+"""A third-party agent that keeps what a household has in store: a whole agent, without a line of ours.
 
 Beside it a tool and a model that any agent may be given by name. Its tests: `tests/journeys/test_second_agent.py`.
 """

@@ -1,7 +1,7 @@
-"""A channel of somebody else's: letters are files in one directory, answers files in another. A whole channel is this.
+"""A third-party channel: letters are files in one directory, answers files in another. This is a whole channel.
 
-A letter is `in/NUMBER-PERSON.txt`; it is thrown away once it is in the inbox, so that one that was not comes again. An
-answer is `out/PERSON/KEY.txt`: writing it again changes nothing.
+A letter is `in/NUMBER-PERSON.txt`; it is removed once it is in the inbox, so that a refused one comes again. An answer
+is `out/PERSON/KEY.txt`: writing it again changes nothing.
 """
 
 import asyncio

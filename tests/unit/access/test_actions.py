@@ -1,4 +1,4 @@
-"""Every action of the operators' service: it leaves the audit row it declares, and nobody below its rank does it."""
+"""Actions of the operators' service: each leaves its audit row, and refuses roles below its rank."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Keys of the API: what they look like, what is kept of them, and what opens."""
+"""Keys of the API: their form, their digests, and their scopes."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What stands in a button: ours only, for its person, at its account, for its time; and it fits everywhere."""
+"""Data of a button: signed, for one person at one account, for a time, within every platform's limit."""
 
 from datetime import timedelta
 

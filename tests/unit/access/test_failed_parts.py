@@ -1,4 +1,4 @@
-"""What an operator does with parts that failed: once each, recorded, and nothing to one that did not fail."""
+"""Operators' actions on failed parts: once each, recorded, and none on other parts."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

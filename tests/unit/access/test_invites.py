@@ -1,4 +1,4 @@
-"""What has the form of an invitation's code, and what figures it stands on."""
+"""The form of an invitation's code, and its figures."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A person's bounds, on a clock that is turned by hand."""
+"""A person's rate limits, on a clock that the test sets."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What everybody may do once links are undone, whoever undoes them: nobody comes out above what they were."""
+"""Roles after links are undone: no one comes out with more than before."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Linking and roles as a machine: whatever people press, type and guess, nobody becomes who they are not."""
+"""Linking and roles as a state machine: no press, code or guess gives access to another person's data."""
 
 from collections import Counter
 from dataclasses import dataclass, replace

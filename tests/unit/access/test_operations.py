@@ -1,4 +1,4 @@
-"""The operator's operations over a real store: one commit each, a snapshot that follows, and clear refusals."""
+"""Access operations over a real store: one commit each, a snapshot that follows, and clear refusals."""
 
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path

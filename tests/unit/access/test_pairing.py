@@ -1,4 +1,4 @@
-"""Pairing as a machine: whatever strangers, operators and clocks do, its promises hold."""
+"""Pairing as a state machine of strangers, operators and clocks."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Whatever is behind /connect is sealed before it is stored, however and wherever it is said; nothing else is."""
+"""Text behind /connect: sealed before it is stored, in every form; other text is not."""
 
 from datetime import UTC, datetime
 

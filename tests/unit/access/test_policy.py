@@ -1,4 +1,4 @@
-"""What becomes of an event, decided from memory."""
+"""The decision about an event, made from memory."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

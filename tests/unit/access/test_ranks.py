@@ -1,4 +1,4 @@
-"""Nobody touches a role at or above their own, whichever way they come; roles are those of the moment."""
+"""Ranks: no action on a role at or above the actor's own; roles count as they are at that moment."""
 
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What people who are not let in may cost: a few rows each, a bounded number an account, nothing of anybody else's."""
+"""Cost of strangers: a few rows each, a bounded number an account."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Journals of turns that work as they should, made up by dice: what people's turns look like that are no circles."""
+"""Random journals of turns that work as they should, which no detector of circles may stop."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""An operator asks that final answers fit a schema: what does not is asked for once more, then said."""
+"""A schema for final answers: an answer that does not fit is asked for once more, then reported."""
 
 import json
 

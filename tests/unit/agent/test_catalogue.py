@@ -1,4 +1,4 @@
-"""Words by language and key: whatever is missing, a person reads a sentence."""
+"""Texts by language and key: a person reads a sentence even if one is missing."""
 
 from io import BytesIO
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A program that a tool runs gives what it wrote, and is gone with all it started when nobody waits any more."""
+"""A tool's child process: its output, and its end with all its children."""
 
 import asyncio
 import json

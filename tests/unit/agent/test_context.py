@@ -1,4 +1,4 @@
-"""Context: what the model is shown, and that its beginning never changes."""
+"""Context: the request's content, and its stable beginning."""
 
 from hypothesis import given
 from hypothesis import strategies as st

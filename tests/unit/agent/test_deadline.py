@@ -1,4 +1,4 @@
-"""A turn's time, and the time of it that is its model's."""
+"""A turn's deadline, and the part of it for its model."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calls that only read start while their response still streams; others never do (D4)."""
+"""Read-only calls start while their response still streams; others never do."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What tools found is told when the model cannot: in the agent's words or a plain list, and never more than that."""
+"""Findings of tools, reported when the model cannot: in the agent's words or as a plain list."""
 
 from datetime import date
 

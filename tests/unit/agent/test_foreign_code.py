@@ -1,4 +1,4 @@
-"""Code that others wrote can neither end the process nor take all its threads."""
+"""Foreign code: it can neither end the process nor take all its threads."""
 
 import asyncio
 

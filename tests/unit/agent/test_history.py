@@ -1,4 +1,4 @@
-"""Of a group's earlier turns each member's prompt holds their own whole, and of others only what all have seen."""
+"""History of a group: each member's prompt has their own turns whole, and of others only what all have seen."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A turn with pictures: what the person is told of those not seen, and what is tried when they are refused."""
+"""A turn with pictures: unseen ones are reported, refused ones are dropped and retried."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The recovery ladder: what is tried when a response is no answer, and that every way out has words."""
+"""Recovery from a response that is no answer; every way out has words."""
 
 import asyncio
 from decimal import Decimal

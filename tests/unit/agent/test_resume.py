@@ -1,4 +1,4 @@
-"""A turn killed at every commit goes on in another process: one answer, effects as their kind promises (D4, D5)."""
+"""A turn killed at every commit and resumed in another process: one answer, effects by their kind."""
 
 import json
 

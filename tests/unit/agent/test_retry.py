@@ -1,4 +1,4 @@
-"""/retry: asks again what had no answer, and only that; never what a tool may have done already."""
+"""/retry: it asks again for what had no answer, and repeats no tool that may have run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where hooks, permission, the journal and a death of the process meet: nothing is lost or asked twice there."""
+"""Hooks, permission, the journal and a death of the process together: nothing is lost or asked twice."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Going in circles: what counts as one, and what starts the count anew."""
+"""Detection of circles, and what resets it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The fold of the journal: whatever was journaled, the transcript is one that a strict API takes."""
+"""The fold of the journal: any journal gives a transcript that a strict API takes."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The stream of a turn: bounded, in order, no text lost, and back-pressure for whoever publishes too much."""
+"""The stream of a turn's events: bounded, in order, no text lost, with back-pressure."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""How much a turn asks: its features, their score, and the model that is asked for it."""
+"""Difficulty of a turn: features, score, and the model for it."""
 
 import pytest
 

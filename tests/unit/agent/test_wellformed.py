@@ -1,4 +1,4 @@
-"""Text as every encoder takes it, and as no function of the library takes long over."""
+"""Well-formed text: every encoder takes it, and no function is slow on it."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""The steady clock: whoever sets the machine's clock, time passes as it passes."""
+"""The steady clock: setting the machine's clock does not change it."""
 
 from datetime import timedelta
 

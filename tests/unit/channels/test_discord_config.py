@@ -1,4 +1,4 @@
-"""What an operator may say about a Discord bot, and how a mistake is told."""
+"""Configuration of a Discord bot, and its errors."""
 
 import pytest
 from pydantic import ValidationError

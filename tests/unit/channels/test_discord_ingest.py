@@ -1,4 +1,4 @@
-"""What comes in from Discord's gateway: its order, how far it is committed, and what has to be fetched first."""
+"""Events of Discord's gateway: their order, the committed position, and gaps to fetch first."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

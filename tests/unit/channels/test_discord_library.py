@@ -1,4 +1,4 @@
-"""An update of discord.py that drops a private name which `channels.discord.library` uses fails here."""
+"""Private names of discord.py that `channels.discord.library` uses: an update that drops one fails here."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""What Discord gets: its own Markdown, in which nothing is markup by accident and nobody is pinged."""
+"""Discord's Markdown: nothing is markup by accident, and it pings no one."""
 
 import re
 from pathlib import Path

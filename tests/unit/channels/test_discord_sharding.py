@@ -1,4 +1,4 @@
-"""Which shard hears of what, what a change of their number does to resume points, and when one may IDENTIFY."""
+"""Shards: their servers, their resume points when their number changes, and the IDENTIFY limit."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The Discord simulator driven from outside, and what it refuses as Discord does."""
+"""The Discord simulator: control from outside, and Discord's refusals."""
 
 import asyncio
 import io

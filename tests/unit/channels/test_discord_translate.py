@@ -1,4 +1,4 @@
-"""Single dispatches of Discord's, and what the gateway hears of them."""
+"""Single dispatches of Discord, translated."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

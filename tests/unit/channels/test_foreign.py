@@ -1,4 +1,4 @@
-"""Whatever a platform says of numbers and dates, what is reckoned with is finite, bounded and aware."""
+"""A platform's numbers and dates: finite, bounded and aware."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Reading Markdown: what becomes which block, what stays text, and that shortcuts read as the parser does."""
+"""The Markdown reader: blocks, plain text, and shortcuts that agree with the parser."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""People do and see the same on all simulated platforms: who writes, edits and deletes, what is shown, who listens."""
+"""People's actions on all simulated platforms: the same side of each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What was said before comes with a message, with whose it is, and is never its sender's own words (A32)."""
+"""Quoted messages: they come with their author's name, and are never the sender's own words (A32)."""
 
 from datetime import UTC, datetime
 from typing import Any

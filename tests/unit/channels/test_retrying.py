@@ -1,4 +1,4 @@
-"""Calls that are made until they are answered, and what health hears meanwhile."""
+"""Calls that are retried until answered, and their reports to health."""
 
 import pytest
 

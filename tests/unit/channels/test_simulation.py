@@ -1,4 +1,4 @@
-"""What the three simulators share: the script, the log of calls, the state of the server."""
+"""The simulators' shared parts: the script, the log of calls, the state of the server."""
 
 import pytest
 from pydantic import ValidationError

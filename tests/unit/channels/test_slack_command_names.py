@@ -1,4 +1,4 @@
-"""On Slack people read of each command what they can type; what is none stays as it is."""
+"""Command names in texts for Slack: as people type them there."""
 
 import re
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""What can be said about a Slack app, and what a wrong word is answered with."""
+"""Configuration of a Slack app, and its errors."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""The resume point: it only goes forward, stays small, and survives what is no resume point."""
+"""The resume point: it only moves forward, stays small, and survives a corrupt value."""
 
 from datetime import UTC, datetime
 

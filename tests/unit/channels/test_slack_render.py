@@ -1,4 +1,4 @@
-"""What Slack gets: standard Markdown or mrkdwn, which says all of the answer, is always taken, and never pings."""
+"""Slack's Markdown and mrkdwn: the whole answer, always accepted, without pings."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Streams of the simulated Slack by itself, through the real SDK: who may begin one, what it takes, how it ends."""
+"""Streams of the simulated Slack, through the real SDK: their start, content and end."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

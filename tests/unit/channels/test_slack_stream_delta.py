@@ -1,4 +1,4 @@
-"""What of an unfinished answer may go into a stream that can only be appended to."""
+"""The part of an unfinished answer that may go into an append-only stream."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""From raw Slack payloads to events: who, where, what, and under which key. Never an exception."""
+"""Raw Slack payloads, translated: sender, place, text and key. Never an exception."""
 
 import pytest
 from hypothesis import given

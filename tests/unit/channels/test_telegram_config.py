@@ -1,4 +1,4 @@
-"""A Telegram account's configuration: what is taken, and that its errors tell nothing."""
+"""Configuration of a Telegram account; its errors show no secret."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""How soon one poll follows another."""
+"""The pause between polls."""
 
 from channels.telegram.polling import IDLE_BACKOFF, PollPace
 

@@ -1,4 +1,4 @@
-"""What Telegram gets: text and entities in its units, as it would take them."""
+"""Telegram's text and entities in its own units."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The Markdown tree as a rich message: what the SDK types, within Telegram's limits, and all of the text."""
+"""The Markdown tree as a rich message: SDK types, within Telegram's limits, with all of the text."""
 
 import json
 import re

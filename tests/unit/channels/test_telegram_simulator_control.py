@@ -1,4 +1,4 @@
-"""The simulator driven from outside: control endpoints, the text mode, rates, chats that move."""
+"""The Telegram simulator from outside: control endpoints, the text mode, rates, chats that move."""
 
 import asyncio
 import io

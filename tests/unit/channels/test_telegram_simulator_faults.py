@@ -1,4 +1,4 @@
-"""The fault script: which call is hit and how often."""
+"""The fault script: its targets and counts."""
 
 import pytest
 from pydantic import ValidationError

@@ -1,4 +1,4 @@
-"""Raw updates become events: keys, senders, groups, commands, threads, and nothing that can stop a batch."""
+"""Raw updates, translated: keys, senders, groups, commands, threads; nothing stops a batch."""
 
 import json
 from datetime import UTC, datetime

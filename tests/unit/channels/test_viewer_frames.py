@@ -1,4 +1,4 @@
-"""What a page or a terminal says becomes events, or is refused."""
+"""Frames of a page or a terminal: translated or refused."""
 
 import json
 from dataclasses import replace

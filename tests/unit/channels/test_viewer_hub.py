@@ -1,4 +1,4 @@
-"""Views are bounded, one that falls behind is closed, and nothing is kept of who is gone."""
+"""Views: bounded, closed if they fall behind, forgotten when gone."""
 
 from channels.viewers.viewer_hub import ViewerHub
 

@@ -1,4 +1,4 @@
-"""What a page gets: HTML that says everything, is well formed, and can do nothing."""
+"""Answers as HTML: complete, well formed and harmless."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""Who may have a page open: nobody takes the places of all, and who was let in keeps theirs."""
+"""Limits on open pages: no one takes everybody's places, and people who are let in keep theirs."""
 
 from channels.viewers.viewer_hub import Viewer, ViewerHub
 from channels.web.open_pages import PageSlots

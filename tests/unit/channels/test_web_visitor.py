@@ -1,4 +1,4 @@
-"""Cookies are read letter by letter, and only one that we marked is somebody."""
+"""Cookies: parsed strictly; only one that we signed identifies a person."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What operators read of messages: the tables of `tenk inbox` and `tenk outbox`, and what they may do."""
+"""The tables of `tenk inbox` and `tenk outbox`, and their actions."""
 
 from pathlib import Path
 

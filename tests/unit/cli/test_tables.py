@@ -1,4 +1,4 @@
-"""Lists as operators read them: columns below headers, and nothing in a name that reaches the terminal."""
+"""Tables for operators: columns below headers; a name cannot control the terminal."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""What `tenk status` says of several machines: who owns what, how far each is behind, and who is of another version."""
+"""The cluster in `tenk status`: owners, backlog and versions of several machines."""
 
 from datetime import UTC, datetime
 

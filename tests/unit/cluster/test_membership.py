@@ -1,4 +1,4 @@
-"""What one process asks for, and what it tells of what it got; the store behind it is a script."""
+"""One process's lease requests and its reports; the store behind it is a script."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a process believes to own: until it was told otherwise, and never for longer than its leases last."""
+"""A process's view of its leases: valid until told otherwise, and never longer than they last."""
 
 import asyncio
 

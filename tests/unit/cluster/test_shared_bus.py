@@ -1,4 +1,4 @@
-"""The bus of one process of several: whoever commits a row, its owner gives it out once, in order, and nobody else."""
+"""The bus of one process of several: the owner gets each row once, in order."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime

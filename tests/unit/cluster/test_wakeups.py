@@ -1,4 +1,4 @@
-"""Words between processes: told together, heard by whom they concern, and never by whoever told them."""
+"""Notices between processes: sent in groups, heard by their addressee, not by their sender."""
 
 import asyncio
 

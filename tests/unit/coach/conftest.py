@@ -1,4 +1,4 @@
-"""People at different points of their way who talk to the offline coach."""
+"""People at different points of their practice who talk to the offline coach."""
 
 from collections.abc import Iterator
 from datetime import timedelta

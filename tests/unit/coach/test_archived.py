@@ -1,4 +1,4 @@
-"""What is archived counts in no analysis, and stays in the export."""
+"""Archived skills: in no analysis, but in the export."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A chart holds the numbers that are logged, and its picture shows each of them once, in no other's place."""
+"""Charts: the logged numbers, each shown once, in its own place."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Practice as a file: everything, and nothing that a spreadsheet would run."""
+"""Practice as a file: complete, without formulas."""
 
 from datetime import date
 

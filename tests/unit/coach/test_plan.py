@@ -1,4 +1,4 @@
-"""The weekly plan by prefetch, and every way in which it hands over to the loop."""
+"""The weekly plan by prefetch, and every fallback to the loop."""
 
 import asyncio
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A written plan, read."""
+"""A written plan, parsed."""
 
 from datetime import timedelta
 

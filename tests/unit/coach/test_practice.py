@@ -1,4 +1,4 @@
-"""The rules one entry keeps, and what text becomes before it is stored."""
+"""The rules of one entry, and the cleaning of its text."""
 
 from datetime import timedelta
 

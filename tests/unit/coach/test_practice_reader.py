@@ -1,4 +1,4 @@
-"""The fake reader is held against the store's own functions."""
+"""The fake reader beside the store's own functions."""
 
 from datetime import timedelta
 

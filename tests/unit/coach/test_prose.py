@@ -1,4 +1,4 @@
-"""Numbers that encourage and are true: what is said grows with what there is to say."""
+"""Encouraging, true numbers: more data, more prose."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The coach without a model: what it writes by itself, what it offers, and what it asks."""
+"""The coach without a model: entries, offers and questions."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""When a reminder is due, and what `/remind` says."""
+"""Due times of reminders, and `/remind`."""
 
 from datetime import UTC, date, datetime, time, timedelta
 

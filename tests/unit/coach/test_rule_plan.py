@@ -1,4 +1,4 @@
-"""A plan by rules aims at a little more than what somebody does, however short they have been doing it."""
+"""A plan by rules: a little more than the person does, however short their history."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The clock that runs while somebody practises, and forgetting all; over the store's own functions."""
+"""The timer, and forgetting all; over the store's own functions."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What `/connect` says and asks for; it never repeats what it was given."""
+"""`/connect`: its texts and questions; it never repeats a secret."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""How little money is written, and how Spanish writes numbers."""
+"""Small sums of money, and Spanish numbers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The control socket, over a real one: who is served, what is refused, and whose file it is."""
+"""The control socket, over a real one: its users, its refusals, its file."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Whoever wants to be forgotten is carried out one after another; what breaks is tried again and holds up nobody."""
+"""Erasure of people one after another; a failed one is retried and holds up no other."""
 
 from datetime import UTC, datetime
 from pathlib import Path

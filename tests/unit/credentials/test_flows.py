@@ -1,4 +1,4 @@
-"""A flow holds ten minutes, once, for the person who began it; the page shows text and nothing else."""
+"""A login flow: for ten minutes, once, for the person who began it; its page shows text only."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Other programs' credential files are read in the units and under the names that they have, and written back so."""
+"""Other programs' credential files: read and written in their units and names."""
 
 import json
 from datetime import UTC, datetime

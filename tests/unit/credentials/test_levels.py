@@ -1,4 +1,4 @@
-"""Tokens are renewed in time, once, and kept where they came from: a row of the database, a keyring, a file."""
+"""Tokens: renewed in time, once, and stored where they came from (a row, a keyring, a file)."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""A live answer never shows the marks of what is still being written."""
+"""A live answer without the marks of unfinished markup."""
 
 import pytest
 from hypothesis import given

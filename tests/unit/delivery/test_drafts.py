@@ -1,4 +1,4 @@
-"""A live answer as a draft: shown when it is new, renewed before it fades, and never a reason to fail."""
+"""A live answer as a draft: shown when new, renewed before it fades, and never a reason to fail."""
 
 from channels.errors import Permanent, Retryable
 from channels.messages import Address, Rendered

@@ -1,4 +1,4 @@
-"""A graceful stop waits for what can still be said, and for nothing else (D7)."""
+"""A graceful stop: it waits for what can still be sent, and for nothing else."""
 
 from datetime import timedelta
 

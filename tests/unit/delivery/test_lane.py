@@ -1,4 +1,4 @@
-"""A lane alone: whatever fails, dies or moves between two of its steps, parts stay in order and none is lost."""
+"""A lane alone: parts stay in order and none is lost, whatever fails, dies or moves between two steps."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Lanes over the real store, under whatever fails and dies; step by step, and far oftener, `test_lane` has it."""
+"""Lanes over the real store, under failures and deaths; `test_lane` does more, faster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

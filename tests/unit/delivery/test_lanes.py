@@ -1,4 +1,4 @@
-"""Lanes over a real store: order, resending, parking, and who is held up by whom."""
+"""Lanes over a real store: order, resending, parking, and independence."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What a person sees while an answer is written, second by second, on a clock of the test's own."""
+"""A live answer as a person sees it, second by second, on a virtual clock."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who has an account's lease anew: what another sent there meanwhile goes before what is at hand."""
+"""A new owner of an account's lease: its rows from the store go before its own window."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""When the next call may go, on a clock of the test's own."""
+"""The instant of the next call, on a virtual clock."""
 
 from dataclasses import replace
 

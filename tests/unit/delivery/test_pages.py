@@ -1,4 +1,4 @@
-"""The pages of an answer that grows: full ones stand, in the end all of it is on them, and reading stays cheap."""
+"""The pages of a growing answer: full ones stay, in the end all of it is shown, and reading stays cheap."""
 
 import re
 from dataclasses import dataclass

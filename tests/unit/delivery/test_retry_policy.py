@@ -1,4 +1,4 @@
-"""What follows from each kind of failure, for each kind of row."""
+"""The next step after each kind of failure, for each kind of row."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The splitter: every part fits, together they carry the whole answer, and cuts are where a reader minds least."""
+"""The splitter: every part fits, together they carry the whole answer, and cuts disturb little."""
 
 import re
 import time

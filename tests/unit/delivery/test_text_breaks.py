@@ -1,4 +1,4 @@
-"""Where a text may be cut, and how the longest piece that fits is found."""
+"""Places to cut a text, and the longest piece that fits."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a tool does is said in the person's language: in its own words, the agent's, or by its name."""
+"""A tool's progress in the person's language: in its own words, the agent's, or by its name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A chat of the demo: what a person did is told, what the bot does is told as it is done, and waited for."""
+"""A chat of the demo: its narration of people and bot, and its waits."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""What the demo prints and draws: plain without a terminal, nothing of a text lost by wrapping it."""
+"""The demo's output: plain without a terminal, no text lost by wrapping."""
 
 from io import StringIO
 

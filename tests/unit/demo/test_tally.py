@@ -1,4 +1,4 @@
-"""The demo's table says what the chats show: what is lost, what is doubled, what was said unasked, who was pinged."""
+"""The demo's table of lost, doubled and unexpected messages and of pings."""
 
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.shared.world import Message

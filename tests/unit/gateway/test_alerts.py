@@ -1,4 +1,4 @@
-"""Owners are told of a trouble once, and once that it is over; what was told outlives a restart."""
+"""Alerts: owners hear of a trouble once, and once of its end; a restart keeps that."""
 
 from dataclasses import replace
 from datetime import timedelta

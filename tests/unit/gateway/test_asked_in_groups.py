@@ -1,4 +1,4 @@
-"""What an operator said in a group before it was allowed is kept, the last of it, for a day, and answered later."""
+"""An operator's message in a group that is not allowed yet: kept for a day, answered later."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The bus: in order of admission, urgent rows first, each row once, also when the store falls away."""
+"""The bus: in order of admission, urgent rows first, each row once, also after an outage."""
 
 import asyncio
 from collections.abc import Callable

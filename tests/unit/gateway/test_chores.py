@@ -1,4 +1,4 @@
-"""Chores are run again and again; one that breaks shows, and is run again after a pause."""
+"""Chores: periodic; a failed one is visible, and runs again after a pause."""
 
 import asyncio
 

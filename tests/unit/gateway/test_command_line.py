@@ -1,4 +1,4 @@
-"""The command that is printed works where its reader stands."""
+"""Printed commands: they work where their reader types them."""
 
 import shlex
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""How an account with several connections is doing, and which of them are this process's."""
+"""Status of an account with several connections, and those of this process."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A link to the console opens it once, within ten minutes, also after a restart; no table has its secret."""
+"""Console links: once, within ten minutes, also after a restart; no table has the secret."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What breaks in one chat, one session, one row or one event ends there; all others are served, and nothing is lost."""
+"""Faults in one chat, session, row or event: they end there, and others are served."""
 
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 

@@ -1,4 +1,4 @@
-"""Everybody has their share of the descriptors that a process may open."""
+"""Shares of the descriptors that a process may open."""
 
 import resource
 

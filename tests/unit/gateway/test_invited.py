@@ -1,4 +1,4 @@
-"""Invitations at the door: they let in at once, once, for a while; their codes are kept nowhere, not to be guessed."""
+"""Invitations in intake: they let in at once, once, for a while; their codes are not stored."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

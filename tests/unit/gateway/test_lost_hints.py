@@ -1,4 +1,4 @@
-"""What follows a commit is only a hint: its caller may be cancelled, and hints come late, twice and in any order."""
+"""Hints after a commit: lost, late, doubled or out of order, they change nothing."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""The channel manager: one channel that fails stops no other, and each is started again with patience."""
+"""The channel manager: a failed channel stops no other, and is restarted with backoff."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""Names in lists: nothing unseen, nothing that moves, and a word about who looks like somebody else."""
+"""Names in lists: visible, harmless, and with a warning about lookalikes."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""What of a changed configuration is taken in, and what becomes of channels that were replaced."""
+"""A changed configuration: what is applied, and the end of replaced channels."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The token of an event's own way to be answered comes in sealed and goes out opened; nothing between them has it."""
+"""Sealed tokens of reply routes: sealed on arrival, opened at the send."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Which conversation an event belongs to, by its place, its person, and who sees the answer."""
+"""The conversation of an event: by place, person, and who sees the answer."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

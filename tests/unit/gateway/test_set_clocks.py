@@ -1,4 +1,4 @@
-"""A clock that is set by a day changes nothing that waits, expires or has an age."""
+"""A clock set by a day: waits, expiries and ages stay right."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Strangers at the door: what they say is kept until they are in, and floods of them shut nobody out."""
+"""Strangers in intake: their words are kept until they are in, and floods of them exclude no one."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What an unexpected error ends, and what it does not."""
+"""Unexpected errors, and what each ends."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""What became of a message is told in words: whom is meant, when, what was decided, how far the answer got."""
+"""The trace of a message in words: person, time, decision, delivery."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

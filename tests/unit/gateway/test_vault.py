@@ -1,4 +1,4 @@
-"""Secrets at rest open with their key alone, as what they were sealed as, and keys are kept in a file of one's own."""
+"""Sealed secrets: opened by their key alone, as the kind they were sealed as; keys in a private file."""
 
 import base64
 import os

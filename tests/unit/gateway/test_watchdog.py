@@ -1,4 +1,4 @@
-"""A loop that stands still is noticed, with the place; a process that was stopped is not mistaken for one."""
+"""A stalled loop is reported with its place; a stopped process is not."""
 
 import asyncio
 import threading

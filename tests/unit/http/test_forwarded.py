@@ -1,4 +1,4 @@
-"""Whom a request counts as asked by: only trusted proxies are believed, and only as far as they can know."""
+"""The client's address: only trusted proxies are believed."""
 
 import ipaddress
 

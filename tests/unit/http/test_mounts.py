@@ -1,4 +1,4 @@
-"""Channels serve paths of their own on the gateway's server, as soon as they are loaded; all of it is guarded."""
+"""Channels' paths on the gateway's server: guarded, and there as soon as the channel is loaded."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The OpenAPI document and its page say what the table of routes does, and nothing else."""
+"""The OpenAPI document and its page: exactly the table of routes."""
 
 import json
 import re

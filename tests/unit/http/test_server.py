@@ -1,4 +1,4 @@
-"""Health, readiness and metrics, and who may ask for them."""
+"""Health, readiness and metrics, and access to them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

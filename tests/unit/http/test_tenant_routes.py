@@ -1,4 +1,4 @@
-"""What programs of a tenant ask is what its own agent answers, also where the installation's knows no such route."""
+"""A tenant's requests: its own agent answers, also on routes that the default agent lacks."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace

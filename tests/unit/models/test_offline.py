@@ -1,4 +1,4 @@
-"""The model that is none."""
+"""The offline model."""
 
 from agent.models.offline import OfflineModel, RuleAnswer
 from agent.ports import ModelRequest, SystemPrompt, TextDelta

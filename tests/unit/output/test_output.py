@@ -1,4 +1,4 @@
-"""The last look at an answer: what is for machines goes, what is for people stays."""
+"""The last filter of an answer: text for machines goes, text for people stays."""
 
 import time
 

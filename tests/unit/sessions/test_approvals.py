@@ -1,4 +1,4 @@
-"""A turn that asks its person before it acts: parked, answered once, by them alone, in time, also after a restart."""
+"""A turn that asks before it acts: parked, answered once, by its person, in time, also after a restart."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Fifty turns at once over the store as it is: what a provider bills passes a cap by less than one call."""
+"""Fifty turns at once over the real store: the bill passes a cap by less than one call."""
 
 import asyncio
 from datetime import timedelta

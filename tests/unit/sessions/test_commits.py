@@ -1,4 +1,4 @@
-"""What each commit of a turn writes, over a connection; a session that lost its shard writes nothing."""
+"""Each commit of a turn; a session that lost its shard writes nothing."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a session keeps between its turns, as the requests of those turns show it."""
+"""A session's memory between turns, as its requests show it."""
 
 from agent.context.sizes import RequestSizes
 from tests.fakes.spine import Spine

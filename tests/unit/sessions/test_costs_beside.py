@@ -1,4 +1,4 @@
-"""What models cost beside the steps of a turn is counted: a judge of a call, notes that came to nothing."""
+"""Model cost beside a turn's steps: a judge of a call, discarded notes."""
 
 from pathlib import Path
 

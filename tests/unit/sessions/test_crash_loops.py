@@ -1,4 +1,4 @@
-"""A message that crashes the process is failed after its attempts; whatever ran beside it is answered."""
+"""A message that crashes the process: it fails after its attempts, and turns beside it are answered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

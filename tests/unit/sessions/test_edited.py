@@ -1,4 +1,4 @@
-"""F59: an edit holds wherever its message is: waiting, being read, being claimed, claimed."""
+"""Edits of a message that waits, is being read, being claimed or claimed (F59)."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What waits is taken as it reads in the end: also where a message became a command, or a command none."""
+"""Edits of waiting rows that turn a message into a command or back."""
 
 import asyncio
 from collections.abc import AsyncIterator

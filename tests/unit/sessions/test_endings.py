@@ -1,4 +1,4 @@
-"""How turns end that break, are cut, come too late or do not fit: each with one outcome, none in silence."""
+"""Ends of turns that break, are cut, come too late or do not fit: each with one outcome, none silent."""
 
 from pathlib import Path
 

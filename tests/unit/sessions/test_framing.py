@@ -1,4 +1,4 @@
-"""Frames around other people's words: nothing inside them ends them; and how a file of theirs is read."""
+"""Frames around other people's words and files: nothing inside ends them."""
 
 import re
 

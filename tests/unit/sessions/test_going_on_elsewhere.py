@@ -1,4 +1,4 @@
-"""A conversation of one direct chat is gone on with in another of the same person; over a real store."""
+"""A conversation of one direct chat, continued in another of the same person; over a real store."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""A chat that is idle leaves nothing of its conversation in memory."""
+"""An idle chat: nothing of its conversation is in memory."""
 
 import gc
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A picture's type and size by its bytes."""
+"""Type and size of a picture, by its bytes."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What a client split by itself is one message again, by the rows alone."""
+"""A message that a client split, joined by its rows."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

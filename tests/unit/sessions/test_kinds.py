@@ -1,4 +1,4 @@
-"""What was said is a message or a command, however the platform hands it over."""
+"""Messages and commands, in each platform's form."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

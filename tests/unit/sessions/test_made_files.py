@@ -1,4 +1,4 @@
-"""A file goes with an answer by the key of the call that made it, whatever a result says."""
+"""Files of an answer: by the key of the call that made them, whatever a result says."""
 
 import json
 

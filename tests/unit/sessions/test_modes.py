@@ -1,4 +1,4 @@
-"""What a message does mid-turn in each mode, and "! " in any; over a real store."""
+"""Messages mid-turn in each mode, and "! " in any; over a real store."""
 
 import asyncio
 

@@ -1,7 +1,7 @@
 """A session in all modes, on the pure objects: each message in exactly one turn of its person's, or cleared.
 
-What is decided is the product's (`SessionTurn`, `modes`, `inbox_rules`); what stands for the store is a dictionary, for
-the worker one rule a step. `test_session_machine` plays the same over the real store, a hundred times more slowly.
+The decisions are the product's (`SessionTurn`, `modes`, `inbox_rules`); a dictionary stands for the store, and one rule
+a step for the worker. `test_session_machine` plays the same over the real store, a hundred times more slowly.
 """
 
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Pictures are fetched within bounds, and what was not is known by why."""
+"""Pictures: fetched within bounds, or reported with the reason."""
 
 import asyncio
 from collections.abc import Callable

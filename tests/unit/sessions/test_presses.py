@@ -1,4 +1,4 @@
-"""A press does what its button says, if the button is ours, this person's, of this account, and its time not over."""
+"""Presses: a button works if it is ours, this person's, of this account, and not expired."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

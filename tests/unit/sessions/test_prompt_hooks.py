@@ -1,4 +1,4 @@
-"""Hooks around what people say: a conversation begins, a message is heard or refused, a conversation is over."""
+"""Hooks around people's messages: a conversation begins, a message is heard or refused, a conversation ends."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

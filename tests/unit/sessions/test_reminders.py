@@ -1,4 +1,4 @@
-"""Reminders through the gateway's own parts: said once a slot, over kills, jumps of the clock and other zones."""
+"""Reminders through the gateway's own parts: one a slot, over kills, clock jumps and other zones."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The router: edits and deletions find what they are about; a store that is away for a while stops nothing."""
+"""The router: edits and deletions find their message; an outage of the store stops nothing."""
 
 import asyncio
 from collections.abc import AsyncIterator

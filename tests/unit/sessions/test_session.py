@@ -1,4 +1,4 @@
-"""Sessions over a real store: what a message, a stop, an edit and a crash do to the turn that runs."""
+"""Sessions over a real store: messages, stops, edits and crashes while a turn runs."""
 
 import asyncio
 from pathlib import Path

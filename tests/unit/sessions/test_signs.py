@@ -1,4 +1,4 @@
-"""Reactions say what became of a message, as long as the process that shows them lives."""
+"""Reactions that show the state of a message."""
 
 from channels.base import Reaction
 from gateway.safety.guard import GuardConfig, InputGuard

@@ -1,4 +1,4 @@
-"""Suggested replies: a press is what its person said, once, where nothing else was answered since."""
+"""Suggested replies: a press says the words once, if nothing else was answered since."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The life of a session's turn, and when a cancellation reaches it; without a store, a model or a clock."""
+"""The life of a session's turn and its cancellation, without a store, a model or a clock."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The web chat's conversations as they are read back: each message once, as it was sent, where it stood."""
+"""The web chat's conversations, read back: each message once, as sent, in its place."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every value is traceable to its line, and every mistake names the nearest right key."""
+"""Sources of settings: a value names its line, a mistake the nearest right key."""
 
 import os
 import tomllib

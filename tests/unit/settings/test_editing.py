@@ -1,4 +1,4 @@
-"""The configuration is changed where it stands: comments stay, and nothing is written that could not be loaded."""
+"""Edits of the configuration file: comments stay, and nothing invalid is written."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the doctor finds on this machine, and what it mends by itself: never what somebody else could have written."""
+"""The doctor's checks of this machine and its repairs."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""A cap in USD counts every model: each has a price, or had one before an upgrade lost it, or the start is refused."""
+"""Prices under a cap in USD: each model has one, or had one before an upgrade, or the start is refused."""
 
 from collections.abc import Iterator
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""Tools that rules name, and what hooks name, are there, or it is told in which line they are not."""
+"""Tools and hooks named in the settings: each exists, or the error names its line."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is wrong with a setting is said in plain words, whatever stands there."""
+"""Errors of settings in plain words."""
 
 import re
 from collections.abc import Iterator, Mapping

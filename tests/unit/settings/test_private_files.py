@@ -1,4 +1,4 @@
-"""Files that others could change are refused with the command that mends it; what they could only read is closed."""
+"""File modes: a file that others could change is refused, one that they could read is closed."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Files and environment become settings, or a message that says what to mend."""
+"""Files and environment as settings, or a clear error."""
 
 import re
 from collections.abc import Callable

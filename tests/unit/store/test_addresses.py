@@ -1,4 +1,4 @@
-"""A store URL is read once, in one place; one that cannot be meant is refused in words that say what to write."""
+"""Store URLs: parsed in one place; an impossible one gets an error that says what to write."""
 
 import subprocess
 import sys

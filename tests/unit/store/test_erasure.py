@@ -1,4 +1,4 @@
-"""An erasure takes what is one person's, in groups what tells of them too, and leaves everybody else theirs."""
+"""Erasure: one person's rows, in groups also rows that mention them, and no others."""
 
 from collections.abc import Iterator
 from dataclasses import replace

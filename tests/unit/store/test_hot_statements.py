@@ -1,4 +1,4 @@
-"""A hot statement means the same by the driver's way and by SQLAlchemy's; what fails in it fails its transaction."""
+"""Hot statements: the same by the driver and by SQLAlchemy; a failure fails the transaction."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Which models rest is kept over a restart: written as it changes, read at the next start."""
+"""Cooldowns of models over a restart: written on change, read at the start."""
 
 import asyncio
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What is asked with every lane is answered from an index, however much was said before."""
+"""Queries of each lane: answered from an index, however long the history."""
 
 from typing import Any
 

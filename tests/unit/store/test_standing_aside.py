@@ -1,4 +1,4 @@
-"""While a group's statements run the loop stands aside, and no longer than it is told to."""
+"""The event loop during a group's statements: it yields, and no longer than set."""
 
 import asyncio
 import threading

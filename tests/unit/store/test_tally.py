@@ -1,4 +1,4 @@
-"""Outcomes are counted when they hold, and once."""
+"""Counts of outcomes: once, after their commit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The writer over an engine that does what the test says: bounds, pauses, recovery, the end."""
+"""The writer over a scripted engine: bounds, pauses, recovery, the end."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Which models fail is known by how each did when it was asked last."""
+"""Health of models, by their last calls."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Secrets and control characters leave text; everything else stays."""
+"""Redaction: secrets and control characters go, everything else stays."""
 
 import json
 from urllib.parse import quote

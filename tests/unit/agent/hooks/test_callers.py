@@ -1,4 +1,4 @@
-"""A hook is a function or a program; what it says is read, and whatever it does wrong is told in a line."""
+"""Hooks as functions and programs: their answers, and their failures in one line."""
 
 import sys
 from pathlib import Path

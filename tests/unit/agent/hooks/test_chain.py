@@ -1,4 +1,4 @@
-"""Hooks are asked in order, each within its time, each apart: a bad one is its own trouble, or a no where it guards."""
+"""The chain of hooks: in order, each within its time; a failing hook is skipped, or denies if it guards."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""What a call may cost is set aside before it, and put right by what it was; over a cap the turn ends with words."""
+"""Reservation of a call's cost before it and correction after it; over a cap the turn ends with words."""
 
 import asyncio
 from contextlib import suppress

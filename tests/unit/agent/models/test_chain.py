@@ -1,4 +1,4 @@
-"""Fallback, cooldown, circuit, limits, cache and routes: each on a clock that nobody waits for, and all together."""
+"""Fallback, cooldown, circuit, limits, cache and routes, each on a virtual clock, and all together."""
 
 import asyncio
 from dataclasses import replace

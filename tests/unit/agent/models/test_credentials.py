@@ -1,4 +1,4 @@
-"""Each level of credentials alone and in sequence, what falls to the next and what does not, and how one is shown."""
+"""Levels of credentials: each alone, in sequence, the fallback between them, and their display."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""A request's body, made of what the last one was encoded as, against the same made anew."""
+"""A request's body, built on the encoding of the last one, beside one encoded anew."""
 
 import json
 import operator

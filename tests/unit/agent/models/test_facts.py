@@ -1,4 +1,4 @@
-"""What a model takes and gives: config before the table, the table before a careful guess."""
+"""Facts of a model: config before the table, the table before a careful guess."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a model sees of the pictures in a conversation, and that a picture is encoded once."""
+"""Pictures of a conversation as the model sees them; each is encoded once."""
 
 import base64
 from dataclasses import replace

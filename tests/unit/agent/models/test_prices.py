@@ -1,4 +1,4 @@
-"""What a call costs: config before the table, each kind of token apart, and unknown where nobody knows."""
+"""Cost of a call: config before the table, each kind of token apart, or unknown."""
 
 from decimal import Decimal
 

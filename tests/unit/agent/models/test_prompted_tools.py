@@ -1,4 +1,4 @@
-"""Tools over a model that has none: what it is told, what is read out of its words, and what stays words."""
+"""Tools over a model without tool support: the prompt, the parsed calls, and words that stay words."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Retries, Retry-After and the stall watchdog: when it is asked again, when it is not, and how long it takes."""
+"""Retries, Retry-After and the stall watchdog."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A model's name: which wire it means, and what is said when it means none."""
+"""Names of models: the wire each means, and the error for an unknown one."""
 
 import subprocess
 import sys

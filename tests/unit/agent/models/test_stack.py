@@ -1,4 +1,4 @@
-"""Limits, cache and routes, each on a clock that nobody waits for; and the whole stack together."""
+"""Limits, cache and routes, each on a virtual clock; and the whole stack together."""
 
 from datetime import timedelta
 

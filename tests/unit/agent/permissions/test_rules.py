@@ -1,4 +1,4 @@
-"""Rules: a deny of any source holds, else the highest source decides; one that cannot be read is told."""
+"""Rules: a deny of any source wins, else the highest source decides; an unreadable rule is reported."""
 
 import pytest
 

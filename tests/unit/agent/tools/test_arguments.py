@@ -1,4 +1,4 @@
-"""Arguments: what the model may have written instead of what was asked (F34, F38)."""
+"""Malformed arguments of a model (F34, F38)."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Which calls of a response run together, when each may start, and what ends them before their time."""
+"""Scheduling of a response's calls: parallel ones, order, and early ends."""
 
 import asyncio
 import json

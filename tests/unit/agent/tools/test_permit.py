@@ -1,4 +1,4 @@
-"""Who lets a call run: rules, the tool itself, the product, a small model; and a person who is asked."""
+"""Permission of a call: rules, the tool, the product, a small model, and a person who is asked."""
 
 import json
 

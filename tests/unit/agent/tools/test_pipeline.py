@@ -1,4 +1,4 @@
-"""Pipeline and executor: one result for every call, whatever happens, and only what may run runs."""
+"""Pipeline and executor: one result for every call, and only permitted calls run."""
 
 import asyncio
 import json

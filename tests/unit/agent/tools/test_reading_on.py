@@ -1,4 +1,4 @@
-"""A result that is too long is kept whole and read on; a conversation takes in only so much of all of them."""
+"""A long result, stored whole and read on; a conversation takes in a bounded share of all."""
 
 import json
 

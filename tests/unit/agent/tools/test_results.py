@@ -1,4 +1,4 @@
-"""Results: always a JSON object, always bounded, whatever a tool gives back (F49)."""
+"""Results: always a JSON object, always bounded (F49)."""
 
 import json
 import math

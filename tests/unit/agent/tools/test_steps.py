@@ -1,4 +1,4 @@
-"""The steps of a call in their order, and who has a say in each: the tool's own flags, hooks, permission."""
+"""The steps of a call in order, and their guards: the tool's flags, hooks, permission."""
 
 import json
 import sys

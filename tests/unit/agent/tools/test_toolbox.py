@@ -1,4 +1,4 @@
-"""Deferred tools: told of by name until they are looked for; what a transcript has loaded stays loaded."""
+"""Deferred tools: named until they are searched for; a loaded tool stays loaded."""
 
 import json
 
