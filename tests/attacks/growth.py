@@ -15,14 +15,14 @@ from itertools import islice
 from tests.attacks.shapes import Shape
 
 SUSPICIOUS = 4.9
-"""How much longer four times the text takes where it is worth a second look: n to the 1.15."""
+"""Ratio of four times the text from which a call is measured again: n to the 1.15."""
 
 TOO_MUCH = 6.5
-"""How much longer four times the text may take: n to the 1.35."""
+"""Largest allowed ratio of four times the text: n to the 1.35."""
 
 TOO_MUCH_A_STEP = 2.25
-"""How much longer twice the text takes at least where it grows; a call that only begins to work at some length jumps in
-one step and is linear in the other."""
+"""Smallest ratio of twice the text that counts as growth; a call that begins to work only at some length jumps in one
+step and is linear in the other."""
 
 PASS_US = 30
 """About how long the shortest text of a measurement should take. n is chosen for it, so that a slow function is

@@ -40,7 +40,7 @@ ABSURD = (
     "[1]",
     '{"a": 1}',
 )
-"""As JSON, or nearly: what stands where a number is expected."""
+"""JSON values, or nearly, in place of a number."""
 
 HEADERS = ("inf", "nan", "99999999999", "9" * 400, "-1", "abc", "", "Fri, 20 Nov 2099 12:00:00 GMT", "1e400")
 
@@ -59,7 +59,7 @@ ELSEWHERE = [
     (500, {"Content-Type": "text/html"}, "x" * 1_000_000),
     (200, JSON | {"Content-Encoding": "gzip"}, "this is no gzip"),
 ]
-"""What is none of the platform's, or only looks like it: status, headers, body."""
+"""Responses that are not the platform's, or only look like it: status, headers, body."""
 
 Send = Callable[[OutboundPart], Awaitable[Receipt]]
 

@@ -50,7 +50,7 @@ def canary(user: str) -> str:
 
 
 class Watching:
-    """A model that asks for tools, answers, fails or never answers, and looks at every prompt it gets."""
+    """A model that asks for tools, answers, fails or never answers, and checks every prompt."""
 
     name = "test:watching"
     facts = ModelFacts()

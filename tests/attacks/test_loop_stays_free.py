@@ -30,10 +30,10 @@ ANSWERS = (
     "- > - a\n" * 12_500,
     "https://" * 12_000,
 )
-"""What a model may be made to say, of up to 100,000 characters."""
+"""Texts of up to 100,000 characters that a model may be made to say."""
 
 CARRIED = {2: ("a", 40_000), 3: ("a", 25_000), 7: ("https", 12_000)}
-"""What has to stand in some people's answers, and how often."""
+"""Texts that must stand in some people's answers, and how often."""
 
 
 async def held_by(play: Callable[[Path], Awaitable[None]], home: Path) -> list[str]:

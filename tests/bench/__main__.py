@@ -37,7 +37,7 @@ from tests.bench.world import PLATFORMS
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the rows are to do."""
+    """Settings of a run of benchmarks."""
 
     loads: Loads
     per_s: int

@@ -24,7 +24,7 @@ from tests.bench.subject import gateway
 from tests.bench.world import FIRST_PERSON, ModelServer, unbraked_telegram, until
 
 PEOPLE = 60
-"""Who writes on each platform, all known to the gateway before the clock starts."""
+"""Writers on each platform, all known to the gateway before the clock starts."""
 
 SETTLE_S = 4.0  # their placeholders and signs are out by then
 LOOK_S = 0.003
@@ -33,7 +33,7 @@ GOAL_MS = 1000.0  # at p99.9
 
 
 class Meter(Protocol):
-    """What is told of one platform's events: when they arrived, and how old they were when acknowledged."""
+    """The arrivals of one platform's events, and their ages at their acknowledgement."""
 
     platform: AnySimulator
     label: str
@@ -49,7 +49,7 @@ class Meter(Protocol):
 
 
 class TelegramMeter:
-    """Updates are confirmed in order: so many wait, so many of the newest are not confirmed."""
+    """A meter by counts: Telegram confirms updates in order."""
 
     label = "Telegram, offset confirmed"
 
@@ -69,7 +69,7 @@ class TelegramMeter:
 
 
 class SlackMeter:
-    """The simulator keeps when each envelope went and when it was acknowledged."""
+    """A meter by the simulator's times of each envelope and its acknowledgement."""
 
     label = "Slack, envelope acknowledged"
 
@@ -96,7 +96,7 @@ class SlackMeter:
 
 
 class DiscordMeter:
-    """Rows appear in the order of the events, as one connection brings them."""
+    """A meter by rows, which appear in the order of the events."""
 
     label = "Discord, row committed"
 

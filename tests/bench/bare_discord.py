@@ -17,7 +17,7 @@ from tests.bench.bare_model import BareModel
 
 
 class Bare(discord.Client):
-    """A client with discord.py's own defaults, and leave to read what people write."""
+    """A client with discord.py's own defaults and the message content intent."""
 
     def __init__(self, http: aiohttp.ClientSession) -> None:
         intents = discord.Intents.default()

@@ -16,7 +16,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 @dataclass(slots=True)
 class Load:
-    """What a closed loop came to."""
+    """Figures of a closed loop."""
 
     messages: int = 0
     wall_s: float = 0.0

@@ -16,7 +16,7 @@ PACED_PER_S = 2000
 PACED_S = 3.0
 SETTLE_S = 4.0  # their placeholders and signs are out by then
 PEOPLE = 200
-"""Who writes, all known to the gateway before the clock starts."""
+"""Writers, all known to the gateway before the clock starts."""
 
 
 async def run() -> dict[str, object]:

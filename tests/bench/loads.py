@@ -21,12 +21,12 @@ WARM_UP = 3
 """Messages of each person before the clock starts."""
 
 LONG_HISTORY = 30
-"""The same where a conversation is to be long."""
+"""Messages of a person whose conversation is to be long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """How much is asked of each bot."""
+    """Size of the loads."""
 
     platforms: Sequence[str] = tuple(PLATFORMS)
     chats: int = 50

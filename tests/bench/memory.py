@@ -29,7 +29,7 @@ GOAL_HOUR_MB = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How many people write, and for how long."""
+    """Number of people and length of the load."""
 
     waves: int = 3
     chats: int = 2_500  # of a wave

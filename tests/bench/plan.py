@@ -46,14 +46,14 @@ from tests.bench.world import LONG_ANSWER
 from tests.fakes.turn_port import FakeTurnPort
 
 DELAY_S = 0.3
-"""Of every model call, whatever it says."""
+"""Delay of every model call."""
 
 ROUNDS = 5
 DAYS = 60
-"""Of practice in two skills."""
+"""Days of practice in two skills."""
 
 READS = (("get_user_skills", "{}"), ("get_journey_stats", "{}"), ("analyze_practice_patterns", "{}"))
-"""What the prefetch reads, as tools."""
+"""Reads of the prefetch, as tools."""
 
 SAVE = ("save_weekly_plan", json.dumps({"content": LONG_ANSWER}))
 
@@ -61,7 +61,7 @@ RunTurn = Callable[[Turn, "PlanPort", Agent], Awaitable[EndReason]]
 
 
 class PlanPort(FakeTurnPort):
-    """The ports of one turn that nobody interrupts: local effects go to the store, the journal nowhere."""
+    """The ports of one undisturbed turn: local effects go to the store, the journal is dropped."""
 
     def __init__(self, store: Store, principal: Principal) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ NO_ROOM = "(none)"
 
 
 class WatchedGateway(Subject):
-    """A gateway that says what it did during the load."""
+    """A gateway that reports what it did during the load."""
 
     out = Path()
     seen: dict[str, Any]

@@ -27,11 +27,11 @@ PROCESSES = (1, 2, 3)
 SHARED_S = 6.0
 """After which the shards are shared fairly."""
 DURABLE = {"fsync": "on", "shared_buffers": "128MB", "autovacuum": "on"}
-"""As a server for people has it, and unlike that of tests."""
+"""Settings of a server for people, unlike the tests'."""
 
 
 class OnServer(Subject):
-    """A gateway whose server's CPU is counted, too."""
+    """A gateway whose CPU includes its database server's."""
 
     server: PostgresServer
     server_s = 0.0
@@ -108,7 +108,7 @@ async def _written(url: str) -> tuple[int, int, int]:
 
 
 class Cluster(OnServer):
-    """Several gateways on one database: all alike."""
+    """Several equal gateways on one database."""
 
     def __init__(self, arguments: list[str], environment: Mapping[str, str], log: Path) -> None:
         super().__init__(arguments, environment, log)

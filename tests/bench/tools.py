@@ -42,7 +42,7 @@ class Places:
 
 
 class Heard(FakeChannel):
-    """A channel that says when an answer is there."""
+    """A channel that signals each answer."""
 
     def __init__(self) -> None:
         super().__init__()

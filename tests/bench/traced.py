@@ -16,7 +16,7 @@ PACKAGES = tuple(f"{ROOT}{package}/" for package in ("gateway", "agent", "channe
 
 
 class Trace:
-    """Records the functions that are entered, in every thread that starts after it was made."""
+    """A record of the functions entered, in every thread that starts after it."""
 
     def __init__(self, out: Path) -> None:
         self._out = out

@@ -29,7 +29,7 @@ _TABLE = re.compile(r"\b(?:INTO|FROM|UPDATE)\s+(\w+)")
 
 
 class Watch:
-    """What was seen between two signals."""
+    """The samples between two signals."""
 
     def __init__(self, out: Path) -> None:
         self._out = out

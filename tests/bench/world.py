@@ -21,7 +21,7 @@ from tests.bench.figures import Load
 FIRST_PERSON = 1000
 USAGE = {"prompt_tokens": 500, "completion_tokens": 60}
 ANSWER_S = 60.0
-"""Nobody waits longer."""
+"""Longest wait for an answer."""
 
 SHORT_ANSWER = "You practised three times this week. Keep the next session short, and stop while it still goes well."
 
@@ -54,7 +54,7 @@ PLATFORMS: Mapping[str, Callable[[], AnySimulator]] = {
 
 
 class AnswerReader:
-    """Reads what the bot has said since the last look."""
+    """A reader of the bot's new messages."""
 
     def __init__(self, platform: AnySimulator) -> None:
         self._platform = platform
@@ -75,7 +75,7 @@ class AnswerReader:
 
 
 class ModelServer:
-    """An OpenAI-compatible server that answers everything alike, after a delay."""
+    """An OpenAI-compatible server that gives the same answer to everything, after a delay."""
 
     def __init__(self, delay_s: float = 0.05) -> None:
         self.delay_s = delay_s
@@ -142,7 +142,7 @@ def _streamed(answer: str, usage: dict[str, int]) -> bytes:
 
 
 class People:
-    """Everybody who talks to the bot; each waits for their answer before they write again."""
+    """The people who talk to the bot; each waits for an answer before writing again."""
 
     def __init__(self, platform: AnySimulator, ending: str) -> None:
         self._platform = platform

@@ -76,7 +76,7 @@ BLOCK = 100
 UNFILTERED = "UNFILTERED"
 OF_TENANTS = [table for table in TABLES if table.name in ISOLATED]
 OWN = frozenset({"tenant"})
-"""What a caller never takes from anybody else."""
+"""Arguments that a caller never takes from another tenant."""
 
 STATES = ("pending", "ready", "sending", "sent", "dead", "unknown", "offered", "linked", "approved", "asked")
 HANDED_ON = frozenset({"insert_new", "insert_into", "upsert"})

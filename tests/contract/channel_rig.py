@@ -20,7 +20,7 @@ from gateway.store.tables.traffic import inbox as inbox_table
 
 
 class InboxSink:
-    """The inbox alone: rows, their uniqueness and the cursor; can be told to refuse, or to hold a batch back."""
+    """The inbox alone: rows, their uniqueness and the cursor. It can refuse a batch, or hold it back."""
 
     def __init__(self, store: Store, channel: str, account: str) -> None:
         self._store = store
@@ -121,7 +121,7 @@ class InboxSink:
 
 
 class Trouble(StrEnum):
-    """How a send can fail."""
+    """Failures of a send."""
 
     RETRYABLE = "retryable"
     PERMANENT = "permanent"

@@ -14,7 +14,7 @@ from tests.contract.view_rigs import ConsoleRig, WebRig
 
 
 class LetterboxRig(Rig):
-    """The channel of an installed distribution that this project knows nothing of but its entry point."""
+    """The channel of an installed distribution, found by its entry point alone."""
 
     name = "letterbox"
 

@@ -341,7 +341,7 @@ ELSEWHERE = {
     "F63": "tests/torture/test_set_clock.py",
     "F64": "tests/torture/test_failing_disk.py",
 }
-"""Where the others are played."""
+"""Tests that play the other faults."""
 
 
 def is_beside(text: str) -> bool:

@@ -32,7 +32,7 @@ from tests.fakes.strict_transcripts import flaws_in_items
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
 RESTS = {"F03", "F09", "F10"}
-"""A refused key or account is not asked again for a while; whoever mends it need not wait."""
+"""The cooldown of a refused key or account; an operator who mends it need not wait."""
 
 SOCKETS_S = 0.003
 LOOK_EVERY_S = 1.0
@@ -49,7 +49,7 @@ class Number(BaseModel):
 
 
 class How(BaseModel):
-    """What becomes of a call."""
+    """The result of a call."""
 
     how: str
 

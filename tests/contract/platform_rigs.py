@@ -58,7 +58,7 @@ class PlatformRig(Rig):
 
 
 class TelegramRig(PlatformRig):
-    """Through the simulator, with the real SDK's wire."""
+    """Telegram through its simulator, with the real SDK's wire."""
 
     name = "telegram"
     faults: ClassVar = {
@@ -93,7 +93,7 @@ class TelegramRig(PlatformRig):
 
 
 class DiscordRig(PlatformRig):
-    """A direct conversation. What is acknowledged is told by the committed sequence number: a resume begins there."""
+    """A direct chat on Discord. The committed sequence number is its acknowledgement: a resume begins there."""
 
     name = "discord"
     faults: ClassVar = {
@@ -132,7 +132,7 @@ class DiscordRig(PlatformRig):
 
 
 class SlackRig(PlatformRig):
-    """A direct message over Socket Mode."""
+    """A direct message on Slack over Socket Mode."""
 
     name = "slack"
     faults: ClassVar = {

@@ -19,7 +19,7 @@ EXCUSED = {
     "store/dump.py": "carries the rows of all tenants to a file",
     "store/load.py": "carries them back, into a database without rows of any tenant",
 }
-"""Who may name tables without their columns, each with its reason."""
+"""Functions that may name tables without their columns, each with its reason."""
 
 _read: set[Any] = set()
 

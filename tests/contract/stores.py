@@ -31,7 +31,7 @@ class StoreCase(Protocol):
 
 
 class SqliteCase:
-    """A file; its outage is another process that holds the write lock."""
+    """A file; during an outage another process holds the write lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,7 +51,7 @@ class SqliteCase:
 
 
 class PostgresCase:
-    """A database of a server; its outage is the server's crash."""
+    """A database of a server; an outage is the server's crash."""
 
     def __init__(self, server: PostgresServer, url: str) -> None:
         self._server = server

@@ -39,7 +39,7 @@ DAY = timedelta(days=1)
 
 
 class World:
-    """Two people over one store; each asks from a direct chat of their own unless a test says another kind."""
+    """Two people over one store; each asks from a direct chat unless a test says otherwise."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

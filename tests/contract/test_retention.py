@@ -238,7 +238,7 @@ async def test_a_sqlite_file_gets_shorter(tmp_path: Path) -> None:
 
 LATE = NOON + 10_000 * DAY
 RECENT = {"inbox": 2, "outbox": 1, "turns": 1, "events": 2, "blobs": 1, "audit": 1, "reply_routes": 1}
-"""What stays of the following: all of what was answered yesterday, and the message that waits, with its route."""
+"""Rows that stay: yesterday's answered ones, and the waiting message with its route."""
 
 
 async def fill(kept: Kept) -> None:

@@ -61,7 +61,7 @@ class TestOutages:
 
 
 class TestDeletedFile:
-    """SQLite goes on writing to a file that has no name any more; nothing in it would be found again."""
+    """A deleted SQLite file: writes to it would succeed and be lost."""
 
     @pytest.mark.parametrize(("name", "replaced"), [("tenk.db", False), ("tenk.db", True), ("tenk.db-wal", False)])
     async def test_nothing_is_acknowledged_before_the_very_file_is_back(

@@ -36,7 +36,7 @@ OUR_OWN_IDS = frozenset(
     {"id", "user_id", "session_id", "turn_id", "link_id", "inbox_id", "call_key", "cause", "work", "effect_key"}
     | {"state_hash", "code_mac"}
 )
-"""What the gateway makes itself and never twice, or takes from such: a key that begins so can be but one tenant's."""
+"""Prefixes of keys that the gateway makes itself and never twice: such a key can belong to one tenant only."""
 
 
 def add(tenant: str, subject: str, connection: sa.Connection) -> None:

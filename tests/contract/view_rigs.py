@@ -18,7 +18,7 @@ from tests.fakes.web import FakeRecords
 
 
 class _ViewRig(Rig):
-    """What the page and the terminal have in common."""
+    """The shared part of the page and the terminal."""
 
     view: FakeView
     channel: ViewerChannel
@@ -51,7 +51,7 @@ class _ViewRig(Rig):
 
 
 class WebRig(_ViewRig):
-    """Through the gateway's own HTTP server, with a page that does what the real one does."""
+    """The chat page over the gateway's own HTTP server."""
 
     name = "web"
     view: FakePage
@@ -77,7 +77,7 @@ class WebRig(_ViewRig):
 
 
 class ConsoleRig(_ViewRig):
-    """Over a real Unix socket."""
+    """The terminal over a real Unix socket."""
 
     name = "console"
 

@@ -74,7 +74,7 @@ Sums = dict[tuple[str, str], int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the reader did about one message."""
+    """The reader's result for one message."""
 
     does: str  # written | offered | an intent
     choices: tuple[Sums, ...] = ()

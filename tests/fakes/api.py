@@ -33,7 +33,7 @@ enabled = false
 
 @dataclass(slots=True)
 class ApiHouse:
-    """A running gateway and both its ends."""
+    """A running gateway, its platform and its model server."""
 
     url: str  # http://127.0.0.1:PORT
     model: ModelServer
@@ -61,7 +61,7 @@ class ApiHouse:
 
 
 class ApiProgram:
-    """Somebody else's program, which holds a key."""
+    """A program with an API key."""
 
     def __init__(self, house: ApiHouse, key: str) -> None:
         self.key = key

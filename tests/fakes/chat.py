@@ -18,13 +18,13 @@ LIMITS = Limits(max_text=200, unit=TextUnit.CHARS, edit_interval_s=0.0)
 
 @dataclass(frozen=True)
 class Lost:
-    """It happens, and then the call ends in this error."""
+    """A failure after the effect: the call happens, then raises this error."""
 
     error: Exception
 
 
 class Hang:
-    """It does not end before `release`; then it happens, or is refused with `error`."""
+    """A call that hangs until `release`; then it happens, or raises `error`."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.release = asyncio.Event()
@@ -32,7 +32,7 @@ class Hang:
 
 
 Fate = Exception | Lost | Hang | None
-"""What becomes of one call; None: it is done."""
+"""The fate of one call; None: it succeeds."""
 
 
 @dataclass(frozen=True)

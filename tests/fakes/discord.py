@@ -25,7 +25,7 @@ MENTION = f"<@{BOT_ID}>"
 
 @dataclass
 class Rig(simulated_channel.Rig):
-    """And its configuration."""
+    """A rig with its configuration."""
 
     config: DiscordAccount
 

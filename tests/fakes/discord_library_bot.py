@@ -10,7 +10,7 @@ from discord.http import Route
 
 
 class Whisperer(discord.Client):
-    """Answers every command by its interaction alone."""
+    """A bot that answers every command by its interaction alone."""
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         """Defer, complete, follow up, edit; then say what the channel knows of it."""

@@ -29,8 +29,6 @@ KEYS = AccessKeys.derive_from(KEY)
 
 
 class NobodyListens:
-    """An account's health that nobody looks at."""
-
     def note(self, state: ChannelState, detail: str, number: int) -> None:
         pass
 
@@ -39,7 +37,7 @@ class NobodyListens:
 
 
 class DoorProcess(DetachedProcess):
-    """The process behind a door: it admits what people said before they were let in."""
+    """The process behind the intake: it admits what people said before they were let in."""
 
     def __init__(self, door: "Door") -> None:
         super().__init__()
@@ -56,7 +54,7 @@ class DoorProcess(DetachedProcess):
 
 @dataclass
 class Door:
-    """An intake in pairing mode over a real store, an operator behind it, and a clock that is moved."""
+    """An intake in pairing mode over a real store, with an operator and a clock that is moved."""
 
     spine: Spine
     access: AccessConfig = field(default_factory=AccessConfig)

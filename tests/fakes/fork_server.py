@@ -36,14 +36,14 @@ IMPORTED = (
     "channels.slack.adapter",
     *(f"gateway.cli.{path.stem}" for path in sorted((ROOT / "gateway" / "cli").glob("[a-z]*.py"))),
 )
-"""What a gateway on any of the platforms has imported by the time it listens, and the command line."""
+"""Modules that a gateway on any of the platforms has imported by the time it listens, and the command line."""
 
 START_S = 60.0
 PID_BYTES = 10
 
 
 class Forked:
-    """A process of its own, and the line on which the server tells how it ended."""
+    """A forked process, and the line on which the server reports its exit status."""
 
     def __init__(self, pid: int, line: socket.socket) -> None:
         self.pid = pid
@@ -95,7 +95,7 @@ class Forked:
 
 
 class ForkServer:
-    """One that has imported what `code` holds; it ends with this process, and whatever it forked with it."""
+    """A server that has imported what `code` holds; it and its forks end with this process."""
 
     _known: ClassVar[dict[Path, "ForkServer"]] = {}
 

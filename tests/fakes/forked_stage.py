@@ -7,7 +7,7 @@ from tests.fakes.fork_server import ROOT, Forked, ForkServer
 
 
 class ForkedStage(Stage):
-    """As the demo's own, which `tests/journeys/test_demo.py` starts."""
+    """The demo's stage with forked processes; `tests/journeys/test_demo.py` starts the real one."""
 
     async def _start_process(self) -> Forked:  # type: ignore[override]  as much of a process as the stage uses
         _, *command = self._command("run")

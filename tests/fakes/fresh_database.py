@@ -31,7 +31,7 @@ async def copy_fresh(path: Path) -> None:
 
 
 class WatchedEngine(SqliteEngine):
-    """A database that forgets at power loss, is fast for it, and knows whether anything is under way in it."""
+    """A database that is fast because it forgets at power loss, and knows if work is under way in it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, synchronous="OFF")
@@ -61,7 +61,7 @@ class WatchedEngine(SqliteEngine):
 
 
 class QuickStore(Store):
-    """A store over one."""
+    """A store over a `WatchedEngine`."""
 
     def __init__(self, engine: WatchedEngine) -> None:
         super().__init__(engine)

@@ -15,7 +15,7 @@ from gateway.ops.control import ControlServer
 
 
 class Loaded:
-    """The channels that are loaded: may be changed at any time. Its health is empty."""
+    """The loaded channels, which a test may change at any time. Their health is empty."""
 
     def __init__(self, channels: Sequence[object] = (), *, loading: bool = False) -> None:
         self.channels = list(channels)

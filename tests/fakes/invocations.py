@@ -24,7 +24,7 @@ KEY = "agent:test:sim:main:direct:1"
 
 @dataclass
 class FakeSession:
-    """A session as a command sees it, with what the test says of it."""
+    """A session as a command sees it, in the state that the test sets."""
 
     state: SessionState = field(default_factory=lambda: SessionState("s1", 1, "steer", 0, ()))
     running: bool = False

@@ -80,7 +80,7 @@ def openrouter(name: str, context_length: int) -> Said:
 
 
 class LocalServer(ModelServer):
-    """A `ModelServer` that says this of itself; `said` may change while it runs."""
+    """A `ModelServer` that describes itself by `said`, which may change while it runs."""
 
     def __init__(self, said: Said, **more: Any) -> None:
         super().__init__(**more)

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class AsyncMachine(RuleBasedStateMachine):
-    """A machine whose rules are coroutines over a fresh store; everything stands still between two rules."""
+    """A state machine whose rules are coroutines over a fresh store; nothing runs between two rules."""
 
     def __init__(self) -> None:
         super().__init__()

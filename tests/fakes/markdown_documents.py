@@ -34,7 +34,7 @@ _block = st.recursive(
 
 @dataclass
 class Document:
-    """Markdown and what must be seen of it: words `w0 w1 …` in this order, `h0 h1 …` of table headers anywhere."""
+    """Markdown and its visible words: `w0 w1 …` in this order, `h0 h1 …` of table headers anywhere."""
 
     text: str = ""
     words: list[str] = field(default_factory=list)

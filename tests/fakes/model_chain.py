@@ -27,7 +27,7 @@ class Watch:
 
 
 class LoggingRules:
-    """Logs once, then says so."""
+    """Rules that log once, then say so."""
 
     def answer(self, request):
         done = any(isinstance(item, ToolItem) for item in request.items)

@@ -13,7 +13,7 @@ MESSAGES = "/v1/messages"
 
 
 class ModelServer(FakeModel):
-    """A flaw in any request fails the test when its context closes."""
+    """A model server; a flaw in any request fails the test when its context closes."""
 
     def __init__(self, brain: Brain | None = None, *, port: int = 0, reply: Answer | None = None) -> None:
         super().__init__(brain, port=port, reply=reply)

@@ -15,7 +15,7 @@ CLIENT = "tenk-test-client"
 
 @dataclass
 class OAuthServer:
-    """Listens on 127.0.0.1 while its context is open."""
+    """An OAuth server that listens on 127.0.0.1 while its context is open."""
 
     requests: list[dict[str, str]] = field(default_factory=list)  # fields of each request to the token URL
     headers: list[dict[str, str]] = field(default_factory=list)

@@ -18,7 +18,7 @@ from tests.fakes.turn_port import FakeTurnPort, a_turn
 
 
 class Conversation:
-    """Somebody who talks to the offline coach, turn after turn."""
+    """A person who talks to the offline coach, turn after turn."""
 
     def __init__(self, practice: ConnectedPractice) -> None:
         self.practice = practice

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class FickleEngine(WatchedEngine):
-    """SQLite that can be told to fail: before a commit, behind it, or in reads."""
+    """SQLite that fails on demand: before a commit, after it, or in reads."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)

@@ -93,7 +93,7 @@ def database(make: Callable[[sa.Connection], None] = schema.create) -> Iterator[
 
 
 class OnConnection:
-    """A reader over a connection that is open."""
+    """A reader over an open connection."""
 
     tenant: str | None = None  # it sees everybody's rows
 

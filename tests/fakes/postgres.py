@@ -43,7 +43,7 @@ SELECT (SELECT array_agg((c.oid, c.relname)::text ORDER BY c.oid) FROM pg_class 
 , (SELECT count(*) FROM pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase WHERE datname = current_database())
 , (SELECT datacl::text FROM pg_database WHERE datname = current_database())
 """
-"""What is the same in two databases that differ in their rows alone."""
+"""Properties that are equal in two databases which differ in their rows alone."""
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
 USED_BY = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -53,7 +53,7 @@ MOST_BYTES = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Migrated:
-    """A database as the first start leaves it: its name, the rows in it, and what else makes another like it."""
+    """A database as the first start leaves it: its name, its rows, and the commands to copy it."""
 
     name: str
     alike: tuple[object, ...]

@@ -34,7 +34,7 @@ def a_skill(name: str = "Guitar", id_: str | None = None, minutes: int = 0, *, a
 
 @dataclass
 class FakePractice:
-    """A `PracticeReader` over lists, one person's; totals are counted, as the store does."""
+    """A `PracticeReader` over one person's lists; it sums totals as the store does."""
 
     owner: Principal = ANA
     known: list[Skill] = field(default_factory=list)

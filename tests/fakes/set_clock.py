@@ -9,7 +9,7 @@ DAY = timedelta(days=1)
 
 
 class SetClock:
-    """What the machine's clock shows, how much time has passed, and the steady clock over both."""
+    """The machine's clock, the time that has passed, and the steady clock over both."""
 
     def __init__(self) -> None:
         self.off = timedelta()

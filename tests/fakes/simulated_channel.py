@@ -12,7 +12,7 @@ from tests.fakes.sink import RecordingSink
 
 @dataclass
 class Pauses:
-    """A pause that takes next to no time and remembers how long it should have been."""
+    """A pause that takes next to no time and notes its length."""
 
     takes_s: float = 0.0
     asked_s: list[float] = field(default_factory=list)
@@ -25,7 +25,7 @@ class Pauses:
 
 @dataclass
 class Rig:
-    """A simulator, a channel on it, and what the channel said."""
+    """A simulator, a channel on it, and the channel's sink."""
 
     simulator: Any
     channel: Any

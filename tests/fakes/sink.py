@@ -20,7 +20,7 @@ def chat_of(event: InboundEvent) -> KnownChat | None:
 
 
 class RecordingSink:
-    """Keeps everything in order; can be told to be down, or to hold a batch back before it counts as committed."""
+    """A sink that keeps everything in order. It can be down, or hold a batch back before its commit."""
 
     def __init__(self, cursor: str | None = None, known: Iterable[KnownChat] = ()) -> None:
         self.known = dict.fromkeys(known)
@@ -114,7 +114,7 @@ class RecordingSink:
 
 
 class _ConnectionSink:
-    """One connection's: all is kept together but for its resume point."""
+    """The sink of one connection: only its resume point is its own."""
 
     def __init__(self, whole: RecordingSink, number: int) -> None:
         self._number = number

@@ -23,7 +23,7 @@ BOT = "U0TENK"
 
 
 class Rig(simulated_channel.Rig):
-    """One that is connected when the next socket stands."""
+    """A rig that is connected when the next socket is."""
 
     async def connected(self) -> None:
         """Wait for it; over HTTP nothing is waited for."""

@@ -14,7 +14,7 @@ WHOLE = "One is done. Two is done, too. That is **all**."
 
 @dataclass
 class Thread:
-    """A thread in a channel, and what our bot said in it."""
+    """A thread in a channel, with the bot's messages."""
 
     rig: Rig
     root: str

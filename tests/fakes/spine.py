@@ -72,7 +72,7 @@ BUTTON_KEY = bytes(32)
 NEVER_S = 1e6
 SORRY = "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."
 IDLE_TICKS = 40
-"""Turns of the event loop without a word to the store, after which everybody waits for somebody outside."""
+"""Steps of the event loop without a call of the store, after which the gateway counts as idle."""
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ async def quick_store(path: Path) -> QuickStore:
 
 
 class GatedModel:
-    """Answers when the test says so; keeps every request."""
+    """A model that answers on demand and keeps every request."""
 
     name = "test:gated"
     facts = ModelFacts()
@@ -137,7 +137,7 @@ class GatedModel:
 
 
 class FakePeople:
-    """Who may command the bot."""
+    """The people who may command the bot."""
 
     def __init__(self) -> None:
         self.known = {user: Principal(user, "default", user.title(), locale="en") for user in ("p1", "p2")}
@@ -155,7 +155,7 @@ class FakePeople:
 
 @dataclass
 class Spine:
-    """Bus, router, sessions, commands and delivery; `begin` after construction and after `kill`."""
+    """Bus, router, sessions, commands and delivery. Call `begin` after construction and after `kill`."""
 
     store: QuickStore
     channel: FakeChannel = field(default_factory=FakeChannel)
@@ -389,7 +389,7 @@ class Spine:
 
 @dataclass
 class OneTenant:
-    """A tenant, as far as its people are answered."""
+    """A tenant with the parts that answer its people."""
 
     sessions: SessionDeps
     commands: CommandRunner
@@ -397,7 +397,7 @@ class OneTenant:
 
 
 class _Cleans(Scrubber):
-    """What a test wants taken out of a model's text."""
+    """A filter that removes what the test wants removed from a model's text."""
 
     def __init__(self, clean: Callable[[str], str]) -> None:
         super().__init__()
@@ -408,7 +408,7 @@ class _Cleans(Scrubber):
 
 
 class _CurrentModel:
-    """Whatever model the spine has at the moment: a test may give it another one while it runs."""
+    """The spine's present model: a test may exchange it at any time."""
 
     name = GatedModel.name
 

@@ -19,7 +19,7 @@ _SIGNS = {
 
 
 class StarredRenderer:
-    """Writes signs around what is marked, and a backslash before every sign that is text."""
+    """A renderer that writes signs around marks, and a backslash before every sign that is text."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
         laid = lay_out(blocks)

@@ -14,7 +14,7 @@ from agent.transcript import AssistantItem, Item, ToolItem
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One message, as far as order goes."""
+    """One message, reduced to what its order depends on."""
 
     role: str  # user | assistant | result
     calls: tuple[str, ...] = ()

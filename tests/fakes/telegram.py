@@ -23,7 +23,7 @@ PNG = b"\x89PNG\r\n\x1a\nnot much of a picture"
 
 @dataclass
 class Looks(Pauses):
-    """As `Pauses`, but a pause of a minute lasts until `due` is set."""
+    """A pause as in `Pauses`; one of a minute lasts until `due` is set."""
 
     due: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -57,7 +57,7 @@ async def telegram(token: str = TOKEN, **more: object) -> AsyncIterator[Rig]:
 
 @dataclass
 class WebhookRig(Rig):
-    """A rig whose updates are brought over the gateway's own HTTP server."""
+    """A rig whose updates arrive over the gateway's own HTTP server."""
 
     url: str  # where the bot's updates go
     loaded: Loaded

@@ -31,7 +31,7 @@ ANA = Principal("u1", "t1", "Ana", locale="en")
 
 
 class Died(BaseException):
-    """The process was killed here; nothing catches it."""
+    """A kill of the process; nothing catches it."""
 
 
 def _no_effects(effect: LocalEffect) -> str:
@@ -40,9 +40,9 @@ def _no_effects(effect: LocalEffect) -> str:
 
 @dataclass
 class FakeTurnPort:
-    """What a turn does to the world, kept in lists.
+    """A turn's effects, kept in lists.
 
-    `dies_at=n` kills the process at its n-th commit (from 0): before it holds, or after it with `dies_after`.
+    `dies_at=n` kills the process at its n-th commit (from 0): before it, or after it with `dies_after`.
     """
 
     events: list[JournalEvent] = field(default_factory=list)

@@ -20,7 +20,7 @@ async def nothing_unread(_address: Address) -> list[OutboundPart]:
 
 
 class FakeView(ABC):
-    """What both have in common: everything but where they connect to."""
+    """The shared part of page and terminal: everything but the connection."""
 
     def __init__(self) -> None:
         self.unsent: dict[str, dict[str, Any]] = {}  # said and not taken, in order
@@ -130,7 +130,7 @@ class FakeView(ABC):
 
 
 class FakePage(FakeView):
-    """A browser with one tab. Keeps its cookie."""
+    """A browser with one tab, which keeps its cookie."""
 
     def __init__(
         self, url: str, *, language: str = "en-GB,en;q=0.9", cookies: aiohttp.abc.AbstractCookieJar | None = None

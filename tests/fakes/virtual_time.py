@@ -8,7 +8,7 @@ BUSY_POLL_S = 0.05
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Sleeps and deadlines take no time; what threads do takes as long as it takes, and no time on this clock."""
+    """A loop whose sleeps and deadlines take no time; threads run in real time, which its clock does not count."""
 
     def __init__(self) -> None:
         self.elapsed_s = 0.0

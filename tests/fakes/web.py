@@ -21,11 +21,11 @@ from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakePage
 
 KEY = b"of a gateway that lived before  "
-"""What the cookies of `known_before` were made with, and the chat in `house` knows."""
+"""Key that signed the cookies of `known_before`; the chat in `house` knows it."""
 
 
 class FakeRecords:
-    """A store of its own that keeps what a test puts there, and nothing else."""
+    """A record store with what a test puts there."""
 
     def __init__(self) -> None:
         self.kept: list[KeptMessage] = []  # of every chat
@@ -83,7 +83,7 @@ class FakeRecords:
 
 @dataclass
 class Clock:
-    """Stands until it is moved."""
+    """A clock that stands until it is moved."""
 
     now_s: float = 1000.0
 

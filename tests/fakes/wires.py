@@ -20,7 +20,7 @@ from tests.fakes.telegram_entities import mentioned
 
 @dataclass
 class Wire:
-    """A channel that runs, with its real SDK, and what people see of what it sends."""
+    """A running channel with its real SDK, and people's view of its sends."""
 
     channel: Channel
     address: Address

@@ -32,7 +32,7 @@ ACCOUNTS = {
     ("connect", "acme", "oauth", "headers"): "x-example",
     ("tenants",): "acme",
 }
-"""What the examples call the one entry of each table of accounts."""
+"""Name of the one entry in each table of accounts in the examples."""
 
 
 def taken_out_of_comments(path: Path) -> str:

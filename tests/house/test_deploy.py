@@ -20,7 +20,7 @@ from tests.house.tree import ROOT
 DEPLOY = ROOT / "config" / "deploy"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CLOSING_S = 10.0
-"""What a stop takes beside draining."""
+"""Seconds of a stop beside draining."""
 
 IMAGE = re.compile(r"(?:[a-z0-9-]+/)?[a-z0-9-]+:[a-z0-9.-]+")
 """A name and a version; a registry's host would have a dot or a port."""

@@ -1,4 +1,4 @@
-"""The chain of migrations: with two heads no database could be upgraded."""
+"""The chain of migrations: with two last revisions no database could be upgraded."""
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory

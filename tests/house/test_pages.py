@@ -20,7 +20,7 @@ COMMAND = re.compile(r"(?<![\w/.@-])(?:[\w./]*/bin/)?tenk ((?:[a-z][a-z-]*)(?: [
 VARIABLE = re.compile(r"\b((?:TENK|TELEGRAM|DISCORD|SLACK|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b")
 FILES = {"gateway.toml", "secrets.toml", "secrets.key", "pairing.key", "tenk.db", "tenk.service", "compose.yaml"}
 NO_TABLES = {"gateway", "channels", "agent", "tenk", "limits", "config", "context", "pyproject", "clerk", "sys"}
-"""What dotted names begin with that are modules, entry points or files."""
+"""First parts of dotted names that are modules, entry points or files."""
 DEPLOYMENT = {"TENK_CONFIG"}
 """Read by `config/deploy/compose.yaml`."""
 

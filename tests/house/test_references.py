@@ -13,7 +13,7 @@ from tests.house.tree import PACKAGES, ROOT, is_migration, named, parsed, python
 DOTTED = re.compile(r"`((?:gateway|channels|agent|tests)(?:\.\w+)+)")
 NAME = re.compile(r"`([A-Za-z_]\w*(?:[._]\w+)+)(?:\(\))?`")
 FOREIGN = {"DEFAULT_TIMEOUT", "WebhookActor", "cpp", "get_final_froms", "inserted_primary_key"}
-"""Of libraries and platforms, where prose explains what they do."""
+"""Names of libraries and platforms that prose explains."""
 
 DECISIONS = ROOT / "docs" / "decisions"
 INDEX = (DECISIONS / "README.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ ROOMS = (
     "gateway/answering.py",
     "gateway/command_set.py",
 )
-"""Where something that a person in a chat or on the page reads is made."""
+"""Modules that make texts for people in a chat or on the page."""
 
 APART = ("agent/coach/", "channels/simulators/", "gateway/testing/")
 """The coach's tools and prompts speak to the model throughout, the others to authors of tests."""
@@ -73,7 +73,7 @@ IS_CODE = re.compile(r"\A\w+\[.*\]\Z|\(\?")
 """A type in quotes, a pattern."""
 
 SAID = {"Reply": 0, "Button": 0, "SuggestedReply": 0, "OutboundMessage": 2, "Command": 1, "CommandOption": 1}
-"""What carries words to people, and which of its arguments they are."""
+"""Calls that carry words to people, and the arguments that are words."""
 
 
 def name_of(call: ast.Call) -> str:

@@ -25,10 +25,10 @@ EVENTS = {
     "message.im": {"im:history"},
     "message.mpim": {"mpim:history"},
 }
-"""What the channel understands, and the scopes without which Slack does not send it (docs.slack.dev/reference)."""
+"""Events that the channel understands, and the scopes Slack asks for to send them (docs.slack.dev/reference)."""
 
 CATCHING_UP = {"channels:read", "groups:read", "im:read", "mpim:read"}
-"""What users.conversations asks for when it lists all four kinds of chat (docs.slack.dev/reference/methods)."""
+"""Scopes for users.conversations over all four kinds of chat (docs.slack.dev/reference/methods)."""
 
 
 def test_the_app_may_do_what_the_channel_does() -> None:

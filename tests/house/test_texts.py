@@ -28,7 +28,7 @@ OWNERS = {
     "agent/coach/locale": ("agent/coach/", "gateway/coach/"),
     "tests/contract/example_agent/pantry_locale": ("tests/contract/example_agent/",),
 }
-"""Where each catalogue stands, and whose code says its keys; the harness's are said by all the rest."""
+"""Directory of each catalogue, and the code that uses its keys; all other code uses the gateway's."""
 
 KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+\Z")
 

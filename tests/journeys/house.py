@@ -38,7 +38,7 @@ poll_timeout_s = 5
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """A running gateway and both its ends."""
+    """A running gateway, its platform and its model server."""
 
     telegram: TelegramSimulator
     model: ModelServer

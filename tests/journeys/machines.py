@@ -23,7 +23,7 @@ from tests.journeys.house import CONFIG, TOKEN, House
 
 @dataclass(slots=True)
 class Machines:
-    """Both ends, and each machine's home."""
+    """Several gateways, their platform and model, and each gateway's home."""
 
     here: House
     homes: Sequence[Path]

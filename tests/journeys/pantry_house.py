@@ -33,7 +33,7 @@ danger_allow_everyone = true
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """`tenk run` and those whom it talks to."""
+    """`tenk run`, its platforms and its model."""
 
     platforms: Sequence[AnySimulator]
     model: ModelServer

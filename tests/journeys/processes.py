@@ -16,7 +16,7 @@ WAIT_S = 40.0
 
 @dataclass(frozen=True, slots=True)
 class TenkRun:
-    """A gateway that runs."""
+    """A running gateway."""
 
     home: Path
     process: Forked

@@ -19,7 +19,7 @@ from tests.journeys.house import House, house
 MANIFEST = Path(__file__).parents[2] / "config" / "slack-manifest.json"
 
 Seen = tuple[str, str, dict[str, str]]
-"""A message of the bot's as somebody sees it: its id, its text, and the data of its buttons by their labels."""
+"""A message of the bot as a person sees it: its id, its text, and the data of its buttons by their labels."""
 
 
 class Street(ABC):
@@ -116,7 +116,7 @@ class PlatformStreet(Street):
 
 
 class TelegramStreet(PlatformStreet):
-    """That of the house."""
+    """The Telegram of `House`."""
 
     name = "telegram"
 
@@ -132,7 +132,7 @@ class TelegramStreet(PlatformStreet):
 
 
 class DiscordStreet(PlatformStreet):
-    """With the menu of its bot."""
+    """A simulated Discord with the bot's menu."""
 
     name = "discord"
 
@@ -145,7 +145,7 @@ class DiscordStreet(PlatformStreet):
 
 
 class SlackStreet(PlatformStreet):
-    """With an app that takes no press but of its own buttons."""
+    """A simulated Slack whose app takes only presses of its own buttons."""
 
     name = "slack"
 
@@ -165,7 +165,7 @@ class SlackStreet(PlatformStreet):
 
 
 class WebStreet(Street):
-    """A browser a person."""
+    """The chat page, with a browser a person."""
 
     name = "web"
 

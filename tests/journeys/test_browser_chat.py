@@ -333,7 +333,7 @@ async def test_nobody_is_shut_out(page: Page, pictures: Path):
 LOOKS = (("wide", 1200, False), ("dark", 1200, True), ("phone", 375, False), ("night", 375, True))
 
 SCROLLS = "[...document.querySelectorAll('.wide')].some((one) => one.scrollWidth > one.clientWidth)"
-"""Whether a wide table scrolls by itself."""
+"""An expression that is true if a wide table scrolls by itself."""
 
 
 async def test_page_speaks_and_counts_as_the_browser_does(page: Page):

@@ -91,7 +91,7 @@ async def test_a_denied_call_is_not_asked_for_again_in_the_same_turn(tmp_path: P
 
 
 class Thing(BaseModel):
-    """What to order."""
+    """A thing to order."""
 
     name: str
 

@@ -39,7 +39,7 @@ class Terminal:
         self.telegram = telegram
         self.port = free_port()
         self.shown = {"127.0.0.1:8080": f"127.0.0.1:{self.port}"}
-        """What a page shows, and what it is here."""
+        """Values in the pages, and their replacements here."""
         kept = {name: os.environ[name] for name in ("LANG", "HOME") if name in os.environ}
         self.environment = (
             kept

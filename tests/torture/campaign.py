@@ -28,16 +28,16 @@ from tests.torture.world import OWN_COMMANDS, NotSettled, World
 KINDS = ("", "", "p", "i", "u", "pi", "l", "s", "s", "sp", "ls", "piu")
 LIVES_S = (0.1, 2.0)
 CATCHING_UP_LIVES_S = (0.5, 2.5)
-"""Where a gateway first has to read what it missed: in shorter lives hardly a turn would begin."""
+"""Seconds that a gateway lives if it first has to backfill: in shorter lives hardly a turn would begin."""
 FORGOTTEN = 0.25
-"""How often a platform that forgets has done so when the gateway comes back."""
+"""Share of starts before which a forgetful platform has forgotten."""
 USED = 0.1
-"""How often a message comes with a command of the platform's own."""
+"""Share of messages that come with a native command."""
 AWAY_S = (0.0, 0.6)
 
 STILL_S, LONGEST_S = 90.0, 900.0
-"""How long nothing may come nearer its end in the rest after the last kill (a suspect is tried after 60 s at the
-latest), and how long the rest lasts at most: hundreds of messages may wait behind what many deaths made suspect."""
+"""Longest time without progress after the last kill (a row that was running in three crashes is tried alone after 60 s
+at the latest), and longest wait for the end: hundreds of messages may wait behind such rows."""
 
 PLATFORMS: Mapping[str, Callable[[], Platform]] = {
     "telegram": TelegramPlatform,

@@ -12,7 +12,7 @@ from gateway.operators.client import call
 from tests.torture.world import NotSettled, World
 
 Provoke = Callable[[World, int], Awaitable[None]]
-"""Lets somebody in a chat of their own do what passes the point."""
+"""A function that makes the gateway pass the point, by a person in a chat of their own."""
 
 KILLED = 137
 
@@ -129,7 +129,7 @@ async def forgotten(world: World, chat: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The gateway dies (or is stopped, or meets an error) at `point`; where `again` is named, there, too."""
+    """A case in which the gateway dies (or is stopped, or meets an error) at `point`, and again at `again` if set."""
 
     point: str
     provoke: Provoke = plain

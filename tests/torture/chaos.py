@@ -29,18 +29,18 @@ from tests.torture.world import NotSettled, Said
 PAUSE_S = (0.5, 6.0)
 FAULT_EVERY_S = (0.2, 1.5)
 AWAY_S = (0.0, 6.0)
-"""How long the server is: perhaps for longer than leases last."""
+"""Length of a server's absence: perhaps longer than leases last."""
 
 MACHINES = 3
 RESTS_S = 120.0
 RESTART_S = (5.0, 40.0)
-"""How long the server lives between two deaths (R8)."""
+"""Life of the server between two deaths (R8)."""
 
 Fault = Callable[["Chaos"], Coroutine[Any, Any, None]]
 
 
 class Waits:
-    """How long what a dead process had to answer stood still, as its people see it."""
+    """The waits of people whose chats' owner died."""
 
     def __init__(self, world: ClusterWorld) -> None:
         self._world = world
@@ -112,7 +112,7 @@ def _spread(seconds: Sequence[float]) -> str:
 
 
 class Chaos:
-    """One campaign: what breaks next is drawn from a seed."""
+    """One campaign whose faults are drawn from a seed."""
 
     def __init__(
         self, world: ClusterWorld, seed: int, faults: Mapping[str, Fault], pause_s: tuple[float, float] = PAUSE_S

@@ -29,16 +29,16 @@ from tests.torture.world import NotSettled, Said, World
 T = TypeVar("T")
 
 MOST_CONNECTIONS = READERS + 2
-"""Of one gateway: its readers, its writer, and the one for leases."""
+"""Connections of one gateway: its readers, its writer, and the one for leases."""
 
 LIVING = "SELECT id FROM members WHERE until > extract(epoch FROM clock_timestamp()) * 1e6"
 
 CLOCKS_S = (0, 30, -30)
-"""How far the machines' clocks are off."""
+"""Offsets of the machines' clocks."""
 
 
 class Cut:
-    """A way to the database that can be cut: what comes in goes to the server's port, or nowhere."""
+    """A proxy before the database that can be cut or silenced."""
 
     def __init__(self, port: int) -> None:
         self._to = port
@@ -99,7 +99,7 @@ class Cut:
 
 
 class Looker:
-    """Reads the database from outside, for whoever cannot await: a loop of its own in a thread."""
+    """A synchronous reader of the database: a loop of its own in a thread."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -156,7 +156,7 @@ class Looker:
 
 
 class ClusterWorld(World):
-    """The world around several gateways: each with a home of its own, with the same keys, and a way to the database."""
+    """The world around several gateways: each with a home, the same keys, and its own proxy to the database."""
 
     def __init__(
         self,

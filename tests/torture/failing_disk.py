@@ -33,7 +33,7 @@ FAULTS = {
     "read_only": {"write": sqlite3.SQLITE_READONLY, "truncate": sqlite3.SQLITE_READONLY},
     "locked": {"lock": sqlite3.SQLITE_BUSY},
 }
-"""What a refused operation answers; an operation that is not named goes through."""
+"""Result of each refused operation; an operation that is not named goes through."""
 
 ROWS = 30
 ENOUGH_TOLD = 4
@@ -44,7 +44,7 @@ CHECKPOINT_PAGES = 12
 
 
 class FailingDisk(Disk):
-    """Refuses the operation it was armed for, and, where the fault lasts, all that follow until it is repaired."""
+    """A disk that refuses the armed operation, and, if the fault lasts, the following ones until it is repaired."""
 
     def __init__(self, codes: dict[str, int]) -> None:
         self._codes = codes
@@ -73,7 +73,7 @@ class FailingDisk(Disk):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one failed operation did."""
+    """The result of one failed operation."""
 
     n: int
     refused: int  # operations the disk refused

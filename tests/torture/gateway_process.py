@@ -40,7 +40,7 @@ allow_tools = ["note_down", "pay", "fall"]
 [model]
 sees_images = true
 """
-"""What holds on every platform; the account comes behind it."""
+"""Configuration on every platform; the account follows."""
 
 
 class GatewayProcess:

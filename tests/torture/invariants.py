@@ -21,7 +21,7 @@ MARK = recovered_mark(None).strip()
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found."""
+    """The findings."""
 
     kills: int
     messages: int

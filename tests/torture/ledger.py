@@ -16,7 +16,7 @@ FELL = 139
 
 
 class Ledger:
-    """What was done, by whom it was asked. An idempotent deed counts once a key; repeats are remembered."""
+    """A list of effects and their authors. An idempotent effect counts once a key; repeats are noted."""
 
     def __init__(self) -> None:
         self.noted: Counter[str] = Counter()  # deeds by ref, each key once
@@ -69,7 +69,7 @@ class Deed(BaseModel):
 
 
 class LedgerTools:
-    """The tools a tortured gateway has beside the coach's own."""
+    """A tortured gateway's tools beside the coach's own."""
 
     def __init__(self, url: str = "") -> None:
         self._url = url or os.environ["TORTURE_LEDGER"]

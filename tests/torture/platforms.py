@@ -21,7 +21,7 @@ from channels.simulators.telegram.server import TelegramSimulator
 from tests.fakes.ports import free_address, free_port
 
 COMMAND_ROOM = 904_000
-"""Where nobody writes and commands are used."""
+"""A room that is used for commands only."""
 
 WEBHOOK_SECRET = "TORTURE-canary-webhook"
 SHARDS = 4
@@ -36,13 +36,13 @@ class Platform:
     config: str
     """The account, as a piece of the gateway's configuration."""
     marks = False
-    """Whether what is said twice has to show it; elsewhere nothing is said twice."""
+    """True if a repeated text must carry the mark; elsewhere nothing is repeated."""
     forgets = True
-    """Whether what happens while nobody listens may be told by the history alone."""
+    """True if events of a downtime may be in the history alone."""
     rooms = True
-    """Whether some of the chats are rooms."""
+    """True if some of the chats are rooms."""
     threads = False
-    """Whether what is said in a room goes on in the thread of the first message."""
+    """True if talk in a room continues in the thread of the first message."""
 
     def __init__(self, side: AnySimulator, name: str = "") -> None:
         self.side = side
@@ -133,8 +133,6 @@ class Platform:
 
 
 class TelegramPlatform(Platform):
-    """Private chats."""
-
     config = "[channels.telegram.main]\npoll_timeout_s = 5\n"
     marks = True
     forgets = rooms = False
@@ -144,7 +142,7 @@ class TelegramPlatform(Platform):
 
 
 class TelegramWebhookPlatform(TelegramPlatform):
-    """Updates are brought to a balancer, which gives them to one machine after another, past any that is away."""
+    """Telegram by webhook: a balancer posts updates to one machine after another and skips any that is away."""
 
     def __init__(self, machines: int) -> None:
         super().__init__()
@@ -201,7 +199,7 @@ class DiscordPlatform(Platform):
 
 
 class DiscordShardsPlatform(DiscordPlatform):
-    """The same with four shards: direct messages are the first's, the rooms stand in servers of the others."""
+    """Discord with four shards: direct messages are the first's, rooms are in servers of the others."""
 
     config = DiscordPlatform.config.replace("main]\n", f"main]\nshards = {SHARDS}\n", 1)
 
@@ -238,7 +236,7 @@ class SlackPlatform(Platform):
 
 
 class SlackSocketsPlatform(SlackPlatform):
-    """The same by three sockets."""
+    """Slack by three sockets."""
 
     config = SlackPlatform.config.replace("main]\n", "main]\nsockets = 3\n", 1)
 
@@ -253,7 +251,7 @@ class SlackSocketsPlatform(SlackPlatform):
 
 
 class SlackHttpPlatform(Platform):
-    """The same, its events posted to the gateway's own HTTP server: three retries, and then they are lost for good."""
+    """Slack by HTTP: events are posted to the gateway's own server, with three retries, then lost for good."""
 
     config = '[channels.slack.main]\nmode = "http"\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
     threads = True

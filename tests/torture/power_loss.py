@@ -27,9 +27,9 @@ FIRST_CUT, LAST_CUT = 1, 5000
 
 
 class ShadowDisk(Disk):
-    """Keeps in `shadow` what the disk really has, and cuts the power at the operation the seed chooses.
+    """A disk that keeps in `shadow` what was synced, and cuts the power at the operation the seed chooses.
 
-    What was written and not synced is lost; with an odd seed each such write may arrive, whole or torn at a sector.
+    Unsynced writes are lost; with an odd seed each such write may arrive, whole or torn at a sector.
     """
 
     def __init__(self, shadow: Path, seed: int) -> None:

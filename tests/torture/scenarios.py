@@ -28,7 +28,7 @@ async def take_over(world: World) -> None:
 
 
 class Unfenced(AssertionError):
-    """A gateway wrote what was not its own."""
+    """A write of a gateway that no longer owned the shard."""
 
 
 async def deliver_twice(world: World) -> None:

@@ -25,7 +25,7 @@ TOOLS = {"p": "log_practice", "i": "note_down", "u": "pay", "x": "fall"}
 
 
 class Model:
-    """The brain of the model server. Deterministic: the same conversation gets the same response."""
+    """The model server's script: the same conversation gets the same response."""
 
     def __init__(self, pace_s: float = 0.1) -> None:
         self.pace_s = pace_s

@@ -30,7 +30,7 @@ Scenario = Callable[[World], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Bug:
-    """One change of one file, and what must find it."""
+    """One change of one file, and the test that must find it."""
 
     number: int
     claim: str

@@ -47,7 +47,7 @@ class Sample:
 
 @dataclass(slots=True)
 class Soak:
-    """What was seen."""
+    """The samples of a load."""
 
     samples: list[Sample]
     written: int = 0

@@ -24,7 +24,7 @@ WRITE_LOCK, TAKE_EXCLUSIVE = 0, 2 | 8
 
 
 class Vfs(ctypes.Structure):
-    """sqlite3_vfs as far as it is used here."""
+    """The part of sqlite3_vfs that is used here."""
 
     _fields_ = (
         ("iVersion", ctypes.c_int),
@@ -55,7 +55,7 @@ class Methods(ctypes.Structure):
 
 
 class Disk:
-    """Lets everything through; a test overrides what it wants to hear. Names are file names without directories."""
+    """A disk that lets everything through; a test overrides operations. Names are file names without directories."""
 
     def refuses(self, operation: str, name: str) -> int:
         """Return the SQLite result code for "read", "write", "truncate", "sync" or "lock"; 0 lets it through.
@@ -105,7 +105,7 @@ def _file_name(pointer: int) -> str:
 
 
 class _Shim:
-    """Wraps the functions of a VFS and of every file it opens; SQLite keeps pointers into it, so it lives forever."""
+    """Wrappers around a VFS and every file it opens; SQLite keeps pointers into it, so it lives forever."""
 
     forever: ClassVar[list[object]] = []
 

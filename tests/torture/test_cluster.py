@@ -21,10 +21,10 @@ from tests.torture.platforms import SHARDS, DiscordShardsPlatform, TelegramPlatf
 from tests.torture.world import Said
 
 FAULTS = int(os.environ.get("TORTURE_FAULTS", "40"))
-"""Of one long campaign."""
+"""Faults of one long campaign."""
 
 TURNS = int(os.environ.get("TORTURE_TURNS", "5000"))
-"""Of R8."""
+"""Turns of R8."""
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def owners(world: ClusterWorld) -> Callable[[str], GatewayProcess]:
 
 
 class TwoChats:
-    """Two chats of one person, each owned by another machine, whose clocks are half a minute apart."""
+    """Two chats of one person, owned by different machines whose clocks are half a minute apart."""
 
     def __init__(self, world: ClusterWorld) -> None:
         self.world = world

@@ -75,8 +75,6 @@ URLS = (
 
 @dataclass(frozen=True)
 class Message:
-    """One message."""
-
     number: int
     kind: str
     text: str

@@ -31,7 +31,7 @@ pytestmark = [
 
 
 class Machine:
-    """A gateway in a process of its own whose clock stands in a file, with people at the other end."""
+    """A gateway process whose clock stands in a file, with people at the other end."""
 
     def __init__(self, sim: TelegramSimulator, model: ModelServer, directory: Path) -> None:
         self._sim = sim

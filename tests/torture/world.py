@@ -35,7 +35,7 @@ class Said:
 
 
 MOST_USED = 1_000
-"""Nobody logs more minutes a day than a day has."""
+"""Minutes of a day: no person logs more."""
 
 
 def take(number: int) -> str:
@@ -45,18 +45,18 @@ def take(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A use of a command of the platform's own."""
+    """A use of a native command."""
 
     number: int
     taken: Callable[[], bool]  # whether the platform was told that the gateway has it
 
 
 class NotSettled(AssertionError):
-    """Something that was begun did not come to its end."""
+    """Work that did not finish in time."""
 
 
 class World:
-    """`async with World(tmp_path) as world`: everything on loopback, and the gateway process ended with it."""
+    """The torture's world on loopback: `async with World(tmp_path) as world`; the gateway process ends with it."""
 
     def __init__(
         self,

@@ -51,13 +51,13 @@ def put_item(change: Change, item: str) -> Mapping[str, object]:
 
 
 class ItemToPut(BaseModel):
-    """What to put where."""
+    """An item and its place."""
 
     item: str = Field(max_length=80)
 
 
 class PantryTools:
-    """What the model may do."""
+    """The agent's tools."""
 
     @tool(ItemToPut, effect=Effect.LOCAL)
     async def put_item(self, context: ToolContext, arguments: ItemToPut) -> object:
@@ -144,7 +144,7 @@ AUDIT = Hook(name="audit", point=HookPoint.PRE_TOOL, call=python_hook(_too_much)
 
 
 class Parrot:
-    """A model for any agent: it says what it hears."""
+    """A model for any agent: it repeats the last message."""
 
     def __init__(self, name: str, _config: ModelConfig) -> None:
         self.name = f"parrot:{name}"

@@ -22,7 +22,7 @@ Pause = Callable[[float], Awaitable[None]]
 
 
 class LetterboxAccount(BaseModel):
-    """`[channels.letterbox.main]` in the gateway's configuration."""
+    """The account `[channels.letterbox.main]` in the gateway's configuration."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,7 +32,7 @@ class LetterboxAccount(BaseModel):
 
 
 class PlainRenderer:
-    """Letters are plain text."""
+    """A renderer of plain text."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
         """Lay out the blocks as text."""
@@ -43,7 +43,7 @@ class PlainRenderer:
 
 
 class LetterboxChannel:
-    """Reads letters, writes answers."""
+    """A channel that reads letters and writes answers."""
 
     name = "letterbox"
     account_model = LetterboxAccount

@@ -24,7 +24,7 @@ MAIN = AccountName(account="telegram:main")
 
 
 class Team:
-    """An owner and their deputy, two operators, a member and somebody blocked; and a stranger who waits."""
+    """An owner and their deputy, two operators, a member, a blocked person, and a stranger who waits."""
 
     def __init__(self, store: Store) -> None:
         self.store = store

@@ -42,7 +42,7 @@ PAST = [
 
 
 class Noting(ScriptedModel):
-    """A scripted model that has these notes, or this failure, for whatever it is to condense."""
+    """A scripted model that returns these notes, or this failure, for any text to condense."""
 
     def __init__(self, notes, script):
         super().__init__(script)

@@ -94,7 +94,7 @@ async def test_a_call_begun_for_a_response_that_failed_leaves_nothing():
 
 
 class Ledger:
-    """A count that calls change and read; knows what each read saw, and whether a call came beside another."""
+    """A count that calls change and read; it notes what each read saw, and overlapping calls."""
 
     def __init__(self):
         self.count, self.inside = 0, 0
@@ -127,7 +127,7 @@ class Ledger:
 
 
 class StreamsAll:
-    """A model whose calls all stream in, one after another with time between, before its response is over."""
+    """A model whose calls stream in one after another before its response ends."""
 
     name = "streams:all"
     facts = ModelFacts()

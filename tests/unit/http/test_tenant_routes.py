@@ -22,7 +22,7 @@ from tests.fakes.spine import quick_store
 
 
 class Said(ApiModel):
-    """What is answered."""
+    """An answer."""
 
     words: str
 

@@ -30,7 +30,7 @@ CAP_MICROUSD = 2_000_000
 
 
 class BillingProvider:
-    """Answers when it is let, and bills that; of calls that nobody heard the end of all that was set aside."""
+    """A provider that answers on demand and bills that; a call cut before its end costs all that was reserved."""
 
     name = "billing:m"
     facts = ModelFacts(prices=PRICES)

@@ -17,7 +17,7 @@ from tests.fakes.agents import a_tool, double
 from tests.fakes.spine import KEY, NOON, Spine
 
 ELSEWHERE = "agent:coach:sim:main:direct:q1"
-"""The other chat of whoever is p1: they are two senders."""
+"""The other chat of p1's person: they are two senders."""
 
 
 async def people_of(spine: Spine, **senders: Sequence[str]) -> None:

@@ -76,7 +76,7 @@ USERS = st.sampled_from(["p1", "p2"])
 
 
 class TurnLives(RuleBasedStateMachine):
-    """Any order of turns, attempts that break and cancellations, beside a list of what was cancelled."""
+    """Turns, failed attempts and cancellations in any order, beside a list of the cancelled ones."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -29,8 +29,6 @@ size_m2 = 30
 
 
 class Room(BaseModel):
-    """A table."""
-
     model_config = ConfigDict(extra="forbid")
 
     size_m2: int = 1
@@ -38,8 +36,6 @@ class Room(BaseModel):
 
 
 class House(BaseModel):
-    """A tree with tables by name."""
-
     model_config = ConfigDict(extra="forbid")
 
     title: str
