@@ -38,7 +38,7 @@ def said(sink: RecordingSink) -> list[str]:
     return [event.text for event in sink.events if isinstance(event, InboundMessage)]
 
 
-async def test_telegram_updates_that_cannot_be_hold_up_nobody() -> None:
+async def test_impossible_telegram_updates_hold_up_no_others() -> None:
     async with telegram.telegram() as rig, rig.running():
         await rig.simulator.until(lambda: rig.simulator.world.bot().updates.polls > 0)
         for update in TELEGRAM:
@@ -101,7 +101,7 @@ DISCORD = [
 ]
 
 
-async def test_discord_events_that_cannot_be_hold_up_nobody() -> None:
+async def test_impossible_discord_events_hold_up_no_others() -> None:
     async with discord.discord() as rig, rig.running():
         for event, data in DISCORD:
             if event != "READY":
@@ -171,7 +171,7 @@ SLACK = (
 
 
 @pytest.mark.parametrize("by", [slack.slack, slack.slack_by_http])
-async def test_slack_events_that_cannot_be_hold_up_nobody(by) -> None:
+async def test_impossible_slack_events_hold_up_no_others(by) -> None:
     async with by() as rig, rig.running():
         future = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "ts": "99999999999.000001"}
         rig.simulator.event(future | {"text": "from far ahead"})

@@ -84,7 +84,7 @@ async def open_page(held: contextlib.AsyncExitStack, url: str) -> None:
             await held.enter_async_context(http.ws_connect(f"{url}web/ws"))
 
 
-async def test_a_crowd_of_one_address_shuts_nobody_out(tmp_path: Path) -> None:
+async def test_a_crowd_of_one_address_shuts_out_no_other_address(tmp_path: Path) -> None:
     async with running(tmp_path) as (url, socket), contextlib.AsyncExitStack() as held:
         made = await call(socket, "POST /v1/keys", {"name": "a test"})
         assert isinstance(made, dict)

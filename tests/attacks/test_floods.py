@@ -7,7 +7,7 @@ from tests.journeys.house import house
 PUPPETS = range(1_000, 1_050)
 
 
-async def test_fifty_puppets_that_go_on_asking_keep_nobody_out(tmp_path: Path) -> None:
+async def test_fifty_puppets_that_go_on_asking_keep_no_other_stranger_out(tmp_path: Path) -> None:
     """Cover A40."""
     async with house(tmp_path, access="pairing") as here:
         here.sim.say(1, "/start")

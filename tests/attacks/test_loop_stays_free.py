@@ -54,7 +54,7 @@ async def held_by(play: Callable[[Path], Awaitable[None]], home: Path) -> list[s
     return sorted(places)
 
 
-async def test_hostile_messages_to_the_offline_coach_stop_nobody(tmp_path: Path) -> None:
+async def test_hostile_messages_to_the_offline_coach_stop_no_other_chat(tmp_path: Path) -> None:
 
     async def play(home: Path) -> None:
         async with house(home, model=None) as here:
@@ -68,7 +68,7 @@ async def test_hostile_messages_to_the_offline_coach_stop_nobody(tmp_path: Path)
 
 
 @pytest.mark.parametrize("calls", [500, pytest.param(5000, marks=pytest.mark.gate)])
-async def test_f37_thousands_of_calls_of_a_model_stop_nobody(tmp_path: Path, calls: int) -> None:
+async def test_f37_thousands_of_calls_of_a_model_stop_no_other_chat(tmp_path: Path, calls: int) -> None:
 
     async def play(home: Path) -> None:
         async with house(home) as here:
@@ -83,7 +83,7 @@ async def test_f37_thousands_of_calls_of_a_model_stop_nobody(tmp_path: Path, cal
 
 
 @pytest.mark.parametrize("answers", [ANSWERS[:1], pytest.param(ANSWERS, marks=pytest.mark.gate)], ids=len)
-async def test_hostile_answers_stop_nobody(tmp_path: Path, answers: Sequence[str]) -> None:
+async def test_hostile_answers_stop_no_other_chat(tmp_path: Path, answers: Sequence[str]) -> None:
 
     async def play(home: Path) -> None:
         async with house(home) as here:

@@ -156,7 +156,7 @@ def test_a42_five_wrong_codes_lock_the_approver_even_with_the_right_one() -> Non
         assert "member" == gives(connection, later, fifth + minutes(60))
 
 
-def test_a42_what_can_be_nobodys_code_is_a_try_as_well() -> None:
+def test_a42_an_impossible_code_counts_as_a_try() -> None:
     with database() as connection:
         request_id = asks(connection)
         tried = [pairing.approve_code(connection, KEY, "1", "cli", NOON) for _ in range(6)]
@@ -164,7 +164,7 @@ def test_a42_what_can_be_nobodys_code_is_a_try_as_well() -> None:
         assert Why.LOCKED == gives(connection, request_id, NOON + minutes(1))
 
 
-def test_a42_four_wrong_codes_in_any_quarter_of_an_hour_lock_nobody() -> None:
+def test_a42_four_wrong_codes_in_any_quarter_of_an_hour_do_not_lock() -> None:
     with database() as connection:
         for quarter in range(4):
             assert [Why.WRONG] * 4 == wrong(connection, 4, NOON + minutes(quarter * 16))
@@ -242,7 +242,7 @@ def test_the_denied_and_the_blocked_hear_nothing() -> None:
         assert AlreadyTold() == pairing.request(connection, message("43"), NOON + timedelta(days=400))
 
 
-def test_a_request_of_somebody_blocked_since_lets_nobody_in() -> None:
+def test_a_request_of_a_person_blocked_since_does_not_let_them_in() -> None:
     with database() as connection:
         request_id = asks(connection)
         pairing.block(connection, "default", "telegram:42", "Ana", "cli", NOON)
@@ -334,7 +334,7 @@ async def test_a45_no_code_is_in_the_database_the_log_or_an_answer(store: Store,
     assert requests[0].encode() in kept
 
 
-async def test_a46_a_damaged_database_opens_for_nobody(tmp_path: Path) -> None:
+async def test_a46_a_damaged_database_does_not_open(tmp_path: Path) -> None:
     path = tmp_path / "tenk.db"
     store = await Store.open(f"sqlite:///{path}")
     request_id = await store.commit(asks)

@@ -56,7 +56,7 @@ async def read(event: InboundMessage, mode: GuardMode = GuardMode.WARN) -> UserI
 
 
 @pytest.mark.parametrize("words", WISHES)
-async def test_forwarded_words_are_no_wish_of_whoever_forwards_them(words: str) -> None:
+async def test_forwarded_words_are_no_wish_of_their_forwarder(words: str) -> None:
     event = message(words, forwarded=True, forwarded_from="Bo", edited=False)
     row = InboxRow(1, "default", "key", "ana", event, NOW)
     assert (CHAT, False) == (KINDS.kind_of(row), KINDS.is_urgent(row))

@@ -194,7 +194,7 @@ class FaultWorld:
         assert case.at_least_s <= took_s <= case.within_s, f"it took {took_s:.1f} s"
         said = [text for text in shown if not is_beside(text)]
         assert (case.parts <= len(said)) if case.parts > 1 else 1 >= len(said), f"{len(said)} answers: {shown}"
-        assert shown, "nobody was told anything"
+        assert shown, "the person was told nothing"
         assert any(case.words in text for text in said or shown), shown
         assert not any("Traceback" in text or KEY in text for text in shown), shown
         assert case.asked in {None, len(self._server.requests)}, f"{len(self._server.requests)} requests"

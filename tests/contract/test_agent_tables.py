@@ -53,7 +53,7 @@ async def test_what_an_earlier_version_kept_is_taken_along(store: Store) -> None
     assert {"name"} == await columns(store, "tags")
 
 
-async def test_tables_that_nobody_counted_are_those_of_the_first_version(store: Store) -> None:
+async def test_uncounted_tables_are_those_of_the_first_version(store: Store) -> None:
     await store.commit(first_version().metadata.create_all)
     await brought_up(store, second_version())
     assert "stars" in await columns(store, "notes")

@@ -273,7 +273,7 @@ async def test_an_operator_may_list_who_is_heard(tmp_path: Path, *, listed: bool
     assert (403, "not_let_in") == (other, problem["error"]["code"])
 
 
-async def test_a_key_for_somebody_speaks_as_them(tmp_path: Path) -> None:
+async def test_a_key_for_a_person_speaks_as_them(tmp_path: Path) -> None:
     async with api_house(tmp_path) as here:
         first = await here.program()
         await first.say("/log 45m guitar", user="ana")

@@ -89,7 +89,7 @@ async def test_a_state_is_its_persons_and_good_once(tmp_path: Path) -> None:
     assert [False, False] == [status["connected"] for status in theirs]
 
 
-async def test_a_key_for_one_person_connects_nobody_else(tmp_path: Path) -> None:
+async def test_a_key_for_one_person_connects_only_them(tmp_path: Path) -> None:
     async with oauth_house(tmp_path) as (here, _):
         program = await here.program()
         await program.say("hello")

@@ -216,7 +216,7 @@ async def test_a_form_that_there_is_not_is_refused(tmp_path: Path) -> None:
         assert not here.model.requests
 
 
-async def test_a_form_that_takes_too_long_to_check_is_refused_and_holds_up_nobody(tmp_path: Path) -> None:
+async def test_a_form_that_takes_too_long_to_check_is_refused(tmp_path: Path) -> None:
     levels = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(40)}
     endless = {"$ref": "#/$defs/d0", "$defs": {**levels, "d40": {"type": "null"}}}
     odd = {"enum": 5, "required": 5, "properties": [1]}

@@ -42,7 +42,7 @@ def tools(body: dict[str, Any]) -> Answer:
     return THREE if steps(body) == 0 else Reply("All well.", chunk_chars=2)
 
 
-def ladder(body: dict[str, Any]) -> Answer:
+def recovery(body: dict[str, Any]) -> Answer:
     """Cut at the first cap; then an answer."""
     cap = body.get("max_tokens") or body.get("max_completion_tokens")
     return Reply("Half of", finish="length", chunk_chars=2) if cap == 8192 else Reply("All well.", chunk_chars=2)
@@ -54,7 +54,7 @@ def odd(body: dict[str, Any]) -> Answer:
 
 SCENES: dict[str, tuple[Callable[[dict[str, Any]], Answer], tuple[Answer, ...], int]] = {
     "tools": (tools, (), 0),
-    "ladder": (ladder, (), 0),
+    "recovery": (recovery, (), 0),
     "odd call and steering": (odd, (), 1),
     "tried again": (tools, (BUSY, Reply("words " * 20, cut_after_chunks=4)), 0),
 }

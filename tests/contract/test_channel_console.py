@@ -52,7 +52,7 @@ def part(text: str, key: str = "key-1") -> OutboundPart:
     return OutboundPart(address=HOME, rendered=Rendered(text), idem_key=key)
 
 
-async def test_whoever_opens_the_socket_is_one_person(tmp_path: Path):
+async def test_every_terminal_is_one_person(tmp_path: Path):
     async with console(tmp_path / "c.sock") as (_, sink, terminal):
         assert 0o600 == stat.S_IMODE((tmp_path / "c.sock").stat().st_mode)
         await terminal.say("hello")
@@ -88,7 +88,7 @@ async def test_a_terminal_is_told_what_was_said_while_it_was_away(tmp_path: Path
         running.cancel()
 
 
-async def test_nonsense_is_refused_and_harms_nobody(tmp_path: Path):
+async def test_nonsense_is_refused_without_harm(tmp_path: Path):
     """Cover A91."""
     async with console(tmp_path / "c.sock") as (_, sink, terminal):
         await terminal.send({"type": "sudo"})

@@ -48,7 +48,7 @@ async def test_channels_are_woken_as_configured():
         assert [("heard", True), ("heard too", True)] == [(e.text, e.mentions_bot) for e in rig.sink.events]
 
 
-async def test_a_thread_nobody_told_of_is_asked_for():
+async def test_an_unknown_thread_is_asked_for():
     async with discord() as rig:
         rig.simulator.add_thread(6_001, ROOM)
         async with rig.running():

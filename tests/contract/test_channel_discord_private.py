@@ -146,7 +146,7 @@ async def test_a_deferral_whose_answer_was_lost_is_asked_about():
         assert (["yours"], []) == (seen(rig, ASKER), direct(rig))
 
 
-async def test_a_person_who_takes_no_direct_messages_stops_nobody_else():
+async def test_a_person_who_takes_no_direct_messages_stops_no_other():
     """Cover A35."""
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
@@ -158,7 +158,7 @@ async def test_a_person_who_takes_no_direct_messages_stops_nobody_else():
         assert ([], []) == (seen(rig), direct(rig))
 
 
-async def test_over_the_token_nobody_can_say_what_was_shown():
+async def test_an_unanswered_edit_by_token_is_unknown():
     async with discord() as rig, rig.running():
         _, route = await asked(rig)
         await rig.channel.send(part("short", chat=ROOM, route=route))

@@ -148,7 +148,7 @@ class TestLanes:
         else:
             assert ["said?", f"said?{recovered_mark(None)}"] == rig.sent_texts()
 
-    async def test_refusal_for_good_parks_or_ends_and_blocks_nobody(self, rig: Rig):
+    async def test_refusal_for_good_parks_or_ends_and_blocks_no_other(self, rig: Rig):
         await rig.met()
         await rig.fail_next(Trouble.PERMANENT)
         async with delivering(rig, timedelta()) as delivery:

@@ -46,7 +46,7 @@ async def test_mentions_and_commands_carry_names():
         assert ("Ann", "of @Bob") == (command.sender.display_name, command.arguments)
 
 
-def test_a_stalled_lookup_holds_nobody_up_for_long():
+def test_a_stalled_lookup_delays_events_briefly():
 
     async def scene(loop: VirtualTimeLoop) -> None:
         loop.sockets_s = 0.05

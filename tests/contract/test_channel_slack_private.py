@@ -78,7 +78,7 @@ async def test_without_the_scope_for_direct_messages_it_is_the_same():
 
 
 @pytest.mark.parametrize("media", [(), EXPORT], ids=["text", "file"])
-async def test_where_no_way_is_left_nobody_is_shown_anything(media: tuple[OutboundMedia, ...]):
+async def test_a_private_answer_without_a_route_is_shown_to_no_person(media: tuple[OutboundMedia, ...]):
     async with asked() as (rig, route):
         rig.simulator.faults.script(
             Fault(kind="error", error="cannot_dm_bot", method="conversations.open"),

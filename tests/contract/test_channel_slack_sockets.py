@@ -47,7 +47,7 @@ async def test_a_refresh_of_all_loses_nothing_and_doubles_nothing(sockets: int):
         assert ([], []) == (rig.simulator.sockets.strayed, rig.sink.details(ChannelState.DEGRADED))
 
 
-async def test_one_that_is_cut_is_missed_by_nobody():
+async def test_a_cut_socket_loses_no_event():
     async with slack(simulated={"redeliver_after_s": 0.3}, sockets=SOCKETS) as rig, rig.running():
         await _stand(rig)
         rig.simulator.say("D1", "before")

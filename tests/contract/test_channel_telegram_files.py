@@ -124,7 +124,7 @@ async def test_fetch_that_fails_is_permanent_or_may_be_repeated(fault: Fault, ra
         assert 500_000 == len(await rig.channel.fetch(attachment, MB))
 
 
-async def test_file_nobody_has_is_gone():
+async def test_missing_file_is_gone():
     async with telegram() as rig:
         with pytest.raises(Permanent, match="gone"):
             await rig.channel.fetch(Attachment(AttachmentKind.DOCUMENT, "no-such-file"), MB)

@@ -119,7 +119,7 @@ async def test_webhook_that_was_taken_away_is_set_again():
         assert rig.url == _hook(rig).url
 
 
-async def test_webhook_of_somebody_else_is_told_and_left_alone():
+async def test_foreign_webhook_is_reported_and_left_alone():
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         rig.simulator.world.bot().webhook = Webhook("https://elsewhere.example/hook", "", 40)

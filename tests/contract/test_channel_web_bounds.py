@@ -62,11 +62,11 @@ async def test_many_browsers_share_the_bound_of_their_address():
 
 async def test_new_visitors_and_opened_pages_count_for_their_address():
     async with house(address_messages_per_min=3) as rig:
-        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as nobody:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as stranger:
             for _ in range(3):
-                async with nobody.post(f"{rig.url}web/session") as answer:
+                async with stranger.post(f"{rig.url}web/session") as answer:
                     assert 200 == answer.status
-            async with nobody.post(f"{rig.url}web/session") as answer:
+            async with stranger.post(f"{rig.url}web/session") as answer:
                 assert (429, "20") == (answer.status, answer.headers["Retry-After"])
         async with known_before(1) as stranger:
             for path in ("web/ws", "web/events", "web/conversations"):

@@ -40,7 +40,7 @@ async def session(rig: House, cookie: str, **headers: str) -> tuple[str, str | N
         "__Host-tenk_web=" + OURS.value_of(ADA),
     ],
 )
-async def test_cookie_that_we_did_not_issue_is_nobodys(cookie: str):
+async def test_cookie_that_we_did_not_issue_identifies_no_person(cookie: str):
     async with house() as rig:
         chat, given = await session(rig, cookie)
         assert chat not in {chat_of("x" * 22), ADA.chat}
@@ -51,7 +51,7 @@ async def test_cookie_that_we_did_not_issue_is_nobodys(cookie: str):
                     assert 401 == answer.status, path
 
 
-async def test_cookie_of_an_earlier_life_is_still_somebody():
+async def test_cookie_of_an_earlier_process_still_identifies_its_person():
     async with house() as rig:
         assert (ADA.chat, None) == await session(rig, f"tenk_web={OURS.value_of(ADA)}")
 
@@ -84,7 +84,7 @@ async def test_the_cookie_over_https_is_secure_and_of_this_host_alone():
     assert [] == [part for part in given if part.startswith("domain")]
 
 
-async def test_a_proxy_that_nobody_trusts_decides_no_name():
+async def test_an_untrusted_proxy_decides_no_name():
     async with house() as rig:
         assert COOKIE == (await session(rig, "", **HTTPS))[1]
 
@@ -114,7 +114,7 @@ async def test_visitors_behind_a_trusted_proxy_are_told_apart():
         assert [200, 200, 429, 200] == statuses
 
 
-async def test_nobody_chooses_their_address_without_a_trusted_proxy():
+async def test_a_client_cannot_choose_its_address_without_a_trusted_proxy():
     """Cover A17."""
     async with house(address_messages_per_min=2) as rig, aiohttp.ClientSession() as browser:
         statuses = []

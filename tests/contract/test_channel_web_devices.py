@@ -57,7 +57,7 @@ async def test_another_browser_becomes_the_same_person_when_they_say_yes():
     audit = Audit()
     ours: set[str] = set()
     async with house(guests=Guests(is_known=ours.__contains__), records=audit) as rig, rig.page() as ada:
-        assert 403 == (await ask(rig, ada, do="offer"))[0]  # nobody knows them yet
+        assert 403 == (await ask(rig, ada, do="offer"))[0]  # the gateway does not know them yet
         ours.add(ada.chat)
         _, made = await ask(rig, ada, do="offer")
         async with rig.page() as phone:
@@ -76,7 +76,7 @@ async def test_another_browser_becomes_the_same_person_when_they_say_yes():
         assert [ada.chat] == [chat for chat, _ in audit.rows]
 
 
-async def test_who_is_somebody_already_is_not_made_somebody_else():
+async def test_a_known_browser_does_not_become_another_person():
     async with house(guests=Guests(is_known=lambda _chat: True), records=Audit()) as rig, rig.page() as mallory:
         _, made = await ask(rig, mallory, do="offer")
         async with rig.page() as ada:
@@ -99,7 +99,7 @@ async def test_who_is_somebody_already_is_not_made_somebody_else():
 async def test_what_is_asked_otherwise_is_refused(body: dict[str, object]):
     async with house(guests=Guests(is_known=lambda _chat: True)) as rig, rig.page() as page:
         assert 400 == (await ask(rig, page, **body))[0]
-        async with aiohttp.ClientSession() as nobody, nobody.post(f"{rig.url}web/device", json=body) as answer:
+        async with aiohttp.ClientSession() as stranger, stranger.post(f"{rig.url}web/device", json=body) as answer:
             assert 401 == answer.status
         elsewhere = {"Origin": "https://elsewhere.example"}
         async with page.http.post(f"{rig.url}web/device", json={"do": "offer"}, headers=elsewhere) as answer:
@@ -186,7 +186,7 @@ async def test_all_others_are_signed_out_at_once_and_cookies_without_a_number_wi
         assert 200 == (await ask(rig, ada, do="list"))[0]
 
 
-async def test_whoever_came_before_there_were_numbers_is_given_one():
+async def test_an_old_request_is_given_a_number():
     secret, records = "ada-ada-ada-ada-ada-a_", Devices()
     old = Identity(secret, fresh=False)
     cookie = f"{COOKIE}={Identities(KEY, lambda _: True).value_of(old)}"

@@ -107,7 +107,7 @@ async def test_files_are_refused_in_words():
 
         async with page.http.post(f"{rig.url}web/upload", params=where, data=endless(), headers=OCTETS) as answer:
             assert 411 == answer.status
-        async with aiohttp.ClientSession(headers=OCTETS) as nobody, nobody.post(f"{rig.url}web/upload") as answer:
+        async with aiohttp.ClientSession(headers=OCTETS) as stranger, stranger.post(f"{rig.url}web/upload") as answer:
             assert 401 == answer.status
         assert {} == kept.files
         kept.down = True

@@ -108,7 +108,7 @@ async def test_past_conversations_are_listed_and_read_by_their_own_person() -> N
             async with page.http.get(f"{rig.url}web/conversation", params={"id": id_}) as answer:
                 assert (200, []) == (answer.status, (await answer.json())["messages"])
         assert (page.chat, PAST) == records.asked[-1]
-        async with aiohttp.ClientSession() as nobody, nobody.get(f"{rig.url}web/conversations") as answer:
+        async with aiohttp.ClientSession() as stranger, stranger.get(f"{rig.url}web/conversations") as answer:
             assert 401 == answer.status
 
 

@@ -15,7 +15,7 @@ from tests.contract.test_traffic_store import KEY, begun
 from tests.fakes.people import NOON
 
 
-async def test_a_conversation_is_gone_on_with_under_another_key(store: Store) -> None:
+async def test_a_conversation_is_continued_under_another_key(store: Store) -> None:
     there, turn = await begun(store)
     key, fast = "agent:coach:slack:main:direct:T1%3AU1:thread:7", NOON + timedelta(minutes=1)
     await store.commit(

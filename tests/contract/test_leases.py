@@ -123,7 +123,7 @@ async def test_behind_an_outage_everybody_has_their_own_back_and_a_dead_ones_is_
     assert 256 == len((await cluster.look(A, OUT)).shards)
 
 
-async def test_nobody_takes_what_a_commit_under_way_holds(cluster: Cluster) -> None:
+async def test_rows_of_a_running_commit_are_not_taken(cluster: Cluster) -> None:
     await cluster.join(A)
     owned = (await cluster.look(A)).shards
     await cluster.join(B)
@@ -177,7 +177,7 @@ async def test_one_that_was_forgotten_is_a_member_again(cluster: Cluster) -> Non
     assert not (await cluster.look(A, takes=None)).rejoined
 
 
-async def test_accounts_are_spread_and_one_that_nobody_else_takes_is_not_left_alone(cluster: Cluster) -> None:
+async def test_accounts_are_spread_and_none_is_left_without_an_owner(cluster: Cluster) -> None:
     names = [f"in telegram:{name}" for name in ("one", "two", "three", "four")]
     await cluster.join(A, B)
     first = await cluster.look(A, shared=names)

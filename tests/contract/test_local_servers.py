@@ -57,7 +57,7 @@ async def test_a_list_that_is_none_tells_nothing(said):
     ("names", "chosen"),
     [(["llama3:8b"], "llama3:8b"), (["llama3:8b", "qwen3:8b"], None), (["a", "gpt-5-mini"], "gpt-5-mini")],
 )
-async def test_a_model_that_nobody_named_is_the_only_one(names, chosen):
+async def test_an_unnamed_model_is_the_only_one(names, chosen):
     model = (await look(ollama(*names))).find("*")
     assert chosen == (model and model.id)
 

@@ -235,7 +235,7 @@ class TestOnce:
         await ledger.log("Guitar", 30)
         assert first == await ledger.once(effect, "api:1")
 
-    async def test_the_same_key_of_somebody_else_is_another(self, ledger: Ledger):
+    async def test_the_same_key_of_another_person_is_another(self, ledger: Ledger):
         await ledger.once(LocalEffect(writer.create_skill, "Guitar"), "api:1", ANA)
         result = await ledger.once(LocalEffect(writer.create_skill, "Piano"), "api:1", BEA)
         assert "Piano" == result["skill"]

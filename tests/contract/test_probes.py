@@ -89,13 +89,13 @@ async def test_slack_is_asked_for_both_tokens_and_every_scope(asker: Asker) -> N
     assert ("xoxb-" in bot.to_do, "connections:write" in level.to_do) == (True, True)
 
 
-async def test_whoever_is_not_there_or_is_somebody_else_is_told(asker: Asker) -> None:
+async def test_an_unknown_or_wrong_person_is_reported(asker: Asker) -> None:
     async with SlackSimulator() as elsewhere:
         account: Any = telegram_account(elsewhere)
         (foreign,) = await probe_telegram(account, asker)
-    (nobody,) = await probe_telegram(account, asker)
+    (unreachable,) = await probe_telegram(account, asker)
     assert "something else answers there" in foreign.words
-    assert ("cannot be reached" in nobody.words, False) == (True, TOKEN in nobody.words)
+    assert ("cannot be reached" in unreachable.words, False) == (True, TOKEN in unreachable.words)
 
 
 @pytest.mark.parametrize(("off_by_s", "words"), [(0, "within 30 s"), (400, "400 s ahead of"), (-400, "400 s behind")])

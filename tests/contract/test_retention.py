@@ -277,7 +277,7 @@ async def sweep_some(store: Store, batches: int = 10_000) -> None:
 
 
 @pytest.mark.parametrize("batches", [0, 3])
-async def test_a_sweep_that_died_is_gone_on_with(kept: Kept, batches: int) -> None:
+async def test_a_sweep_that_died_is_continued(kept: Kept, batches: int) -> None:
     await fill(kept)
     with pytest.raises(Died):
         await sweep_some(kept.store, batches)

@@ -17,7 +17,7 @@ from gateway.store.engine import Store, link_to
 from gateway.store.postgres import is_outage
 from tests.contract.stores import SqliteCase, StoreCase, note, subjects
 from tests.fakes.chat import FakeChannel
-from tests.fakes.door import NobodyListens
+from tests.fakes.door import UnheardHealth
 from tests.fakes.postgres import PostgresServer
 
 
@@ -33,7 +33,7 @@ class TestOutages:
         assert ["before", "after"] == await store.read(subjects)
 
     async def test_a_channel_that_begins_in_an_outage_waits_it_out(self, case: StoreCase, store: Store) -> None:
-        sink = ChannelSink(store, {}, FakeChannel(), NobodyListens(), "default")
+        sink = ChannelSink(store, {}, FakeChannel(), UnheardHealth(), "default")
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             with case.outage():
                 asked = tasks.create_task(sink.cursor())
@@ -206,7 +206,7 @@ async def test_a_connection_that_ends_as_soon_as_it_is_made_is_an_outage(postgre
         await link.aclose()
 
 
-async def test_a_connection_that_nobody_waits_for_any_more_leaves_no_error_untold() -> None:
+async def test_an_abandoned_connection_reports_its_error() -> None:
     untold: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: untold.append(context["message"]))
     async with await asyncio.start_server(lambda _reader, writer: writer.transport.abort(), "127.0.0.1", 0) as server:

@@ -187,7 +187,7 @@ async def test_of_several_workers_one_migrates(postgres: PostgresServer, newer: 
     assert [0] * 3 == [one.returncode for one in done], done
 
 
-async def test_whoever_starts_while_a_newer_version_migrates_waits_and_is_refused(postgres: PostgresServer) -> None:
+async def test_a_start_during_a_newer_migration_waits_and_is_refused(postgres: PostgresServer) -> None:
     url = await postgres.create_migrated()
     async with asyncio.TaskGroup() as group, another_migrates(url, 1) as newer:
         await newer.execute("UPDATE alembic_version SET version_num = '9999'")

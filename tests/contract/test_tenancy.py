@@ -23,7 +23,7 @@ from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.people import NOON
 from tests.fakes.postgres import PostgresServer
 
-OF_NOBODY = {
+WITHOUT_TENANT = {
     "shards": "the machines': who works on what",
     "leases": "the machines': who has which account",
     "members": "the machines themselves",
@@ -77,7 +77,7 @@ async def test_a_persons_data_is_opened_in_the_name_of_one_tenant_alone(shared: 
     assert [] == (await shared.of("b").read(lambda connection: of_person(connection, "ana")))["users"]
 
 
-async def test_wrong_codes_of_one_tenant_lock_nobody_of_another(shared: Store) -> None:
+async def test_wrong_codes_of_one_tenant_lock_no_other_tenant(shared: Store) -> None:
 
     def guess(connection: sa.Connection) -> datetime | None:
         for number in range(POLICY.guesses_overall or 0):
@@ -154,7 +154,7 @@ async def test_another_tenants_row_is_not_moved_by_its_number(shared: Store) -> 
 
 
 def test_every_table_is_a_tenants_or_says_why_not() -> None:
-    assert set(OF_NOBODY) == {table.name for table in TABLES if "tenant_id" not in table.c}
+    assert set(WITHOUT_TENANT) == {table.name for table in TABLES if "tenant_id" not in table.c}
     assert [] == [table.name for table in TABLES if "tenant_id" in table.c and table.c.tenant_id.nullable]
 
 

@@ -58,7 +58,7 @@ async def test_an_event_is_admitted_once(store: Store) -> None:
     assert 2 == await store.read(inbox.open_count)
 
 
-async def test_a_lone_surrogate_is_refused_and_hurts_nobody(store: Store) -> None:
+async def test_a_lone_surrogate_is_refused(store: Store) -> None:
     """Cover F40."""
     with pytest.raises(VALUE_REFUSED):
         await store.commit(lambda c: inbox.admit(c, NewRow(said(1, "\ud800"), "u1", KEY), NOON))

@@ -90,7 +90,7 @@ class FakeChannel:
         if isinstance(fate, Exception):
             self.calls.append(Call(kind, part.address.chat, text, None))
             if isinstance(fate, Permanent) and fate.kind is PermanentKind.TARGET_GONE:
-                self.messages.pop(message_id, None)  # somebody deleted it
+                self.messages.pop(message_id, None)  # deleted
             raise fate
         if isinstance(fate, Hang):
             await fate.release.wait()

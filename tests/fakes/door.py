@@ -28,7 +28,7 @@ from tests.fakes.spine import QuickStore, Spine
 KEYS = AccessKeys.derive_from(KEY)
 
 
-class NobodyListens:
+class UnheardHealth:
     def note(self, state: ChannelState, detail: str, number: int) -> None:
         pass
 
@@ -100,7 +100,7 @@ class Door:
 
     async def receive(self, *events: InboundEvent) -> None:
         """Take in an event as a channel hands it in."""
-        sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, NobodyListens(), "default")
+        sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, UnheardHealth(), "default")
         await sink.receive(events)
 
     async def say(self, text: str, who: str = "7", **more: object) -> InboundMessage:

@@ -20,7 +20,7 @@ class FickleEngine(WatchedEngine):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.down = False  # nothing holds, nothing is read
-        self.refused = asyncio.Event()  # somebody met the outage
+        self.refused = asyncio.Event()  # a caller met the outage
         self.unheard = 0  # so many groups hold and are told to have failed
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:

@@ -30,7 +30,7 @@ QUICK = {
     "unix_socket_directories": "",
     "log_checkpoints": "off",
     "autovacuum": "off",  # it would look at each of hundreds of databases in turn
-    "log_min_messages": "log",  # no statement errors: nobody drains the pipe after the start
+    "log_min_messages": "log",  # no statement errors: no reader drains the pipe after the start
 }
 
 
@@ -87,7 +87,7 @@ class _Migrated:
             if bytes_ > MOST_BYTES or self.alike != tuple(await connection.fetchrow(ALIKE)):
                 return False
             await connection.execute(
-                "SET session_replication_role = replica;"  # in any order, whoever refers to whom
+                "SET session_replication_role = replica;"  # in any order of references
                 + "".join(f'DELETE FROM "{name}";' for name in self.rows)
                 + "".join(f"SELECT setval('\"{name}\"', 1, false);" for name in self.sequences)
             )
@@ -191,7 +191,7 @@ class PostgresServer:
 
     async def give_back(self, url: str) -> None:
         """Empty such a database for the next test, unless more than rows changed. (A copy takes 0.3 s.)"""
-        assert self._migrated is not None, "nobody made one"
+        assert self._migrated is not None, "none was made"
         with suppress(OSError, asyncpg.PostgresError):  # a test may leave the server down, or its database in use
             if await self._migrated.empty(url):
                 self._given_back.append(url)

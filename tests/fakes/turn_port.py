@@ -60,7 +60,7 @@ class FakeTurnPort:
     on_progress: Callable[[TurnEvent], None] | None = None
     pictures: dict[str, bytes] = field(default_factory=dict)
     _stop: EndReason | None = None
-    _stopped: asyncio.Future[EndReason] | None = None  # None: nobody has asked for it
+    _stopped: asyncio.Future[EndReason] | None = None  # None: not asked for
 
     @property
     def ports(self) -> TurnPorts:

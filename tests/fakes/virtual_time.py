@@ -14,7 +14,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self.elapsed_s = 0.0
         self.busy: Callable[[], bool] = lambda: False
         self.sockets_s = 0.0  # real time that what was sent over a socket may take, where both ends are on this loop
-        self.on_select: Callable[[], bool] = lambda: False  # asked in every turn of the loop: True, it woke somebody
+        self.on_select: Callable[[], bool] = lambda: False  # asked in every step of the loop: True if it woke a task
         super().__init__(_LeapingSelector(self))
 
     def time(self) -> float:

@@ -80,7 +80,7 @@ def name_of(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def is_for_nobody_in_a_chat(node: ast.AST) -> bool:
+def is_for_no_chat(node: ast.AST) -> bool:
     if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         return True
     if not isinstance(node, ast.Call):
@@ -94,7 +94,7 @@ def is_for_nobody_in_a_chat(node: ast.AST) -> bool:
 
 def texts_in(node: ast.AST) -> Iterator[tuple[int, str]]:
     for child in ast.iter_child_nodes(node):
-        if is_for_nobody_in_a_chat(child):
+        if is_for_no_chat(child):
             continue
         if isinstance(child, ast.Constant) and isinstance(child.value, str):
             yield child.lineno, child.value

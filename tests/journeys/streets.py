@@ -158,7 +158,7 @@ class SlackStreet(PlatformStreet):
     async def press(self, person: int, message: str, data: str) -> None:
         simulator, chat = self.side, f"D{person}"
         buttons = simulator.world.chats[chat].messages[message].elements
-        if not buttons:  # whoever forges a press forges the button, too
+        if not buttons:  # a forged press comes with a forged button
             label = {"type": "plain_text", "text": "x"}
             buttons.append({"type": "button", "action_id": "tenk:0", "value": "x", "text": label})
         simulator.press(chat, message, str(buttons[0]["value"]), forged=data)

@@ -244,7 +244,7 @@ async def test_an_answer_is_told_to_who_listens_once(page: Page):
         assert [] == await page.value(told)
 
 
-async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, gateway: GatewayProcess, pictures: Path):
+async def test_past_conversations_are_listed_read_and_continued(page: Page, gateway: GatewayProcess, pictures: Path):
     await let_in(page, gateway)
     await page.say("/log 45m guitar scales")
     await page.until(f"{LAST}.includes('45 min')")
@@ -284,7 +284,7 @@ async def test_past_conversations_are_listed_read_and_gone_on_with(page: Page, g
     assert [] == page.complaints
 
 
-async def test_nobody_is_shut_out(page: Page, pictures: Path):
+async def test_no_person_is_shut_out(page: Page, pictures: Path):
     async with alone() as (channel, sink, url):
         await page.go(url)
         await page.until(ONLINE)

@@ -60,7 +60,7 @@ async def test_over_their_cap_a_person_is_answered_by_rules_and_retry_later_asks
         assert "banjo" in said(here.model.requests[-1].body)[-1]
 
 
-async def test_another_zone_gives_nobody_a_second_cap(tmp_path: Path) -> None:
+async def test_another_zone_gives_no_second_cap(tmp_path: Path) -> None:
     async with house(tmp_path, config=CAPPED.format(user_usd=0.01)) as here:
         here.model.answers(Reply("Hello Ana.", usage=(1_000, 1_000)))
         here.sim.say(1, "/timezone UTC")

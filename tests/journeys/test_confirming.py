@@ -18,7 +18,7 @@ ALLOWED = f'{ASKS}[access.accounts."telegram:main"]\ngroups = "open"\nallow_grou
 LOOKS = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
 
 
-async def test_in_a_group_only_the_asker_confirms_and_nobody_waits(tmp_path: Path) -> None:
+async def test_in_a_group_only_the_asker_confirms_and_no_member_waits(tmp_path: Path) -> None:
     async with house(tmp_path, config=ALLOWED) as here:
         here.sim.add_chat(GROUP, "supergroup")
         bot = f"@{here.sim.world.bot().username}"

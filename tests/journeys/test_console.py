@@ -220,7 +220,7 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
                     ]
                 ):
                     await asyncio.sleep(0.02)
-            assert "</span>parked</td>" in (await reader.get("/outbox"))[1], "whoever blocked the bot is not ready"
+            assert "</span>parked</td>" in (await reader.get("/outbox"))[1], "a person who blocked the bot is not ready"
             unknown = await reader.get("/session?id=ffffffff", "es"), await reader.get("/inbox?outcome=nope", "es")
             assert [404, 404] == [status for status, _ in unknown]
             assert ("no existe esa conversación" in unknown[0][1], "no es un resultado" in unknown[1][1]) == (

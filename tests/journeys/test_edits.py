@@ -10,7 +10,7 @@ from tests.journeys.house import house, said, slow
 from tests.journeys.streets import DiscordStreet, PlatformStreet, SlackStreet, street
 
 
-async def test_an_edit_of_what_nobody_answered_takes_its_place(tmp_path: Path) -> None:
+async def test_an_edit_of_an_unanswered_message_replaces_it(tmp_path: Path) -> None:
     """Cover F59."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")

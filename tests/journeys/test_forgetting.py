@@ -60,8 +60,8 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         assert ["Tombuctu"] == await bytes_left(here, "Tombuctu")
         record = await here.rows("SELECT actor, detail FROM audit WHERE action = 'person_forgotten'")
         assert [{"actor": "person", "detail": "everything"}] == record
-        nobody = await here.rows("SELECT DISTINCT user_id FROM usage WHERE user_id = 'forgotten'")
-        assert 1 == len(nobody)
+        anonymous = await here.rows("SELECT DISTINCT user_id FROM usage WHERE user_id = 'forgotten'")
+        assert 1 == len(anonymous)
         here.sim.say(2, "/forget talk yes")
         await here.told(2, "what we said is deleted")
         await until_done(here)
@@ -114,7 +114,7 @@ async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path
         assert 3 == len(said)
 
 
-async def test_an_operator_has_somebody_forgotten_while_it_runs(tmp_path: Path) -> None:
+async def test_an_operator_erases_a_person_while_it_runs(tmp_path: Path) -> None:
     async with house(tmp_path, model=None) as here:
         here.sim.say(WHO, f"/log 45m {CANARY}")
         await here.told(WHO, CANARY)

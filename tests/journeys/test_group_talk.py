@@ -91,7 +91,7 @@ async def test_what_was_taken_back_is_not_read(kind: type[AnySimulator], tmp_pat
         assert "I stay" in asked and "hunter2" not in asked
 
 
-async def test_the_last_thirty_of_those_who_may_speak_and_nobody_elses_private_words(tmp_path: Path) -> None:
+async def test_the_last_thirty_messages_without_private_words(tmp_path: Path) -> None:
     async with group(TelegramSimulator, tmp_path, "[access.limits]\nburst_messages = 100\n") as here:
         here.here.model.answers(Reply("Noted."))
         here.side.say(here.side.direct(BEA), "my secret is plum", person=BEA)

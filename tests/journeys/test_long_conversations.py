@@ -71,8 +71,8 @@ async def test_the_prompt_begins_with_the_same_bytes_turn_for_turn(tmp_path: Pat
             await here.until(lambda count=count, person=person: len(here.texts(person)) > count, words)
             await here.settled()
         bodies = [request.body for request in here.model.requests]
-        heads = {body["messages"][0]["content"].partition("\n\n---\n\n")[0] for body in bodies}
-        assert 3 == len(bodies) and 1 == len(heads) == len({json.dumps(body["tools"]) for body in bodies})
+        beginnings = {body["messages"][0]["content"].partition("\n\n---\n\n")[0] for body in bodies}
+        assert 3 == len(bodies) and 1 == len(beginnings) == len({json.dumps(body["tools"]) for body in bodies})
 
 
 async def test_f41_too_long_for_the_provider_is_condensed_and_answered(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ async def test_broken_characters_are_answered_like_any_other(tmp_path: Path) -> 
         assert ["answered"] == [row["outcome"] for row in await here.rows("SELECT outcome FROM inbox")]
 
 
-async def test_a_malformed_update_holds_up_nobody(tmp_path: Path) -> None:
+async def test_a_malformed_update_holds_up_no_other(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         here.sim.say(1, "before")
         here.sim.inject({"message": {"message_id": "no number", "chat": []}})

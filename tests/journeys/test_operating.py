@@ -9,7 +9,7 @@ from tests.journeys.house import House, house
 from tests.journeys.test_metrics import figures
 
 
-async def test_an_answer_nobody_got_is_found_told_said_again_and_traced(tmp_path: Path) -> None:
+async def test_an_undelivered_answer_is_found_reported_resent_and_traced(tmp_path: Path) -> None:
     address = free_address()
     async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
         await owner(here)

@@ -66,7 +66,7 @@ async def test_an_owner_is_asked_where_they_are_and_every_card_shows_the_verdict
             await street.reads(7, "Scales are patience.")
 
 
-async def test_operators_decide_in_their_chat_and_nobody_else_does(tmp_path: Path) -> None:
+async def test_only_operators_decide_in_their_chat(tmp_path: Path) -> None:
     async with house(tmp_path, access="pairing", model=None) as here:
         await let_in(here, 1)
         await let_in(here, 2)
@@ -202,7 +202,7 @@ async def test_a_visitor_of_the_page_says_who_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.gate
-async def test_a_turn_of_somebody_who_is_let_in_no_more_runs_no_further_tool(tmp_path: Path) -> None:
+async def test_a_turn_of_a_person_who_is_let_in_no_more_runs_no_further_tool(tmp_path: Path) -> None:
     """Cover A33."""
     async with house(tmp_path, access="pairing") as here:
         await let_in(here, 1)

@@ -36,7 +36,7 @@ def alone(discord: DiscordSimulator) -> list[str]:
     return [message.text for message in discord.answers(ROOM, ASKER)]
 
 
-async def test_a_plan_grows_before_its_asker_and_before_nobody_else(tmp_path: Path):
+async def test_a_plan_grows_before_its_asker_alone(tmp_path: Path):
     async with server(tmp_path) as (here, discord):
         here.model.answers(slow(PLAN, 2.5))
         discord.command(ROOM, "plan", {"skill": "violin"}, person=ASKER)
@@ -46,7 +46,7 @@ async def test_a_plan_grows_before_its_asker_and_before_nobody_else(tmp_path: Pa
         assert [] == discord.answers(ROOM)
 
 
-async def test_an_answer_that_reaches_nobody_is_told_of_without_its_content(tmp_path: Path):
+async def test_an_undeliverable_answer_is_reported_without_its_content(tmp_path: Path):
     async with server(tmp_path) as (here, discord):
         discord.interactions.life_s = -1.0
         discord.world.person(ASKER).takes_dms = False

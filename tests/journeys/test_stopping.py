@@ -58,7 +58,7 @@ async def test_a_new_conversation_forgets_the_old_one_and_ends_its_turn(tmp_path
         assert sorted(turn["id"] for turn in turns) == sorted(end["turn_id"] for end in ends)
 
 
-async def test_in_a_group_a_member_hears_that_what_runs_is_somebody_elses(tmp_path: Path) -> None:
+async def test_in_a_group_a_member_hears_that_another_persons_turn_runs(tmp_path: Path) -> None:
     group = -1001234567890
     config = f'[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{group}"]\n'
     async with house(tmp_path, config=config) as here:

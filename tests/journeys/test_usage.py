@@ -30,7 +30,7 @@ async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: 
     assert (31_470, 0) == (row["cost_microusd"], row["unpriced_calls"])
 
 
-async def test_a_model_that_nobody_priced_costs_what_nobody_knows(tmp_path: Path) -> None:
+async def test_an_unpriced_model_has_an_unknown_cost(tmp_path: Path) -> None:
     async with house(tmp_path) as here:
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")

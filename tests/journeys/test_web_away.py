@@ -41,7 +41,7 @@ async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
         await page.leave()
         process.send_signal(signal.SIGKILL)
         await process.wait()
-        (tmp_path / "mine.toml").write_text(CONFIG.replace("30.0", "300.0"))  # nobody watches it grow
+        (tmp_path / "mine.toml").write_text(CONFIG.replace("30.0", "300.0"))  # no test watches it grow
         process = started(tmp_path, port)
         async with asyncio.timeout(40):
             while not _is_stored(tmp_path / "var" / "tenk.db"):

@@ -134,7 +134,7 @@ class Case:
     point: str
     provoke: Provoke = plain
     again: str | None = None  # a second death, at this point, while it recovers
-    meanwhile: Provoke | None = None  # what somebody does while it is down
+    meanwhile: Provoke | None = None  # what a person does while it is down
     hit: int = 1
     action: str = "exit"
 
@@ -321,5 +321,5 @@ async def approve_newest(world: World) -> None:
     path = world.gateway.home / "control.sock"
     waiting = (await call(path, "GET /v1/pairing", timeout_s=5.0))["requests"]
     if not isinstance(waiting, list) or not waiting or not isinstance(waiting[-1], dict):
-        raise AssertionError(f"nobody waits: {waiting}")
+        raise AssertionError(f"no request waits: {waiting}")
     await call(path, f"POST /v1/pairing/{waiting[-1]['request']}/approve", timeout_s=5.0)

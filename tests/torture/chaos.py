@@ -274,7 +274,7 @@ async def campaign(
     async with world:
         await world.start_all()
         await world.wait_for_owners()
-        await world.until(lambda: world.platform.arrivals() > 0, RESTS_S, "whoever listens")
+        await world.until(lambda: world.platform.arrivals() > 0, RESTS_S, "a gateway that listens")
         if world.platform.forgets:
             await acquaint(world, chats)
         chaos = Chaos(world, seed, kinds, pause_s)

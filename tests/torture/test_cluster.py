@@ -159,7 +159,7 @@ class TwoChats:
 
 @pytest.mark.gate
 @pytest.mark.timeout(150)
-async def test_a_conversation_is_gone_on_with_where_another_machine_owns_the_chat(
+async def test_a_conversation_is_continued_where_another_machine_owns_the_chat(
     tmp_path: Path, server: PostgresServer
 ) -> None:
     platform = TelegramAndDiscord()
@@ -259,7 +259,7 @@ async def test_updates_are_taken_by_every_machine_and_one_of_them_sets_the_webho
         await next(machine for machine in world.machines if machine.home.name == holder).kill()
         for chat in range(1, 7):
             world.say(chat)
-        await world.until(lambda: len(times_set()) == 2, 30.0, "whoever looks after the webhook now")
+        await world.until(lambda: len(times_set()) == 2, 30.0, "the new owner of the webhook")
         await world.settle()
         assert 0 == platform.side.bot.updates.polls
         verdict = await world.end()

@@ -301,7 +301,7 @@ Report = Callable[[str, object], None]
 
 
 @PLATFORMS
-def test_forty_messages_are_taken_whole_and_ping_nobody(taker: Taker):
+def test_forty_messages_are_taken_whole_without_pings(taker: Taker):
     """Cover F40, A62, A66."""
     assert [] == [broken for number in range(40) for broken in _broken(taker, fuzzed(number, SEED))]
 
@@ -310,7 +310,7 @@ def test_forty_messages_are_taken_whole_and_ping_nobody(taker: Taker):
 @pytest.mark.parametrize("share", range(10))
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_ten_thousand_messages_are_taken_whole_and_ping_nobody(taker: Taker, share: int, record_property: Report):
+def test_ten_thousand_messages_are_taken_whole_without_pings(taker: Taker, share: int, record_property: Report):
     began_s = time.perf_counter()
     mine = range(share, MANY, 10)
     kinds = Counter(fuzzed(number, SEED).kind for number in mine)

@@ -105,7 +105,7 @@ class Heard(DetachedProcess):
             self._changed.append(change.person)
 
 
-async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> None:
+async def test_a_key_for_a_person_is_an_identity_of_theirs(tmp_path: Path) -> None:
     store = await quick_store(tmp_path / "tenk.db")
     changed: list[people.Person] = []
     try:

@@ -42,7 +42,7 @@ def test_a_button_with_any_character_changed_is_none(place: int, letter: str) ->
 
 
 @given(st.text(max_size=200) | st.from_regex(r"(approve|deny|block):[a-z0-9:]{0,60}", fullmatch=True))
-def test_whatever_somebody_makes_up_is_none(data: str) -> None:
+def test_made_up_data_is_none(data: str) -> None:
     assert InvalidPress.FORGED == opened(data)
 
 

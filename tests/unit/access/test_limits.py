@@ -46,7 +46,7 @@ def test_a_person_over_their_bound_is_told_at_most_once_a_minute() -> None:
     assert [0, 60, 120] == [second for second, was_told in enumerate(told) if was_told]
 
 
-def test_a60_one_persons_flood_costs_nobody_else() -> None:
+def test_a60_one_persons_flood_costs_others_nothing() -> None:
     bounds = limits(Clock())
     for _ in range(1000):
         bounds.charge("mallory", 0)

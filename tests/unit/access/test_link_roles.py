@@ -38,7 +38,7 @@ def role_of(connection: sa.Connection, sender: str) -> str:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_whoever_is_still_linked_does_not_rise_with_the_one_they_joined(connection: sa.Connection, first: int) -> None:
+def test_a_linked_person_does_not_rise_with_the_one_they_joined(connection: sa.Connection, first: int) -> None:
     enrol(connection, "web:9", Role.OWNER)
     operator = enrol(connection, "telegram:1", Role.OPERATOR)
     held = [link(connection, operator, enrol(connection, f"discord:{number}", Role.MEMBER)) for number in (2, 3)]
@@ -62,7 +62,7 @@ def test_what_an_owner_decided_meanwhile_outlives_the_link(connection: sa.Connec
         assert ["member", "member"] == [role_of(connection, f"{where}:{number}") for where in ("telegram", "discord")]
 
 
-def test_what_a_second_link_lowered_is_nobodys_decision(connection: sa.Connection) -> None:
+def test_a_role_that_a_second_link_lowered_returns(connection: sa.Connection) -> None:
     enrol(connection, "web:9", Role.OWNER)
     stays = enrol(connection, "telegram:1", Role.OPERATOR)
     first = link(connection, stays, enrol(connection, "discord:2", Role.OPERATOR))

@@ -68,7 +68,7 @@ class LinkedPeople(RuleBasedStateMachine):
         self.now += minutes(pause)
 
     @rule(sender=ANYBODY, skill=SKILLS, length=st.integers(1, 90))
-    def somebody_practises(self, sender: str, skill: str, length: int) -> None:
+    def a_person_practises(self, sender: str, skill: str, length: int) -> None:
         user_id = self._person(sender).user_id
         log_practice(self.connection, user_id, skill, length)
         self.sessions.append(Session(user_id, skill, length))
@@ -82,7 +82,7 @@ class LinkedPeople(RuleBasedStateMachine):
             self._say_yes(who, made)
 
     @rule(sender=ANYBODY)
-    def somebody_offers(self, sender: str) -> None:
+    def a_person_offers(self, sender: str) -> None:
         self._offer(sender)
 
     def _offer(self, sender: str) -> str | None:
@@ -128,7 +128,7 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(sender=ANYBODY, data=st.data(), by_id=st.booleans())
     @precondition(lambda self: self.born)
-    def somebody_says_yes(self, sender: str, data: st.DataObject, by_id: bool) -> None:
+    def a_person_says_yes(self, sender: str, data: st.DataObject, by_id: bool) -> None:
         self._say_yes(sender, data.draw(st.sampled_from(sorted(self.born))) if by_id else None)
 
     def _say_yes(self, sender: str, link_id: str | None) -> None:
@@ -159,7 +159,7 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(sender=ANYBODY, data=st.data())
     @precondition(lambda self: self.born)
-    def somebody_refuses(self, sender: str, data: st.DataObject) -> None:
+    def a_person_refuses(self, sender: str, data: st.DataObject) -> None:
         link_id, person = data.draw(st.sampled_from(sorted(self.born))), self._person(sender)
         before = TICKETS.get(self.connection, id=link_id)
         done = linking.refuse(self.connection, link_id, person.user_id, self.now)
@@ -169,7 +169,7 @@ class LinkedPeople(RuleBasedStateMachine):
 
     @rule(sender=ANYBODY, data=st.data(), own=st.booleans())
     @precondition(lambda self: self.held)
-    def somebody_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
+    def a_person_undoes(self, sender: str, data: st.DataObject, own: bool) -> None:
         link_id = data.draw(st.sampled_from(sorted(self.held)))
         before = TICKETS.get(self.connection, id=link_id)
         assert before is not None
@@ -203,7 +203,7 @@ class LinkedPeople(RuleBasedStateMachine):
         assert isinstance(done, Person) or self._person(sender).role == person.role
 
     @rule(actor=st.sampled_from(["cli", *SENDERS]), sender=ANYBODY)
-    def somebody_is_blocked(self, actor: str, sender: str) -> None:
+    def a_person_is_blocked(self, actor: str, sender: str) -> None:
         by = "cli" if actor == "cli" else self._person(actor).user_id
         block_known(self.connection, "default", sender, sender, by, self.now)
 
@@ -303,7 +303,7 @@ def test_a_link_waits_ten_minutes_also_when_the_clock_is_set_back() -> None:
         assert LinkWhy.OVER is again
 
 
-def test_who_joined_somebody_else_meanwhile_is_joined_no_second_time() -> None:
+def test_a_linked_person_is_not_linked_again() -> None:
     with database(with_practice) as connection:
         first, second, joins = (
             people.enrol(connection, Newcomer("default", sender, "", sender, Role.MEMBER, "cli"), NOON)

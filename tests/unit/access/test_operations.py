@@ -135,7 +135,7 @@ async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_wit
     assert "telegram:43" == (await gateway.operators.block("cli", BlockWish(who="telegram:43"))).name
 
 
-async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:
+async def test_a_person_let_in_by_policy_becomes_owner_when_approved(gateway: Gateway) -> None:
     newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", people.BY_POLICY)
     before = await gateway.store.commit(lambda c: people.enrol(c, newcomer, NOON))
     assert (frozenset(), frozenset({"telegram:main"})) == (before.grants, before.policy_grants)

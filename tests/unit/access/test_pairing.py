@@ -43,7 +43,7 @@ class Pairing(RuleBasedStateMachine):
         self.now += minutes(pause)
 
     @rule(sender=SENDERS)
-    def somebody_writes(self, sender: str) -> None:
+    def a_person_writes(self, sender: str) -> None:
         came_before = pairing.requests_of(self.connection, message(sender))
         outcome = pairing.request(self.connection, message(sender), self.now, places=PLACES)
         if not came_before and sender not in self.blocked | self.inside:
@@ -103,7 +103,7 @@ class Pairing(RuleBasedStateMachine):
 
     @rule(sender=SENDERS)
     @precondition(lambda self: self.inside)
-    def somebody_is_blocked(self, sender: str) -> None:
+    def a_person_is_blocked(self, sender: str) -> None:
         if sender not in self.inside:
             pairing.block(self.connection, "default", f"telegram:{sender}", sender, "cli", self.now)
             self.blocked.add(sender)

@@ -43,7 +43,7 @@ ANA = Person(
     identities=frozenset({"telegram:42"}),
     grants=frozenset({"telegram:main"}),
 )
-BY_NOBODY = replace(ANA, grants=frozenset(), policy_grants=frozenset({"telegram:main"}))
+UNGRANTED = replace(ANA, grants=frozenset(), policy_grants=frozenset({"telegram:main"}))
 GROUP = "-100"
 OPEN = AccessConfig.model_validate({"direct": "open"})
 LISTED = AccessConfig.model_validate({"direct": "allowlist", "accounts": {"telegram:main": {"allow": ["telegram:42"]}}})
@@ -91,19 +91,19 @@ def test_being_let_into_one_account_is_not_being_let_into_another() -> None:
     assert Pair() == decided(message("42", account="second"), ANA)
 
 
-def test_an_open_account_makes_whoever_writes_a_member() -> None:
+def test_an_open_account_makes_every_writer_a_member() -> None:
     assert by_policy("telegram:7") == decided(message("7"), config=OPEN)
-    assert Admit(BY_NOBODY) == decided(message("42"), BY_NOBODY, config=OPEN)
+    assert Admit(UNGRANTED) == decided(message("42"), UNGRANTED, config=OPEN)
 
 
 def test_a_bot_that_is_closed_again_asks_who_came_by_policy_to_pair() -> None:
-    assert Pair() == decided(message("42"), BY_NOBODY)
+    assert Pair() == decided(message("42"), UNGRANTED)
     assert Silence("not on the allowlist") == decided(
-        message("42"), BY_NOBODY, config=AccessConfig.model_validate({"direct": "allowlist"})
+        message("42"), UNGRANTED, config=AccessConfig.model_validate({"direct": "allowlist"})
     )
 
 
-def test_a_listed_person_is_let_in_and_nobody_else() -> None:
+def test_only_a_listed_person_is_let_in() -> None:
     assert by_policy("telegram:42") == decided(message("42"), config=LISTED)
     ben = replace(ANA, user_id="u-ben", identities=frozenset({"telegram:7"}))
     assert Silence("not on the allowlist") == decided(message("7"), ben, config=LISTED)
@@ -115,7 +115,7 @@ def test_the_blocked_get_silence_under_every_policy(config: AccessConfig) -> Non
 
 
 @pytest.mark.parametrize("config", [AccessConfig(), OPEN, LISTED])
-def test_bots_and_nobody_are_refused_under_every_policy(config: AccessConfig) -> None:
+def test_bots_and_missing_senders_are_refused_under_every_policy(config: AccessConfig) -> None:
     """Cover A29."""
     assert Refuse("sent by a bot") == decided(message("42", is_bot=True), ANA, config=config)
     assert Refuse("without a sender") == decided(message(""), ANA, config=config)
@@ -173,7 +173,7 @@ def test_news_about_a_chat_is_no_request() -> None:
     ]
 
 
-def test_a33_a_person_blocked_mid_turn_is_nobodys_principal() -> None:
+def test_a33_a_person_blocked_mid_turn_has_no_principal() -> None:
     snapshot = AccessSnapshot([ANA])
     before = snapshot.principal("u-ana")
     snapshot.put(replace(ANA, role="blocked"))
@@ -189,7 +189,7 @@ def test_a_snapshot_follows_identities_that_move_and_people_who_go() -> None:
     snapshot.put(replace(ANA, identities=frozenset({"telegram:43"})))
     assert (None, "u-ana") == (
         snapshot.find("default", "telegram:42"),
-        (snapshot.find("default", "telegram:43") or BY_NOBODY).user_id,
+        (snapshot.find("default", "telegram:43") or UNGRANTED).user_id,
     )
     snapshot.drop("u-ana")
     assert (0, None) == (len(snapshot), snapshot.find("default", "telegram:43"))
@@ -203,16 +203,16 @@ def test_one_tenants_people_are_strangers_to_another() -> None:
     ("person", "config", "let_in"),
     [
         (ANA, AccessConfig(), True),
-        (BY_NOBODY, OPEN, False),
-        (BY_NOBODY, AccessConfig(), False),
-        (BY_NOBODY, LISTED, True),
+        (UNGRANTED, OPEN, False),
+        (UNGRANTED, AccessConfig(), False),
+        (UNGRANTED, LISTED, True),
         (None, LISTED, True),
         (None, OPEN, False),
-        (replace(BY_NOBODY, role="owner"), AccessConfig(), True),
+        (replace(UNGRANTED, role="owner"), AccessConfig(), True),
         (replace(ANA, role="blocked"), LISTED, False),
     ],
 )
-def test_let_in_is_whom_somebody_decided_to_let_in(person: Person | None, config: AccessConfig, let_in: bool) -> None:
+def test_only_a_decision_lets_a_person_in(person: Person | None, config: AccessConfig, let_in: bool) -> None:
     snapshot = AccessSnapshot([] if person is None else [person])
     rules = config.rules_of("telegram", "main")
     assert let_in == is_let_in(snapshot, rules, "default", "telegram:42", "telegram:main")
@@ -242,7 +242,7 @@ def test_an_unlisted_group_is_offered_to_operators_alone_and_holds_where_it_move
     assert Silence is meets("3", "-1005")
 
 
-def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> None:
+def test_a_withdrawn_policy_takes_commands_away() -> None:
     """Cover A33."""
     snapshot = AccessSnapshot([replace(ANA, grants=frozenset({"telegram:main", "slack:main"}))])
     snapshot.put(replace(ANA, grants=frozenset({"slack:main"})))
@@ -261,13 +261,13 @@ def test_what_let_somebody_in_is_taken_back_and_they_command_nothing_there() -> 
 
 def test_whom_the_configuration_let_in_it_lets_in_as_it_is_now() -> None:
     """Cover A33."""
-    snapshot = AccessSnapshot([BY_NOBODY, replace(ANA, user_id="u-bea", identities=frozenset({"telegram:7"}))])
+    snapshot = AccessSnapshot([UNGRANTED, replace(ANA, user_id="u-bea", identities=frozenset({"telegram:7"}))])
     for rules, expected in ((LISTED, True), (OPEN, True), (groups("open"), True), (AccessConfig(), False)):
         snapshot.configure("default", rules)
         assert [expected, True] == [snapshot.may_command(user, "telegram:main") for user in ("u-ana", "u-bea")]
 
 
-def test_who_joined_somebody_is_known_as_them_and_again_as_themselves() -> None:
+def test_a_linked_person_counts_as_the_other_until_unlinked() -> None:
     bea = replace(ANA, user_id="u-bea", identities=frozenset({"slack:T1:U1"}), grants=frozenset({"slack:main"}))
     snapshot = AccessSnapshot([ANA, bea])
     both = replace(ANA, identities=ANA.identities | bea.identities, grants=ANA.grants | bea.grants)

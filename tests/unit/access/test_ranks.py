@@ -60,7 +60,7 @@ async def done(doing: Awaitable[object]) -> bool:
     return True
 
 
-async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(team: Team) -> None:
+async def test_only_a_higher_role_blocks_demotes_or_revokes(team: Team) -> None:
     rank = [ranks.rank_of(role) for role in ROLES]
     for actor, own in enumerate(rank):
         for other in range(len(ROLES)):
@@ -80,7 +80,7 @@ async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(tea
     assert ROLES == await team.roles()
 
 
-async def test_nobody_gives_a_role_that_is_not_below_their_own(team: Team) -> None:
+async def test_an_actor_gives_only_roles_below_their_own(team: Team) -> None:
     for by, role in zip(team.ids, ROLES, strict=True):
         for given in (Role.MEMBER, Role.OPERATOR, Role.OWNER):
             below = ranks.rank_of(role) >= ranks.Rank.OPERATOR and ranks.rank_of(given) < ranks.rank_of(role)
@@ -105,7 +105,7 @@ async def test_only_operators_and_owners_decide_about_requests(team: Team) -> No
     assert await done(team.operators.approve_request(team.ids[3], team.request))
 
 
-async def test_a_button_blocks_nobody_but_who_waits(team: Team) -> None:
+async def test_a_button_blocks_only_people_who_wait(team: Team) -> None:
     for what in ("telegram:4", team.ids[4], "", team.request[:-1]):
         assert not await done(team.operators.block_request(team.ids[0], what)), what
     await team.operators.approve_request("cli", team.request)

@@ -66,10 +66,10 @@ class TestWhatIsMissing:
     def test_a_language_without_a_text_has_the_english_one(self, house: Catalogue):
         assert "Too late." == house.text("es", "late")
 
-    def test_a_field_that_nobody_fills_leaves_its_name(self, house: Catalogue):
+    def test_an_unfilled_field_leaves_its_name(self, house: Catalogue):
         assert "Hello {name}!" == house.text("en", "hello", somebody="Ana")
 
-    def test_a_key_that_nobody_has_is_the_words(self, house: Catalogue):
+    def test_a_missing_key_is_shown_as_its_name(self, house: Catalogue):
         assert "What {is} there" == house.text("es", "What {is} there")
         assert "" == house.text("es", "")
 

@@ -135,7 +135,7 @@ async def test_the_last_call_answers_even_if_it_asks_for_tools():
     assert note.ends_turn
 
 
-async def test_a_forced_end_is_gone_on_with_after_a_crash():
+async def test_a_forced_end_is_continued_after_a_crash():
     port = FakeTurnPort()
     model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
     agent = an_agent(model, a_tool("double", double))
@@ -163,6 +163,6 @@ async def test_a_response_that_broke_off_is_counted_as_its_own_models():
     assert first.cost_microusd and second.cost_microusd is None
 
 
-def test_whatever_the_model_is_told_is_a_rung_of_its_own():
+def test_each_note_to_the_model_is_a_fallback_of_its_own():
     assert len(NudgeReason) == len({fallback_of(Nudged(0, "go on", why)) for why in NudgeReason} - {None})
     assert fallback_of(Nudged(0, "context")) is None

@@ -68,7 +68,7 @@ async def test_a_hook_behind_a_call_is_heard_whenever_the_process_dies(effect, d
             reason = await run_turn(a_turn(port), port.ports, masked_agent(effect, hooks, seen))
         except* Died:
             port.dies_at = None
-            assert "secret" not in repr(fold(port.events)), "a result that no hook was heard about is shown to nobody"
+            assert "secret" not in repr(fold(port.events)), "a result that no hook has seen is not shown"
     assert EndReason.COMPLETED is reason
     assert seen and all("******" in content for content in seen)
     assert 1 == sum(isinstance(event, ToolResultRewritten) for event in port.events)

@@ -85,7 +85,7 @@ def test_i8_any_journal_folds_to_what_a_strict_api_takes(journal):
 
 
 @given(st.lists(events, max_size=25))
-def test_nobodys_words_are_lost_or_doubled(journal):
+def test_no_words_are_lost_or_doubled(journal):
     said = [item for event in journal if isinstance(event, TurnStarted | Steered) for item in event.items]
     assert said == [item for item in fold(journal) if isinstance(item, UserItem)]
 
@@ -173,7 +173,7 @@ def test_spoken_joins_answers_and_continues_cut_ones():
     assert "ab\n\nc" == answer_text(journal)
 
 
-def test_the_harnesss_words_at_an_end_are_nobodys_answer():
+def test_the_gateways_words_at_an_end_are_not_an_answer():
     ended = TurnEnded(EndReason.MODEL_ERROR, "Half.\n\nMy model is busy.", "My model is busy.")
     journal = [TurnStarted((UserItem("q"),)), ended, TurnStarted((UserItem("again"),))]
     _, said, note, again = fold(journal)

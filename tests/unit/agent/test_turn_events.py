@@ -38,7 +38,7 @@ def test_a_reader_gets_all_in_order_but_what_newer_progress_replaced(published):
     assert [] == reader.drain()
 
 
-def test_whoever_publishes_too_much_waits_for_the_slowest_reader():
+def test_a_fast_publisher_waits_for_the_slowest_reader():
 
     async def scene(loop):
         events = TurnEvents()
@@ -69,7 +69,7 @@ def test_a_reader_that_never_reads_holds_a_turn_up_once_for_some_seconds():
     run_virtually(scene)
 
 
-def test_a_closed_reader_holds_nobody_up():
+def test_a_closed_reader_holds_up_no_writer():
 
     async def scene(loop):
         events = TurnEvents()

@@ -19,7 +19,7 @@ from tests.fakes.amounts import share
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 PERSON = {"id": "7", "username": "ana"}
-ROOM, THREAD = "50", "51"  # a channel of a server that is known, and one that nobody told of
+ROOM, THREAD = "50", "51"  # a channel of a server that is known, and an unknown one
 
 
 def snowflake(after_s: float) -> int:

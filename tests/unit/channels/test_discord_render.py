@@ -19,7 +19,7 @@ from tests.fakes.markdown_documents import Document, documents
 
 DISCORD = DiscordRenderer()
 GENERATED = settings(max_examples=share(80), deadline=None, suppress_health_check=list(HealthCheck))
-NOBODY = {"parse": []}
+NO_PINGS = {"parse": []}
 
 
 def rendered(markdown: str) -> str:
@@ -74,7 +74,7 @@ def test_literal_text_stays_literal(text):
         shown = seen(content)
         assert text == shown.text
         assert set() == shown.kinds()
-        assert () == find_pings(content, NOBODY)
+        assert () == find_pings(content, NO_PINGS)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_every_generated_document_arrives_whole(document: Document, max_text: in
     for one in parts:
         assert [] == faults(one.rendered.text, limits.max_text)
         assert one.rendered.text == checked_content({"content": one.rendered.text})
-        assert () == find_pings(one.rendered.text, NOBODY)
+        assert () == find_pings(one.rendered.text, NO_PINGS)
     words = [word for one in parts for word in re.findall(r"w\d+", seen(one.rendered.text).text)]
     assert document.words == words
 

@@ -172,7 +172,7 @@ async def test_commands_that_are_not_registered_cannot_be_used():
             rig.simulator.command(ROOM, "format_disk")
 
 
-async def test_interactions_that_nobody_answers_fail():
+async def test_unanswered_interactions_fail():
     async with discord() as rig:
         rig.simulator.interactions.deadline_s = -1.0
         used = rig.simulator.command(1, "log", {"text": "x"})

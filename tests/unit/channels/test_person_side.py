@@ -16,7 +16,7 @@ async def side(request: pytest.FixtureRequest) -> AnySimulator:
     return request.param()
 
 
-async def test_what_somebody_writes_is_shown_to_them(side: AnySimulator):
+async def test_what_a_person_writes_is_shown_to_them(side: AnySimulator):
     for chat in (side.direct(7), side.room(5_001)):
         message_id = side.say(chat, "hello", person=7)
         (shown,) = side.messages(chat, 7)
@@ -26,7 +26,7 @@ async def test_what_somebody_writes_is_shown_to_them(side: AnySimulator):
     assert {side.direct(7), side.room(5_001)} == set(side.chats())
 
 
-async def test_what_somebody_changes_is_shown_as_it_reads_now(side: AnySimulator):
+async def test_what_a_person_changes_is_shown_as_it_reads_now(side: AnySimulator):
     chat = side.direct(7)
     changed, taken_back = side.say(chat, "helo"), side.say(chat, "oops")
     side.edit(chat, changed, "hello")

@@ -62,7 +62,7 @@ def test_telegram_servers_before_7_are_understood(fields: dict[str, Any], author
     assert (True, author) == (event.forwarded, event.forwarded_from)
 
 
-def test_a_forwarded_command_or_mention_is_for_nobody() -> None:
+def test_a_forwarded_command_or_mention_is_ignored() -> None:
     command = [{"type": "bot_command", "offset": 0, "length": 12}]
     ours = telegram(chat=GROUP, text="/log@tenkbot 45m x", entities=command, forward_origin={"type": "hidden_user"})
     assert (False, "/log@tenkbot 45m x") == (ours.mentions_bot, ours.text)
@@ -132,7 +132,7 @@ def test_discord_says_what_is_replied_to(earlier: object, expected: tuple[Quoted
     assert ("hi", expected) == (event.text, event.quoted)
 
 
-def test_a_discord_forward_mentions_nobody() -> None:
+def test_a_discord_forward_has_no_mention() -> None:
     fields = {
         "guild_id": "5",
         "content": "",

@@ -42,5 +42,5 @@ async def test_any_other_error_travels_up() -> None:
         await ask(RecordingSink(), Waits(), ZeroDivisionError())
 
 
-def test_nobody_is_waited_for_longer_than_an_hour() -> None:
+def test_no_wait_is_longer_than_an_hour() -> None:
     assert LONGEST_WAIT_S == BACKOFF.wait_s(1, asked_s=1e9)

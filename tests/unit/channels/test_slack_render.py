@@ -119,7 +119,7 @@ def test_markdown_reads_back_as_it_was_meant(document: Document):
 @DIALECTS
 @GENERATED
 @given(noise=st.lists(st.one_of(NOISE, PINGS), max_size=4).map(" ".join))
-def test_noise_is_taken_and_pings_nobody(dialect: str, noise: str):
+def test_noise_is_taken_without_pings(dialect: str, noise: str):
     """Cover A63."""
     for part in split(noise, RENDERERS[dialect], LIMITS[dialect]):
         assert () == as_taken(part.rendered).pings

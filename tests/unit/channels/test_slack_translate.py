@@ -189,7 +189,7 @@ def test_mentioned_people_are_called_by_their_names():
 
 
 @given(st.text(max_size=200))
-def test_escaping_can_be_undone_and_mentions_nobody(text: str):
+def test_escaping_can_be_undone_and_has_no_mention(text: str):
     """Cover A63."""
     assert text == unescape(escape(text))
     assert not mentions(escape(text), "U0BOT")
@@ -250,7 +250,7 @@ def test_a_press():
     )
 
 
-def test_a_press_of_somebody_elses_button_is_none_of_ours():
+def test_a_press_of_another_persons_button_is_none_of_ours():
     other = [{"type": "button", "action_id": "x", "value": "yes"}]
     assert None is translate_actions(ACTIONS | {"actions": other}, US, NOW)
     select = [{"type": "static_select", "action_id": "tenk:0"}]

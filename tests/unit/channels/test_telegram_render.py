@@ -63,7 +63,7 @@ def test_language_and_url_go_with_their_entity():
         ("at 5 pm @ home", []),
     ],
 )
-def test_nobody_is_called(markdown, called):
+def test_mentions_are_broken(markdown, called):
     """Cover A62."""
     for one in (rendered(markdown), TELEGRAM.plain(plain_text(parse(markdown)))):
         assert [] == mentioned(one)

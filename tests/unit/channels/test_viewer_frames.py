@@ -96,11 +96,11 @@ def test_blank_text_says_nothing():
     ],
 )
 def test_a_place_is_a_hint_of_the_zone(zone: str, told: str | None):
-    nobody = replace(ADA, locale=None)
-    event = to_event(SayFrame(type="say", id="12345678", text="hi", zone=zone, locale="es-ES"), nobody, NOW)
+    unset = replace(ADA, locale=None)
+    event = to_event(SayFrame(type="say", id="12345678", text="hi", zone=zone, locale="es-ES"), unset, NOW)
     assert isinstance(event, InboundMessage)
     assert (told, "es-ES") == (event.timezone, event.locale)
-    bad = to_event(SayFrame(type="say", id="12345678", text="hi", locale="<b>"), nobody, NOW)
+    bad = to_event(SayFrame(type="say", id="12345678", text="hi", locale="<b>"), unset, NOW)
     assert isinstance(bad, InboundMessage) and bad.locale is None
 
 

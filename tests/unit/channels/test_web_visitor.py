@@ -38,6 +38,6 @@ def test_a_mark_is_that_of_one_gateway():
     assert first.value_of(ada) != other.value_of(ada)
 
 
-def test_everybody_is_somebody_else():
+def test_every_sender_is_a_different_person():
     made = Identities(b"k", lambda _: False)
     assert 1000 == len({made.make().chat for _ in range(1000)})

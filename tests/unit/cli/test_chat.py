@@ -81,7 +81,7 @@ def test_running_gateway_is_talked_to(tmp_path: Path):
         assert "guitar" in chat(tmp_path, "--print", "How is it going?").stdout
 
 
-def test_an_earlier_conversation_is_gone_on_with(tmp_path: Path):
+def test_an_earlier_conversation_is_continued(tmp_path: Path):
     with gateway(tmp_path):
         chat(tmp_path, "--print", "I like scales")
         chat(tmp_path, "--print", "/new")

@@ -140,7 +140,7 @@ LISTS = {
 }
 
 
-def test_lists_are_read_beside_whoever_has_the_home(tmp_path: Path) -> None:
+def test_lists_are_read_beside_the_process_that_holds_the_home(tmp_path: Path) -> None:
     assert 2 == tenk("usage", "--days", "0", home=tmp_path).returncode
     before = tenk("users", "list", home=tmp_path)
     assert (1, True) == (before.returncode, "no gateway has run on this home" in before.stderr)

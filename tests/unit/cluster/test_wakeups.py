@@ -56,7 +56,7 @@ async def test_a_notice_is_never_longer_than_one_may_be() -> None:
 
 
 @pytest.mark.parametrize("words", ["", "\n", "wake", "wake \n", "nothing 1", "wake b\nnothing 1\n\n", "\x00", "in"])
-def test_what_is_no_word_of_ours_wakes_nobody(words: str) -> None:
+def test_an_unknown_notice_wakes_no_process(words: str) -> None:
     us = Ears("a:1")
     us.wakeups.hear(words)
     assert [] == [name for _, name in us.heard if name]

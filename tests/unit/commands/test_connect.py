@@ -33,7 +33,7 @@ ANA = Principal("ana", "default", locale="en")
 SECRET = "canary-key-0123456789"
 
 
-class Desk:
+class Rig:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.vault = Vault.fresh()
@@ -70,10 +70,10 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     store = await quick_store(tmp_path / "tenk.db")
     await store.commit(lambda connection: add_people(connection, ANA))
-    yield Desk(store)
+    yield Rig(store)
     await store.aclose()
 
 
@@ -82,9 +82,9 @@ def text(key: str, **values: str) -> str:
 
 
 @pytest.mark.parametrize("quoted", ['"{}"', "`{}`", "“{}”", "<{}>"])
-async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: str) -> None:
-    await desk.say(f"openai {quoted.format(SECRET)}")
-    assert [SECRET] == desk.checked
+async def test_quotation_marks_around_a_key_are_none_of_it(rig: Rig, quoted: str) -> None:
+    await rig.say(f"openai {quoted.format(SECRET)}")
+    assert [SECRET] == rig.checked
 
 
 @pytest.mark.parametrize(
@@ -100,44 +100,44 @@ async def test_quotation_marks_around_a_key_are_none_of_it(desk: Desk, quoted: s
         (FailureKind.BAD_REQUEST, "done"),
     ],
 )
-async def test_what_the_provider_says_decides(desk: Desk, kind: FailureKind, said: str) -> None:
-    desk.answer = failure(kind, "no")
-    reply = await desk.say(f"anthropic {SECRET}")
+async def test_what_the_provider_says_decides(rig: Rig, kind: FailureKind, said: str) -> None:
+    rig.answer = failure(kind, "no")
+    reply = await rig.say(f"anthropic {SECRET}")
     assert reply.text.startswith(text(said, title="Claude"))
-    assert (said == "done", 1) == (await desk.kept("anthropic") is not None, desk.session.deleted)
+    assert (said == "done", 1) == (await rig.kept("anthropic") is not None, rig.session.deleted)
 
 
 @pytest.mark.parametrize(
     "words", [SECRET, f"acme {SECRET}", f"openai {SECRET} more", "off", "off acme", f"off {SECRET}"]
 )
-async def test_what_cannot_be_understood_is_asked_for_and_never_repeated(desk: Desk, words: str) -> None:
-    desk.session.deletes = None
-    reply = await desk.say(words)
-    assert (text("which", names="openai, anthropic"), []) == (reply.text, desk.checked)
+async def test_what_cannot_be_understood_is_asked_for_and_never_repeated(rig: Rig, words: str) -> None:
+    rig.session.deletes = None
+    reply = await rig.say(words)
+    assert (text("which", names="openai, anthropic"), []) == (reply.text, rig.checked)
 
 
-async def test_a_key_no_header_could_hold_is_refused_unasked(desk: Desk) -> None:
-    reply = await desk.say("openai клю́ч")
-    assert (True, []) == (reply.text.startswith(text("unusable")), desk.checked)
+async def test_a_key_no_header_could_hold_is_refused_unasked(rig: Rig) -> None:
+    reply = await rig.say("openai клю́ч")
+    assert (True, []) == (reply.text.startswith(text("unusable")), rig.checked)
 
 
-async def test_alone_it_lists_what_is_connected(desk: Desk) -> None:
+async def test_alone_it_lists_what_is_connected(rig: Rig) -> None:
     connected = Connected("anthropic", "api", NOW)
     put = partial(credentials.put, tenant="default", user_id="ana", connected=connected, sealed="sealed")
-    await desk.store.commit(put)
-    listed = (await desk.say("")).text
+    await rig.store.commit(put)
+    listed = (await rig.say("")).text
     assert "OpenAI (`openai`): not connected" in listed and "Claude (`anthropic`): your own, since 2026-03-04" in listed
-    assert text("how", name="openai") == (await desk.say("openai")).text
-    said = [(await desk.say("off Anthropic")).text for _ in range(2)]
+    assert text("how", name="openai") == (await rig.say("openai")).text
+    said = [(await rig.say("off Anthropic")).text for _ in range(2)]
     assert [text("off", title="Claude"), text("off_none", title="Claude")] == said
-    assert await desk.kept("anthropic") is None
+    assert await rig.kept("anthropic") is None
 
 
-async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> None:
-    desk.command = connect_command(desk.store, Connecting(desk.vault))
-    assert text("nothing") == (await desk.say("")).text
-    assert f"{text('nothing')}\n\n{text('deleted')}" == (await desk.say(f"openai {SECRET}")).text
-    assert text("again") == (await desk.say("", arguments=Vault.fresh().seal("x", secret_of("default", "sim:1")))).text
+async def test_where_there_is_nothing_to_connect_to_it_says_so(rig: Rig) -> None:
+    rig.command = connect_command(rig.store, Connecting(rig.vault))
+    assert text("nothing") == (await rig.say("")).text
+    assert f"{text('nothing')}\n\n{text('deleted')}" == (await rig.say(f"openai {SECRET}")).text
+    assert text("again") == (await rig.say("", arguments=Vault.fresh().seal("x", secret_of("default", "sim:1")))).text
     assert {} == providers_of([LinkConfig(), LinkConfig(name="openai:m", base_url="http://127.0.0.1:1/v1")], {})
 
 
@@ -145,13 +145,13 @@ async def test_where_there_is_nothing_to_connect_to_it_says_so(desk: Desk) -> No
 
 
 @pytest.fixture
-async def server(desk: Desk) -> AsyncIterator[OAuthServer]:
+async def server(rig: Rig) -> AsyncIterator[OAuthServer]:
     async with OAuthServer() as server:
-        described(desk, server)
+        described(rig, server)
         yield server
 
 
-def described(desk: Desk, server: OAuthServer, **more: object) -> None:
+def described(rig: Rig, server: OAuthServer, **more: object) -> None:
     given = {
         "authorize_url": f"{server.url}/authorize",
         "token_url": f"{server.url}/token",
@@ -160,11 +160,11 @@ def described(desk: Desk, server: OAuthServer, **more: object) -> None:
     }
     connect = {"anthropic": ConnectConfig(title="Claude", oauth=OAuthConfig.model_validate(given | more))}
     providers = providers_of([LinkConfig(name="openai:m"), LinkConfig(name="anthropic:m")], connect)
-    desk.command = connect_command(desk.store, Connecting(desk.vault, providers, desk.check, lambda: desk.now))
+    rig.command = connect_command(rig.store, Connecting(rig.vault, providers, rig.check, lambda: rig.now))
 
 
-async def agree(desk: Desk) -> tuple[str, str]:
-    begun = await desk.say("anthropic")
+async def agree(rig: Rig) -> tuple[str, str]:
+    begun = await rig.say("anthropic")
     url = next(line for line in begun.text.splitlines() if line.startswith("http"))
     async with aiohttp.ClientSession() as browser, browser.get(url, allow_redirects=False) as answer:
         back = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
@@ -172,47 +172,47 @@ async def agree(desk: Desk) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("form", ["{code}#{state}", "anthropic {code}#{state}", "anthropic {code}"])
-async def test_an_account_is_connected_by_a_code(desk: Desk, server: OAuthServer, form: str) -> None:
-    code, state = await agree(desk)
-    reply = await desk.say(form.format(code=code, state=state))
-    kind, opened = await desk.kept("anthropic") or ("", "")
-    assert (f"{text('done', title='Claude')}\n\n{text('deleted')}", "oauth", []) == (reply.text, kind, desk.checked)
+async def test_an_account_is_connected_by_a_code(rig: Rig, server: OAuthServer, form: str) -> None:
+    code, state = await agree(rig)
+    reply = await rig.say(form.format(code=code, state=state))
+    kind, opened = await rig.kept("anthropic") or ("", "")
+    assert (f"{text('done', title='Claude')}\n\n{text('deleted')}", "oauth", []) == (reply.text, kind, rig.checked)
     assert all(given in opened for given in server.given[1:])
-    assert text("stale") == (await desk.say(f"anthropic {code}#{state}")).text
+    assert text("stale") == (await rig.say(f"anthropic {code}#{state}")).text
 
 
-async def test_a_flow_that_is_over_or_refused_connects_nothing(desk: Desk, server: OAuthServer) -> None:
-    code, state = await agree(desk)
-    desk.now += timedelta(minutes=10)
-    assert text("stale") == (await desk.say(f"{code}#{state}")).text
-    code, state = await agree(desk)
+async def test_a_flow_that_is_over_or_refused_connects_nothing(rig: Rig, server: OAuthServer) -> None:
+    code, state = await agree(rig)
+    rig.now += timedelta(minutes=10)
+    assert text("stale") == (await rig.say(f"{code}#{state}")).text
+    code, state = await agree(rig)
     server.html = True
-    refused = await desk.say(f"{code}#{state}")
+    refused = await rig.say(f"{code}#{state}")
     assert (text("not_exchanged", title="Claude", name="anthropic"), None) == (
         refused.text,
-        await desk.kept("anthropic"),
+        await rig.kept("anthropic"),
     )
-    assert text("stale") == (await desk.say("code#state")).text
+    assert text("stale") == (await rig.say("code#state")).text
 
 
-async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(desk: Desk, server: OAuthServer) -> None:
-    await desk.say(f"anthropic {SECRET}")
-    assert "api" == (await desk.kept("anthropic") or "")[0]
-    await desk.say("off anthropic")
-    described(desk, server, code_format="code#state")
-    await agree(desk)
-    await desk.say(f"anthropic {SECRET}")
-    assert "api" == (await desk.kept("anthropic") or "")[0]
-    assert [SECRET, SECRET] == desk.checked
+async def test_where_codes_have_their_state_behind_them_a_word_alone_is_a_key(rig: Rig, server: OAuthServer) -> None:
+    await rig.say(f"anthropic {SECRET}")
+    assert "api" == (await rig.kept("anthropic") or "")[0]
+    await rig.say("off anthropic")
+    described(rig, server, code_format="code#state")
+    await agree(rig)
+    await rig.say(f"anthropic {SECRET}")
+    assert "api" == (await rig.kept("anthropic") or "")[0]
+    assert [SECRET, SECRET] == rig.checked
 
 
-async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuthServer) -> None:
-    await agree(desk)
-    await desk.say(f"anthropic {SECRET}")
-    assert ("api", [SECRET]) == ((await desk.kept("anthropic") or "")[0], desk.checked)
-    await agree(desk)
-    desk.answer = failure(FailureKind.AUTH, "no")
-    assert text("not_exchanged", title="Claude", name="anthropic") == (await desk.say(f"anthropic {SECRET}")).text
+async def test_a_key_given_in_place_of_a_code_is_a_key(rig: Rig, server: OAuthServer) -> None:
+    await agree(rig)
+    await rig.say(f"anthropic {SECRET}")
+    assert ("api", [SECRET]) == ((await rig.kept("anthropic") or "")[0], rig.checked)
+    await agree(rig)
+    rig.answer = failure(FailureKind.AUTH, "no")
+    assert text("not_exchanged", title="Claude", name="anthropic") == (await rig.say(f"anthropic {SECRET}")).text
 
 
 # ---------------------------------------------------------------- which model answers
@@ -229,10 +229,10 @@ async def test_a_key_given_in_place_of_a_code_is_a_key(desk: Desk, server: OAuth
     ],
 )
 async def test_a_person_sees_and_chooses_the_model_that_answers(
-    desk: Desk, words: str, said: str, chosen: str | None
+    rig: Rig, words: str, said: str, chosen: str | None
 ) -> None:
-    desk.command = model_command(Connecting(models=("openai:large", "anthropic:small", "openai:large")))
-    wanted = await desk.command.handle(invocation("model", words, ANA))
-    reply = await desk.store.commit(wanted.run) if isinstance(wanted, Write) else wanted
+    rig.command = model_command(Connecting(models=("openai:large", "anthropic:small", "openai:large")))
+    wanted = await rig.command.handle(invocation("model", words, ANA))
+    reply = await rig.store.commit(wanted.run) if isinstance(wanted, Write) else wanted
     assert said in reply.text.replace("\\", "")
     assert chosen == (reply.changed.person.model if reply.changed.person else None)

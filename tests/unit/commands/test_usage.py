@@ -30,5 +30,5 @@ def test_numbers_are_written_as_the_language_does():
         ("es", 120_000, 2, "0,12 US$, y 2 preguntas más a modelos cuyo precio no conozco"),
     ],
 )
-def test_what_nobody_knows_is_said_as_a_person_would(locale, cost_microusd, unpriced, said):
+def test_an_unknown_cost_is_said_in_plain_words(locale, cost_microusd, unpriced, said):
     assert said == cost_in_words(UsageTotal(3, 10, 10, cost_microusd, unpriced), HARNESS, locale)

@@ -17,7 +17,7 @@ from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.server import in_one_shape
 from gateway.http.connections import ConnectionLimiter
 from gateway.http.mounts import Mounts
-from gateway.operators.client import MAX_SUN_PATH_BYTES, NobodyAnswers, call, path_of
+from gateway.operators.client import MAX_SUN_PATH_BYTES, Unanswered, call, path_of
 from gateway.ops.control import ControlServer
 from tests.fakes.http import Loaded
 
@@ -136,7 +136,7 @@ async def test_a_caller_does_not_wait_for_ever(path: Path) -> None:
         b"x" * 200_000,
     ],
 )
-async def test_a16_a91_bad_requests_get_an_error_and_hurt_nobody(path: Path, raw: bytes) -> None:
+async def test_a16_a91_bad_requests_get_an_error(path: Path, raw: bytes) -> None:
     async with serving(path):
         assert b" 200 " not in (await said(path, raw)).partition(b"\r\n")[0]
         assert {} == await call(path, "GET /v1/echo")
@@ -148,13 +148,13 @@ async def test_many_at_once_are_all_answered(path: Path) -> None:
     assert [{"n": n} for n in range(50)] == [each.result() for each in calls]
 
 
-async def test_nobody_there_is_its_own_error(path: Path) -> None:
-    with pytest.raises(NobodyAnswers):
+async def test_a_missing_gateway_is_its_own_error(path: Path) -> None:
+    with pytest.raises(Unanswered):
         await call(path, "GET /v1/echo", timeout_s=5.0)
     dead_socket(path)
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(Unanswered):
         await call(path, "GET /v1/echo", timeout_s=5.0)
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(Unanswered):
         await call(path / "deeper", "GET /v1/echo", timeout_s=5.0)
 
 
@@ -204,7 +204,7 @@ async def test_a_home_deeper_than_a_socket_address_works(tmp_path: Path) -> None
         assert 0o600 == path.stat().st_mode & 0o777
         with pytest.raises(AlreadyRunning):
             await asyncio.to_thread(asyncio.run, server(path).run())
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(Unanswered):
         await call(path, "GET /v1/echo", timeout_s=5.0)
 
 

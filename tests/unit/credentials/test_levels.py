@@ -245,7 +245,7 @@ async def test_a_login_inside_a_keyrings_json_is_read_and_renewed_there(key: str
     assert not {"access_token", "refresh_token", "expires_at"} & set(now)
 
 
-async def test_a_keyring_that_waits_for_somebody_is_left_alone() -> None:
+async def test_a_keyring_that_waits_for_input_is_left_alone() -> None:
     ring = Ring(first="key")
     ring.opened.clear()
     place = ring_place(ring, limit_s=0.01)

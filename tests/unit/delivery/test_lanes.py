@@ -105,7 +105,7 @@ async def test_a_token_that_is_refused_costs_no_answer(spine: Spine) -> None:
     assert ["ready"] == await states(spine)
 
 
-async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> None:
+async def test_parts_of_a_removed_account_stop_no_other(spine: Spine) -> None:
     spine.channel.fates.append(Retryable("down", retry_after_s=3600.0))
     await tell(spine, words("a", 1))
     await spine.quiet()
@@ -119,7 +119,7 @@ async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> Non
     assert ["ready", "sent"] == await states(spine)
 
 
-async def test_lanes_have_what_is_theirs_whoever_asks_first(spine: Spine) -> None:
+async def test_lanes_get_their_rows_in_any_order_of_asking(spine: Spine) -> None:
     lanes = [Address("sim", "main", f"c{number}") for number in range(3)]
     said = [await tell(spine, "hello", where.chat, silently=True, address=where) for where in lanes]
     reader, found = LaneReader(spine.store), dict[str, list[OutboxRow]]()

@@ -234,7 +234,7 @@ async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: 
     await store.aclose()
 
 
-async def test_where_nobody_can_be_told_nothing_counts_as_told(tmp_path: Path) -> None:
+async def test_an_alert_without_a_recipient_does_not_count_as_told(tmp_path: Path) -> None:
     store = await quick_store(tmp_path / "tenk.db")
     found: list[dict[str, Trouble | None] | StoreUnavailable] = [{KEY.key: KEY}, {KEY.key: KEY}, StoreUnavailable("no")]
 

@@ -21,7 +21,7 @@ from gateway.store.chats import cursor_of, of_account
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
-from tests.fakes.door import NobodyListens
+from tests.fakes.door import UnheardHealth
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine
 
@@ -70,7 +70,7 @@ class Door:
     async def receive(
         self, *events: InboundEvent, rejected: tuple[Rejected, ...] = (), cursor: str | None = None
     ) -> None:
-        sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, NobodyListens(), "default")
+        sink = ChannelSink(self.spine.store, {"default": self}, self.spine.channel, UnheardHealth(), "default")
         await sink.receive(events, rejected=rejected, cursor=cursor)
 
     async def rows(self) -> list[tuple[str, str | None]]:
@@ -101,7 +101,7 @@ async def test_what_is_received_is_committed_with_its_cursor_and_announced_in_or
     assert 1 == len(door.snapshot)
 
 
-async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: Door) -> None:
+async def test_a_devices_zone_is_taken_if_the_person_set_none(door: Door) -> None:
     spoken = door.spine.message("hello")
     await door.receive(replace(spoken, event_id="no", timezone="Europe/Atlantis"))
     await door.receive(replace(spoken, event_id="a", timezone="Europe/Madrid"))
@@ -126,7 +126,7 @@ async def test_what_is_offered_again_and_again_in_an_outage_is_counted_once(door
     assert ["known", "one"] == door.bus.texts
 
 
-async def test_a_commit_nobody_heard_of_is_looked_for(door: Door) -> None:
+async def test_an_unheard_commit_is_looked_for(door: Door) -> None:
     door.under(AccessConfig())
     event = door.spine.message("let me in")
     door.engine.unheard = 1
@@ -193,7 +193,7 @@ def membership(door: Door, change: Membership) -> MembershipChanged:
     )
 
 
-async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Door) -> None:
+async def test_a_person_who_blocks_the_bot_hears_nothing_until_they_are_back(door: Door) -> None:
     await door.receive(door.spine.message("hello"))
     await door.receive(membership(door, Membership.BLOCKED))
     parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, "t1", "an answer"))

@@ -87,7 +87,7 @@ async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
     assert [f"/start {codes.BULLETS}"] == door.taken
 
 
-async def test_guesses_of_a_stranger_are_bounded_and_lock_out_nobody_else(door: Door) -> None:
+async def test_guesses_of_a_stranger_are_bounded_and_lock_out_no_other(door: Door) -> None:
     """Cover A42."""
     code = await door.invite()
     for guess in range(6):

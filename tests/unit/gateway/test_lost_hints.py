@@ -22,7 +22,7 @@ from gateway.ops.unannounced import Unannounced
 from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
 from tests.fakes.agents import a_tool
-from tests.fakes.door import KEYS, NobodyListens
+from tests.fakes.door import KEYS, UnheardHealth
 from tests.fakes.spine import AGENT, Spine
 
 
@@ -52,7 +52,7 @@ def sink_of(spine: Spine) -> ChannelSink:
     intake = Intake(
         spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, deps
     )
-    return ChannelSink(spine.store, {"default": Home(intake)}, spine.channel, NobodyListens(), "default")
+    return ChannelSink(spine.store, {"default": Home(intake)}, spine.channel, UnheardHealth(), "default")
 
 
 async def test_people_are_read_again_after_a_look_at_them_failed(spine: Spine) -> None:

@@ -100,7 +100,7 @@ def test_letters_of_scripts_that_pass_for_each_other_are_named() -> None:
         assert name == NAMES.introduce(name)
 
 
-def test_nobody_looks_like_themselves_and_nothing_like_nobody() -> None:
+def test_a_name_is_not_its_own_lookalike_nor_one_of_an_empty_name() -> None:
     assert "Ada Lovelace" == NAMES.introduce("Ada Lovelace", "u-1")
     assert "⟨no name⟩" == NAMES.introduce("") == Lookalikes([KnownName("", "owner")]).introduce("  ")
     assert "Grace" == NAMES.introduce("Grace")

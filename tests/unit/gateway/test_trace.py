@@ -71,7 +71,7 @@ def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender 
         ("", r"nobody known is ''"),
     ],
 )
-def test_nobody_and_several_are_told_with_who_there_is(who: str, words: str) -> None:
+def test_no_match_and_several_matches_are_refused_with_a_list(who: str, words: str) -> None:
     with pytest.raises(GatewayError, match=words):
         find_person(who, KNOWN)
 
@@ -195,7 +195,7 @@ def test_the_first_row_of_an_instant_is_found_among_gaps() -> None:
         connection.exec_driver_sql("DELETE FROM inbox WHERE id % 3 = 0")
         for number in range(-1, 41):
             found = reports.messages_of(connection, "default", nobody, 50, since=at(number))
-            ids = [2 * place + 1 for place in range(max(number, 0), 40)]  # every other one is somebody else's
+            ids = [2 * place + 1 for place in range(max(number, 0), 40)]  # every other one is another person's
             assert [id_ for id_ in ids if id_ % 3] == sorted(row.id for row in found)
 
 

@@ -15,7 +15,7 @@ KEYS = [bytes([number]) * 32 for number in (1, 2)]
 
 
 @pytest.mark.parametrize("other", [{"tenant": "t2"}, {"user": "telegram:43"}, {"purpose": "key"}])
-def test_it_opens_for_nobody_and_nothing_else(other: dict[str, str]) -> None:
+def test_a_secret_opens_only_as_what_it_was_sealed_as(other: dict[str, str]) -> None:
     vault = Vault(KEYS)
     with pytest.raises(CannotOpen):
         vault.open(vault.seal("canary", WHOSE), replace(WHOSE, **other))

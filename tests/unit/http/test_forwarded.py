@@ -53,7 +53,7 @@ def test_lines_of_one_header_are_one_list():
 
 
 @pytest.mark.parametrize("peer", ["203.0.113.99", "192.168.1.2", "::1", None, ""])
-def test_whoever_is_no_trusted_proxy_is_not_believed(peer: str | None):
+def test_an_untrusted_proxy_is_not_believed(peer: str | None):
     """Cover A17."""
     said = [(FOR, "127.0.0.1"), ("X-Forwarded-Proto", "https"), ("Forwarded", "for=127.0.0.1;proto=https")]
     assert RequestClient(peer, https=False, proxied=True) == asked(peer, *said)
@@ -100,7 +100,7 @@ def test_nearest_proxy_says_whether_it_was_https(headers: list[tuple[str, str]],
 
 
 @given(st.lists(st.sampled_from(["6.6.6.6", "10.0.0.1", "x", "", '"', "for=1.1.1.1", "::1", "fd00::1"]), max_size=40))
-def test_nobody_chooses_the_address_that_a_proxy_wrote(made_up: list[str]):
+def test_a_client_cannot_choose_the_address_that_a_proxy_wrote(made_up: list[str]):
     listed = ", ".join([*made_up, "203.0.113.7"])
     assert "203.0.113.7" == asked(NEAR, (FOR, listed)).address
     both = asked(NEAR, (FOR, listed), ("Forwarded", ", ".join(made_up)))

@@ -72,7 +72,7 @@ async def test_route_of_a_channel_that_loads_later_is_served():
         ("GET", "", 404),
     ],
 )
-async def test_what_nobody_serves_is_refused(method: str, path: str, status: int):
+async def test_an_unknown_path_or_method_is_refused(method: str, path: str, status: int):
     """Cover A16."""
     async with served(Loaded([Hook()])) as url:
         assert status == (await asked(method, f"{url}{path}"))[0]

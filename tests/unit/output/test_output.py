@@ -122,7 +122,7 @@ def test_a_model_that_stutters_is_told_once(text: str, shown: str) -> None:
     "bad",
     ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\ud800", "\u200b", "\u202e", "\u2060", "\ufeff", "\U000e0041"],
 )
-def test_a55_characters_nobody_should_get_go(bad: str) -> None:
+def test_a55_harmful_characters_are_removed(bad: str) -> None:
     """Cover A67."""
     assert "ab `cd`" == clean(f"a{bad}b `c{bad}d`")
 

@@ -173,7 +173,7 @@ async def test_a_forged_press_means_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("restarts", [False, True])
-async def test_a_question_that_nobody_answers_in_time_is_a_no(scene: Scene, restarts: bool) -> None:
+async def test_an_unanswered_question_is_a_no(scene: Scene, restarts: bool) -> None:
     buttons = await scene.ask()
     scene.spine.later(minutes=9, seconds=59)
     await scene.spine.parking.expire()
@@ -272,7 +272,7 @@ async def test_a_stop_ends_what_waits(scene: Scene, command: str, restarts: bool
     assert [("stopped", None)] == [tuple(row) for row in rows]
 
 
-async def test_somebody_elses_stop_leaves_it(scene: Scene) -> None:
+async def test_another_persons_stop_leaves_it(scene: Scene) -> None:
     buttons = await scene.ask(chat="g1")
     await scene.spine.say("/stop", "p2", "g1")
     await scene.spine.quiet()

@@ -37,7 +37,7 @@ RETURNED = ToolReturned(0, "t1/0/0", "c1", "log", "")
 
 
 @dataclass
-class Desk:
+class Rig:
     store: QuickStore
     rows: list[InboxRow]
     place: JournalPlace
@@ -62,7 +62,7 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     store = await quick_store(tmp_path / "tenk.db")
     epoch = await store.commit(journal.take_all_shards, owner="test")
     state = await store.commit(journal.open_session, tenant="default", key=KEY, mode="steer", generation=1, now=NOON)
@@ -79,7 +79,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 
     rows = await store.commit(admit)
     turn = new_turn(rows[0], state.id, "chat", NOON)
-    yield Desk(store, rows, JournalPlace(Fence(journal.shard_of(KEY), epoch), turn, 0))
+    yield Rig(store, rows, JournalPlace(Fence(journal.shard_of(KEY), epoch), turn, 0))
     await store.aclose()
 
 
@@ -87,36 +87,36 @@ def clock() -> Any:
     return NOON
 
 
-async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(desk: Desk) -> None:
-    settle = partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
-    await desk.store.commit(settle)
-    ids = [row.id for row in desk.rows]
-    assert [ids[0], ids[2]] == await desk.write(commits.claim, ids=ids, started=STARTED)
-    assert [] == await desk.write(commits.claim, ids=[ids[1]], started=STARTED)
-    assert () == await desk.events()
+async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(rig: Rig) -> None:
+    settle = partial(inbox.settle, id_=rig.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
+    await rig.store.commit(settle)
+    ids = [row.id for row in rig.rows]
+    assert [ids[0], ids[2]] == await rig.write(commits.claim, ids=ids, started=STARTED)
+    assert [] == await rig.write(commits.claim, ids=[ids[1]], started=STARTED)
+    assert () == await rig.events()
 
 
-async def test_what_a_response_cost_is_in_its_commit(desk: Desk) -> None:
-    await desk.claim()
+async def test_what_a_response_cost_is_in_its_commit(rig: Rig) -> None:
+    await rig.claim()
     response = ModelResponded(0, "hm", usage=Usage(7, 3), model="sim:one")
     for _ in range(2):
-        await desk.write(commits.record, seq=1, events=[response], clock=clock)
-    assert (STARTED, response) == await desk.events()
-    assert 1 == await desk.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM usage")).scalar_one())
+        await rig.write(commits.record, seq=1, events=[response], clock=clock)
+    assert (STARTED, response) == await rig.events()
+    assert 1 == await rig.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM usage")).scalar_one())
 
 
-async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
-    await desk.claim()
+async def test_a_local_effect_is_applied_once_a_key(rig: Rig) -> None:
+    await rig.claim()
     applied: list[sa.Connection] = []
 
     def run(connection: sa.Connection) -> str:
         applied.append(connection)
         return f'{{"success":true,"data":{len(applied)},"error":null}}'
 
-    first = await desk.write(commits.apply, seq=1, returned=RETURNED, run=run, clock=clock)
-    assert first == await desk.write(commits.apply, seq=2, returned=RETURNED, run=run, clock=clock)
+    first = await rig.write(commits.apply, seq=1, returned=RETURNED, run=run, clock=clock)
+    assert first == await rig.write(commits.apply, seq=2, returned=RETURNED, run=run, clock=clock)
     assert 1 == len(applied)
-    assert (STARTED, first) == await desk.events()
+    assert (STARTED, first) == await rig.events()
 
 
 @pytest.mark.parametrize(
@@ -129,42 +129,42 @@ async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
         (EndReason.CONTEXT_EXHAUSTED, "failed"),
     ],
 )
-async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, reason: EndReason, outcome: str) -> None:
-    await desk.claim(2)
-    turn = desk.place.turn
+async def test_an_end_is_journal_outcomes_and_deliveries_at_once(rig: Rig, reason: EndReason, outcome: str) -> None:
+    await rig.claim(2)
+    turn = rig.place.turn
     parts = to_parts(FakeChannel(), OutboundMessage(turn.address, turn.id, "bye"))
-    rows = await desk.write(
+    rows = await rig.write(
         commits.end,
         seq=1,
         events=[TurnEnded(reason, "bye")],
         reason=reason,
-        first_id=desk.rows[0].id,
+        first_id=rig.rows[0].id,
         parts=parts,
         clock=clock,
         first_by=None,
     )
-    assert (1, ["ready"]) == (len(rows), await desk.said())
-    assert [outcome, "merged", None] == await desk.outcomes()
-    assert (STARTED, TurnEnded(reason, "bye")) == await desk.events()
-    assert [] == await desk.store.read(journal.open_turns)
+    assert (1, ["ready"]) == (len(rows), await rig.said())
+    assert [outcome, "merged", None] == await rig.outcomes()
+    assert (STARTED, TurnEnded(reason, "bye")) == await rig.events()
+    assert [] == await rig.store.read(journal.open_turns)
 
 
-async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
+async def test_a_session_that_lost_its_shard_writes_nothing(rig: Rig) -> None:
     """Cover F62."""
-    await desk.claim()
-    await desk.store.commit(journal.take_all_shards, owner="another")
+    await rig.claim()
+    await rig.store.commit(journal.take_all_shards, owner="another")
     ended = [TurnEnded(EndReason.COMPLETED, "bye")]
     for commit, more in (
-        (commits.claim, {"ids": [desk.rows[1].id], "started": STARTED}),
+        (commits.claim, {"ids": [rig.rows[1].id], "started": STARTED}),
         (commits.record, {"events": ended, "clock": clock}),
         (commits.apply, {"returned": RETURNED, "run": lambda _: "{}", "clock": clock}),
-        (commits.steer, {"step": 0, "overtaken": (), "read": [(desk.rows[1], UserItem("and"))], "clock": clock}),
+        (commits.steer, {"step": 0, "overtaken": (), "read": [(rig.rows[1], UserItem("and"))], "clock": clock}),
         (
             commits.end,
             {
                 "events": ended,
                 "reason": EndReason.COMPLETED,
-                "first_id": desk.rows[0].id,
+                "first_id": rig.rows[0].id,
                 "parts": (),
                 "clock": clock,
                 "first_by": None,
@@ -172,9 +172,9 @@ async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
         ),
     ):
         with pytest.raises(Fenced):
-            await desk.write(commit, seq=1, **more)
+            await rig.write(commit, seq=1, **more)
     lost = Fence(journal.shard_of(KEY), -1)
     with pytest.raises(Fenced):
-        await desk.store.commit(commits.count_attempt, lost, "t1")
-    assert (STARTED,) == await desk.events()
-    assert [None, None, None] == await desk.outcomes()
+        await rig.store.commit(commits.count_attempt, lost, "t1")
+    assert (STARTED,) == await rig.events()
+    assert [None, None, None] == await rig.outcomes()

@@ -191,7 +191,7 @@ async def test_a_turn_that_was_cut_over_a_day_ago_is_told_as_missed(spine: Spine
     assert "30 hours" in spine.channel.shown()[-1]
 
 
-async def test_an_account_taken_out_of_the_configuration_stops_nobody(spine: Spine) -> None:
+async def test_an_account_taken_out_of_the_configuration_stops_no_other(spine: Spine) -> None:
     await spine.say("hello")
     await spine.asked()
     await spine.kill()

@@ -165,7 +165,7 @@ async def test_notes_and_long_results_come_along(spine: Spine) -> None:
     assert {"p1": Summary("They looked.", turn, 0, 3, 0, NOON)} == kept
 
 
-async def test_who_is_forgotten_is_so_where_it_was_gone_on_with_in_silence(spine: Spine) -> None:
+async def test_an_erasure_covers_a_conversation_continued_in_silence(spine: Spine) -> None:
     await people_of(spine, p1=["sim:p1", "sim:q1"])
     await says(spine, "My colour is blue", "Noted.")
     await elsewhere(spine, "/sessions 1")

@@ -75,7 +75,7 @@ def test_one_row_stays_as_it_is() -> None:
         ({}, {"quoted": (Quoted(QuoteKind.REPLY, "hm"),)}),
     ],
 )
-def test_own_words_are_never_joined_to_somebody_elses(first: dict[str, object], more: dict[str, object]) -> None:
+def test_own_words_are_never_joined_to_another_persons_words(first: dict[str, object], more: dict[str, object]) -> None:
     begun, following = row(1, "x" * 4090), row(2, "the rest", after_s=0.1)
     begun = replace(begun, event=replace(begun.event, **first))
     following = replace(following, event=replace(following.event, **more))

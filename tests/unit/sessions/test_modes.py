@@ -55,7 +55,7 @@ async def test_an_interruption_takes_along_what_waited_before_it(spine: Spine) -
 
 
 @pytest.mark.parametrize("mode", ["steer", "collect", "interrupt"])
-async def test_nobody_touches_the_turn_of_another_member(spine: Spine, mode: str) -> None:
+async def test_a_member_cannot_touch_another_members_turn(spine: Spine, mode: str) -> None:
     await begin_in_mode(spine, mode, "g1")
     await spine.say("! not so", "p2", "g1")
     await spine.say("and this", "p2", "g1")

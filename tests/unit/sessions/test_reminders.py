@@ -174,7 +174,7 @@ async def test_in_a_group_it_is_not_set(here: Spine) -> None:
     assert 0 == await count(here.store, "reminders")
 
 
-async def test_nobody_can_type_what_only_the_gateway_says(here: Spine) -> None:
+async def test_people_cannot_type_the_gateways_own_markers(here: Spine) -> None:
     assert "⏰" not in await asked(here, '/reminder {"at": "19:00", "about": "", "late_min": 0}')
     assert "/reminder" not in await asked(here, "/help")
 

@@ -31,7 +31,7 @@ async def spine(engine: FickleEngine) -> AsyncIterator[Spine]:
     await store.aclose()
 
 
-async def test_an_edit_of_what_nobody_knows_is_a_message(spine: Spine) -> None:
+async def test_an_edit_of_an_unknown_message_is_a_message(spine: Spine) -> None:
     await spine.say("hello", message_id="999", edited=True)
     await spine.asked()
 

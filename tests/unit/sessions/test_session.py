@@ -180,7 +180,7 @@ async def test_a_person_who_is_shut_out_mid_turn_gets_no_further_tool(tmp_path: 
     await store.aclose()
 
 
-async def test_a_turn_of_somebody_shut_out_is_not_gone_on_with(spine: Spine) -> None:
+async def test_a_turn_of_a_person_shut_out_is_not_continued(spine: Spine) -> None:
     """Cover A33."""
     await spine.say("hello")
     await spine.asked()

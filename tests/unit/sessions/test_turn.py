@@ -46,7 +46,7 @@ def a_running_turn(told: list[EndReason]) -> SessionTurn:
 
 
 @pytest.mark.parametrize(("before_id", "user"), [(5, "p1"), (5, None), (9, "p2")])
-def test_what_came_before_it_or_is_somebody_elses_does_not_cancel_it(before_id: int, user: str | None) -> None:
+def test_an_earlier_or_another_persons_stop_does_not_cancel_it(before_id: int, user: str | None) -> None:
     told: list[EndReason] = []
     turn = a_running_turn(told)
     assert not turn.cancel(EndReason.STOPPED, before_id, user)

@@ -88,7 +88,7 @@ def test_a_secret_is_taken_out_of_its_file(tmp_path: Path) -> None:
         draft(path, {}, {("model", "base_url"): None})
 
 
-def test_a_file_somebody_else_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     path = files(tmp_path)
     made = draft(path, {}, {("access", "direct"): "open"})
     path.write_text("[access]\ndirect = 'allowlist'\n")

@@ -179,7 +179,7 @@ def test_a_home_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.gate
 @pytest.mark.parametrize("command", [["doctor", "--fix", "--local"], ["users", "list"]])
-async def test_somebody_elses_home_is_told_in_words(tmp_path: Path, command: list[str]) -> None:
+async def test_another_persons_home_is_told_in_words(tmp_path: Path, command: list[str]) -> None:
     home = tmp_path / "home"
     home.mkdir()
     await copy_fresh(home / "tenk.db")

@@ -77,7 +77,7 @@ def test_empty_database_beside_a_key_is_a_lost_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("check", [check_home, check_database])
-def test_what_is_somebody_elses_is_refused(tmp_path: Path, check: Callable[[Path, int], None]) -> None:
+def test_what_is_another_persons_is_refused(tmp_path: Path, check: Callable[[Path, int], None]) -> None:
     path = tmp_path if check is check_home else made(tmp_path / "tenk.db", 0o600)
     check(path, 0)
     with pytest.raises(

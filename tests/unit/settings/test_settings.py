@@ -228,7 +228,7 @@ def test_the_page_is_called_what_the_agent_is_called(given: Given) -> None:
         ('tools = ["weather"]', "gateway.toml:2: agent.tools: there is no tool 'weather'; there are: none"),
     ],
 )
-def test_an_agent_or_a_tool_that_nobody_brings_is_told(given: Given, config: str, words: str) -> None:
+def test_a_missing_agent_or_tool_is_reported(given: Given, config: str, words: str) -> None:
     with pytest.raises(SettingsError, match=re.escape(words)):
         given(f"[agent]\n{config}\n")
 
@@ -266,7 +266,7 @@ def letterbox(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("letterbox")
-def test_a_channel_of_somebody_elses_is_configured_like_ours(given: Given) -> None:
+def test_a_third_party_channel_is_configured_like_ours(given: Given) -> None:
     settings = given('[channels.letterbox.home]\ndirectory = "a"\n[channels.letterbox.work]\ndirectory = "b"\n')
     found = [(channel, account.name) for channel, account in settings.channels.accounts()]
     assert [("letterbox", "home"), ("letterbox", "work")] == found
@@ -276,7 +276,7 @@ def test_a_channel_of_somebody_elses_is_configured_like_ours(given: Given) -> No
     )
 
 
-def test_a_channel_that_nobody_installed_is_refused(given: Given) -> None:
+def test_a_channel_that_is_not_installed_is_refused(given: Given) -> None:
     told = refusal(given, "[channels.telegrm.main]\n")
     assert told.endswith('gateway.toml:1: channels.telegrm: there is no such key; did you mean "telegram"?')
 

@@ -119,7 +119,7 @@ def test_nothing_is_taken_from_under_a_turn_that_runs(connection: sa.Connection)
     assert 4 == len(connection.execute(sa.select(turns)).all())
 
 
-def test_every_column_that_names_somebody_is_known():
+def test_every_column_that_names_a_person_is_known():
     named = {
         (table.name, name)
         for table in metadata.sorted_tables
@@ -176,7 +176,7 @@ def test_who_comes_back_has_used_what_they_had_used(connection: sa.Connection):
     for cap, tokens in ((used, 90), (before, 70)):
         budgets.reserve(connection, cap.day, [cap], Spending(tokens), NOON)
     carried_out(connection, Extent.EVERYTHING)
-    assert [] == budgets.nearly_used(connection, NOON, 80)  # no owner is told of somebody who is nobody
+    assert [] == budgets.nearly_used(connection, NOON, 80)  # owners are not told of an unknown person
     newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", BY_POLICY, former_id=ANA)
     person = people.enrol(connection, newcomer, NOON)
     own = replace(used, key=person.user_id, day="2026-03-04")

@@ -26,7 +26,7 @@ async def test_the_loop_does_nothing_while_statements_run(tmp_path: Path) -> Non
 
     def job(_: Connection) -> tuple[int, int]:
         before = len(turns)
-        threading.Event().wait(0.02)  # whoever may run does meanwhile
+        threading.Event().wait(0.02)  # other tasks run meanwhile
         return before, len(turns)
 
     async with asyncio.TaskGroup() as group:

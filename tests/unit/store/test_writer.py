@@ -107,7 +107,7 @@ async def test_an_engine_that_raises_is_an_outage() -> None:
         writer.close()
 
 
-async def test_a_writer_that_ends_by_an_error_leaves_nobody_waiting() -> None:
+async def test_a_writer_that_ends_by_an_error_leaves_no_caller_waiting() -> None:
 
     async def commit(_: Sequence[Job[Any]]) -> list[Outcome]:
         raise LookupError("not foreseen")

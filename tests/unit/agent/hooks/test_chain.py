@@ -263,7 +263,7 @@ class TestStop:
         assert "completed" == reason
         assert 3 == sum(isinstance(event, Nudged) for event in port.events)
 
-    async def test_an_error_asks_nobody(self):
+    async def test_an_error_asks_no_hook(self):
         asked = []
         model = ScriptedModel([ModelFailure(FailureKind.AUTH, "no key")])
         _, port = await self.run(model, hook(asked.append, HookPoint.STOP))

@@ -86,7 +86,7 @@ async def test_a_call_is_settled_by_what_it_came_to(spent, script, facts):
 
 
 @pytest.mark.parametrize("kind", [FailureKind.TIMEOUT, FailureKind.NETWORK])
-async def test_of_what_does_not_stream_nobody_can_tell_how_far_it_came(kind):
+async def test_a_response_without_streaming_has_no_progress(kind):
     held, settled = await asked(
         failure(kind, "cut or silent"), replace(REQUEST, stream=False), config=LinkConfig(thinking=2000)
     )

@@ -75,7 +75,7 @@ async def test_what_no_other_key_would_change_is_not_tried_with_another(kind):
     assert (kind, ["own"]) == (problem.kind, inner.asked)
 
 
-async def test_nobodys_own_key_makes_the_model_rest_for_others():
+async def test_a_persons_own_key_starts_no_cooldown_for_others():
     board, inner = HealthBoard(Hand()), Refusing(own=FailureKind.AUTH)
     model = model_over(inner, Level("own", ana="own", ben="ben's"), board=board)
     problem, _ = await ask(model, REQUEST)
@@ -90,7 +90,7 @@ async def test_the_configurations_key_rests_as_the_model():
     assert "quota" in board.states()["first:m"]
 
 
-async def test_where_nobody_has_a_key_it_says_what_to_do():
+async def test_without_any_key_it_says_what_to_do():
     problem, _ = await ask(model_over(Refusing(), Level("own"), ConfiguredKey(None)), REQUEST)
     assert (FailureKind.AUTH, True) == (problem.kind, "/connect" in problem.message)
 

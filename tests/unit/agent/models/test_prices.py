@@ -52,7 +52,7 @@ def test_a_long_prompt_pays_the_price_of_its_tier_for_all():
         ("openai:gpt-5-mini", {"service_tier": "priority"}),
     ],
 )
-def test_a_model_that_nobody_knows_has_no_price(name, config):
+def test_an_unknown_model_has_no_price(name, config):
     assert facts_of(name, ModelConfig(**config)).prices is None
     prices = facts_of(name, ModelConfig(**config, prices=OWN)).prices
     assert 2 == prices.cost_microusd(Usage(1, 0))

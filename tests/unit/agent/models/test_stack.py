@@ -70,7 +70,7 @@ def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
     run_virtually(scene)
 
 
-def test_where_another_model_can_answer_nobody_waits_for_room():
+def test_another_model_answers_instead_of_waiting_for_room():
 
     async def scene(loop):
         limits = LinkConfig(requests_per_min=1)
@@ -154,7 +154,7 @@ def test_a_moments_weakness_is_not_handed_to_the_rules():
     run_virtually(scene)
 
 
-def test_f01_a_busy_provider_is_waited_for_where_nobody_else_can_answer():
+def test_f01_a_busy_provider_is_waited_for_if_no_other_can_answer():
 
     async def scene(loop):
         busy = ScriptedModel([failure(K.RATE_LIMIT, "x", wait_s=5.0), Says("ok")], name="first:m")

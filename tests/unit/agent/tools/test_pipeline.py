@@ -184,7 +184,7 @@ async def test_a_turn_out_of_time_starts_nothing():
     assert (CallOutcome.SKIPPED, []) == (returned.outcome, bench.began)
 
 
-async def test_whoever_watches_sees_tools_begin_and_end():
+async def test_a_watcher_sees_tools_begin_and_end():
     port = FakeTurnPort()
     await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
     assert [
