@@ -33,7 +33,6 @@ async def disarm() -> AsyncIterator[None]:
 
 
 def looking(spine: Spine) -> Unannounced:
-    """The look that the gateway takes each second."""
 
     async def reload() -> None:
         spine.router.forget_all()
@@ -141,7 +140,7 @@ async def test_a_turn_whose_step_is_cancelled_is_resumed_once(spine: Spine, hit:
 
 
 async def test_a_command_whose_commit_is_cancelled_holds_and_is_answered_once(spine: Spine) -> None:
-    """What it changed holds for what is said next, though nothing told the session."""
+    """Keep the effect of `/new` for the next message, although the session did not hear of the commit."""
     look = looking(spine)
     await spine.say("hello")
     await answered(spine, "the first")
