@@ -35,7 +35,7 @@ from gateway.store.journal import TurnRow
 from gateway.store.outbox import files_of
 
 ASIDE_S = 90.0
-"""Longest time of such a question: whoever asks it wants to know now."""
+"""The time limit of such a question."""
 
 BESIDE = NoteItem(
     "What stands above is a copy of the conversation; its last turn may still be at work. The next message is a "
@@ -46,7 +46,7 @@ BESIDE = NoteItem(
 async def answer_aside(
     deps: SessionDeps, session: SessionContext, row: InboxRow, question: str, principal: Principal
 ) -> str:
-    """The answer to a question beside the turn; else why it is refused. It changes nothing."""
+    """Return the answer to a question beside the turn, or the reason for a refusal. It changes nothing."""
     channel = await deps.process.channels.when_loaded(row.event.address)
     item = await deps.user_items.build(_as_said(row.event, question), channel)
     if isinstance(item, MessageRefusal):
@@ -69,7 +69,7 @@ async def answer_aside(
 
 
 async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str) -> Sequence[Item]:
-    """What the turn at work has come to, where it is the same person's."""
+    """Return the state of the running turn, if it is the same person's."""
     claimed = session.turn.claimed
     if claimed is None or claimed.turn.user_id != user_id:
         return ()
@@ -77,15 +77,22 @@ async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str
 
 
 def _as_said(event: InboundEvent, question: str) -> InboundEvent:
-    """The command as a message with nothing but the question."""
+    """Return the command as a message with nothing but the question."""
     if isinstance(event, InboundMessage):
         return replace(event, text=question)
     if not isinstance(event, CommandInvoked):
         raise TypeError(f"no question comes with a {event.type}")
     return InboundMessage(
-        event_id=event.event_id, message_id="", address=event.address, sender=event.sender, kind=event.kind,
-        received_at=event.received_at, text=question, mentions_bot=True, tenant=event.tenant,
-    )  # fmt: skip
+        event_id=event.event_id,
+        message_id="",
+        address=event.address,
+        sender=event.sender,
+        kind=event.kind,
+        received_at=event.received_at,
+        text=question,
+        mentions_bot=True,
+        tenant=event.tenant,
+    )
 
 
 class AsideJournal:
@@ -115,11 +122,10 @@ class AsideJournal:
         raise RuntimeError(f"a question beside the turn changes nothing: {effect}")
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
-        """Nobody joins it."""
         return ()
 
     async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
-        """Notes made for it alone are not kept; what they cost is."""
+        """Count what the notes cost; they are not kept."""
         for response in responses:
             await self.note_cost(response)
 
@@ -138,7 +144,6 @@ class AsideJournal:
         return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
     def steering_waits(self) -> bool:
-        """Nobody joins it."""
         return False
 
     async def finish(
@@ -151,7 +156,6 @@ class AsideJournal:
         busy_s: float | None = None,
         why: str = "",
     ) -> bool:
-        """The answer."""
         if response is not None:
             await self.record(response)
         self.said = text
@@ -162,11 +166,10 @@ class NoConsents:
     """Deny what a person would have to be asked."""
 
     async def consent(self, ask: AskedCall) -> Consent | None:
-        """What would have to be asked is not done."""
+        """Deny tools that need consent."""
         return Consent.DENIED
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
-        """It waits for nobody."""
         raise TurnParked
 
 
@@ -177,15 +180,14 @@ class NoWatchers:
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
 
     def progress(self, event: TurnEvent) -> None:
-        """Nobody watches."""
+        """Show nothing."""
 
     async def let_watchers_read(self) -> None:
-        """Nobody watches."""
+        """Return at once."""
 
     def stopping(self) -> EndReason | None:
-        """It ends by itself, and soon."""
         return None
 
     def until_stopped(self) -> asyncio.Future[EndReason]:
-        """Never."""
+        """Return a future that never comes."""
         return self._stop

@@ -1,7 +1,7 @@
-"""Hard caps on what models cost: whoever a turn acts for is known here, and owners are told when a cap is nearly used.
+"""Hard caps on the cost of models. Owners are told when a cap is nearly used.
 
-Each row and statement is `gateway.store.budgets`' matter, how much a call may cost `agent.budgets`'. Without a cap
-nothing here is on a call's way.
+`gateway.store.budgets` holds the rows, `agent.budgets` says how much a call may cost. Without a cap nothing here is on
+a call's way.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ def note_spender(turn: TurnRow, principal: Principal) -> None:
 
 
 def caps_of(config: BudgetsConfig, spender: Spender, now: datetime) -> list[Cap]:
-    """The caps that a call at this moment falls under. A person's day is their own, any other is UTC's. Pure."""
+    """Return the caps that a call at this moment falls under. A person's day is their own, any other is UTC's. Pure."""
     own = local_date(now, spender.timezone)
     whole = now.astimezone(UTC).date()
     whose: dict[str, tuple[str, str, date, tzinfo]] = {
@@ -111,7 +111,7 @@ class Budgets:
         self.wait_s = WAIT_S
         self.news = news or asyncio.Event()
         self.news.set()
-        """Calls were settled since somebody looked."""
+        """Set when calls were settled since the last look."""
         self._set_aside: dict[tuple[str, str, str, str], Spending] = {}  # by cap: for calls of this process
         self._settled = asyncio.Event()  # the next call is
 
@@ -185,7 +185,7 @@ class Budgets:
             await settled.wait()
 
     def without_calls(self, use: CapUse) -> CapUse:
-        """The use of a cap without what is set aside for calls of this process."""
+        """Return the use of a cap without the amounts set aside for calls of this process."""
         held = self._set_aside.get(use.cap.identity, Spending())
         return CapUse(use.cap, Spending(use.used.tokens - held.tokens, use.used.microusd - held.microusd))
 
@@ -203,12 +203,12 @@ class Budgets:
         self.news.set()
 
     async def begin(self) -> None:
-        """A process begins: what one that died had under way stays counted in full, of every tenant."""
+        """Count calls in full that an earlier process left under way, of every tenant."""
         if lost := await self._store.commit(budgets.forget_holds):
             log.info("budget_holds_kept", calls=lost)
 
     async def own_cap(self, principal: Principal) -> CapUse | None:
-        """A person's own cap of today with what is used of it; None where there is none."""
+        """Return a person's own cap of today with its use, or None."""
         spender = Spender(principal.tenant, principal.user_id, "", "", principal.timezone)
         cap = next((cap for cap in await self._running(spender, self.now()) if cap.scope == "user"), None)
         if cap is None:
@@ -216,9 +216,9 @@ class Budgets:
         return self.without_calls(CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True)))
 
     async def standing(self, tenant: str | None = None) -> dict[str, str]:
-        """The caps that were asked for today with their use, for `tenk status`; those nearest to their end.
+        """Return the requested caps of today with their use, for `tenk status`; those nearest to their limit.
 
-        Of one tenant its own alone. None: all; people of other tenants than the installation's by their ids.
+        With a tenant its own alone; None: all, with ids for the people of other tenants.
         """
         uses = await self._store.of(tenant).read(partial(budgets.in_use, now=self.now(), limit=20))
         if not uses:
@@ -234,7 +234,7 @@ class Budgets:
 
 
 def _whose(cap: Cap) -> tuple[str, ...]:
-    """The tenant, where one has to be told from others."""
+    """Return the tenant, if there are several."""
     return () if cap.tenant in ("", DEFAULT_TENANT) or cap.scope == "channel" else (cap.tenant,)
 
 
@@ -264,7 +264,7 @@ class BudgetWatch:
         return outbox.put(connection, use.cap.tenant or DEFAULT_TENANT, parts, self._caps.now()) if is_news else []
 
     async def _parts(self, use: CapUse) -> list[OutboxPart]:
-        """What each owner is told, where they last talked to the bot alone."""
+        """Return the messages to the owners, each to the direct chat of their last message."""
         cap = use.cap
         known = {person.user_id: person for person in await self._store.read(people.everybody, lasting=True)}
         who = known[cap.key].display_name if cap.key in known else cap.key
@@ -279,7 +279,7 @@ class BudgetWatch:
 
 
 def words_of(use: CapUse, locale: str | None = None) -> str:
-    """The use beside each limit: "0.85 / 1.00 USD, 12,000 / 50,000 tokens"."""
+    """Return the use beside each limit: "0.85 / 1.00 USD, 12,000 / 50,000 tokens"."""
     limits = []
     if use.cap.most_microusd is not None:
         limits.append(f"{usd_text(use.used.microusd)} / {usd_text(use.cap.most_microusd)} USD")
@@ -299,7 +299,7 @@ class _NoHold:
 
 
 class _StoredHold:
-    """What is set aside in the store for one call."""
+    """The amount that is set aside in the store for one call."""
 
     def __init__(self, store: Store, id_: str, caps: Sequence[Cap], note_settled: Callable[[Spending], None]) -> None:
         """`note_settled` is told what was granted, once that is over."""

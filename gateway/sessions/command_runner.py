@@ -57,7 +57,6 @@ class CommandSession:
 
     @property
     def running(self) -> bool:
-        """Whether a turn runs now."""
         return self.session.running
 
     @property
@@ -124,7 +123,7 @@ TELL_MISSED_EVERY = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class CommandDeps:
-    """What all commands of a tenant share."""
+    """The objects that all commands of a tenant share."""
 
     process: ProcessDeps
     store: Store
@@ -149,7 +148,7 @@ class CommandRunner:
 
     @property
     def busy(self) -> bool:
-        """Whether any command runs or waits."""
+        """Return True if any command runs or waits."""
         return any(queue.running for queue in self.queues.values())
 
     def offer(self, session: Session, row: InboxRow, *, again: bool = False) -> None:
@@ -295,9 +294,14 @@ class CommandRunner:
                 return None  # a commit whose answer was lost has stored it all
             reply = wanted.run(connection) if isinstance(wanted, Write) else wanted
             said = OutboundMessage(
-                row.event.address, f"inbox:{row.id}", reply.text, secret_ref=reply.secret_ref, buttons=reply.buttons,
-                reply_route_of=own_route_id(row), locale=locale,
-            )  # fmt: skip
+                row.event.address,
+                f"inbox:{row.id}",
+                reply.text,
+                secret_ref=reply.secret_ref,
+                buttons=reply.buttons,
+                reply_route_of=own_route_id(row),
+                locale=locale,
+            )
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=keep_files(connection, row, reply.files, now))
             elif reply.files:

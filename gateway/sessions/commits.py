@@ -41,7 +41,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class JournalPlace:
-    """Where a turn's next events are written, and by which right."""
+    """The place of a turn's next events in the journal, with the fence that allows writing there."""
 
     fence: Fence
     turn: TurnRow
@@ -91,7 +91,7 @@ def _note_usage(connection: Connection, turn: TurnRow, events: Sequence[JournalE
 
 @dataclass(slots=True)
 class CostsBeside:
-    """What calls cost that are no steps of a turn: counted once, however often their commit has to be repeated."""
+    """The cost of calls that are no steps of a turn: counted once, however often their commit is repeated."""
 
     responses: Sequence[Spent]
     first: int = 0  # the number of the first, kept from the first try on; 0: there was none yet

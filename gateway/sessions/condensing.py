@@ -41,7 +41,9 @@ class SummaryKeeper:
     locale: str | None
 
     def still_fits(self, before: Summary | None) -> bool:
-        """Whether what was made beside turns follows what stands now: no turn made a newer one, nobody said `/new`."""
+        """Return True if notes made beside turns are still current: no turn made newer ones, and the conversation is
+        the same.
+        """
         turn, conversation = self.claimed.turn, self.session.conversation
         known = conversation.recall(turn.session_id, turn.user_id)
         return conversation.is_living(turn.session_id) and known.summary == before
@@ -102,7 +104,7 @@ class Condenser:
         self._turns_to_wait = 0
 
     def consider(self, claimed: ClaimedTurn, principal: Principal, channel: Channel) -> None:
-        """A turn has ended: condense what its person's next one would begin with, where that is long."""
+        """Condense the beginning of the person's next turn, if it is long."""
         self._turns_to_wait -= 1
         if self._is_at_work or self._turns_to_wait > 0:
             return

@@ -28,14 +28,13 @@ class BudgetsConfig(BaseModel):
     day_tokens: Tokens = None
 
     def caps_of(self, scope: str) -> tuple[int | None, int | None]:
-        """Of this scope, in microdollars and in tokens."""
+        """Return the caps of this scope, in microdollars and in tokens."""
         usd: Decimal | None = getattr(self, f"{scope}_usd")
         tokens: int | None = getattr(self, f"{scope}_tokens")
         return None if usd is None else int(usd * 1_000_000), tokens
 
     @property
     def has_any(self) -> bool:
-        """Whether anything is capped."""
         return any(getattr(self, name) is not None for name in type(self).model_fields)
 
     @property
@@ -45,7 +44,7 @@ class BudgetsConfig(BaseModel):
 
 
 class SessionsConfig(BaseModel):
-    """How conversations run."""
+    """The settings of conversations."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

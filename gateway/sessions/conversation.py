@@ -41,11 +41,11 @@ class Conversation:
 
     @property
     def mode(self) -> str:
-        """What a message does that arrives mid-turn."""
+        """Return the mode for messages that arrive mid-turn."""
         return self._mode
 
     async def load(self) -> SessionState:
-        """The living generation; begun where there is none."""
+        """Return the living generation; begin one if there is none."""
         if self._state is None:
             async with self._reading:
                 if self._state is None:
@@ -83,7 +83,7 @@ class Conversation:
         self._state, self._mode = state, state.mode
 
     def recall(self, session_id: str, user_id: str, turn_id: str = "") -> Remembered:
-        """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""
+        """Return the history for a turn of this person and generation; an empty one if `/new` ended the generation."""
         if not self.is_living(session_id):
             return Remembered(())
         summary = self._summaries.get(user_id)
@@ -93,7 +93,7 @@ class Conversation:
         return self._recalled[1]
 
     def is_living(self, session_id: str) -> bool:
-        """Whether the conversation goes on in this generation."""
+        """Return True if this generation is the living one."""
         return self._state is not None and self._state.id == session_id
 
     def summarise(self, session_id: str, user_id: str, summary: Summary) -> None:
@@ -104,11 +104,11 @@ class Conversation:
             self._keep(_drop_condensed(self._past, self._summaries))
 
     def forget(self) -> None:
-        """Read it anew next time: somebody else may have written."""
+        """Read it anew next time: another process may have written."""
         self._state = None
 
     def is_new(self, session_id: str) -> bool:
-        """Whether nothing was said in a generation yet."""
+        """Return True if a generation has no event yet."""
         return self._seqs.get(session_id, 0) == 0
 
     def number_from(self, session_id: str, seq: int) -> None:
@@ -137,7 +137,7 @@ class Conversation:
 
 
 def _drop_condensed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> tuple[PastTurn, ...]:
-    """The turns that somebody's prompt still holds word for word; all of them while one of the people has no notes."""
+    """Return the turns that any prompt still holds whole; all of them while one of the people has no notes."""
     if not {turn.user_id for turn in past} <= kept.keys():
         return past
     whole = {turn.id for summary in kept.values() for turn in kept_whole(past, summary)}

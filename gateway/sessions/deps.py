@@ -1,4 +1,4 @@
-"""What sessions share: all of a process (`ProcessDeps`), those of a tenant (`SessionDeps`), one with its turns."""
+"""The objects that sessions share: in a process (`ProcessDeps`), in a tenant (`SessionDeps`), and one session's."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,21 +33,21 @@ from gateway.store.journal import Fence
 from gateway.store.people import Person
 
 RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
-"""What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
+"""A function that runs one kind of turn to its end, such as `agent.loop.run_turn`."""
 
 TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_read_only}
 """Kinds of turns that every agent has."""
 
 
 class PeopleDirectory(Protocol):
-    """Who a user is now, and what became of them."""
+    """The users with access, as known in memory."""
 
     def principal(self, user_id: str) -> Principal | None:
-        """The person; None where they may not command the bot any more."""
+        """Return the person; None if they may not command the bot any more."""
         ...
 
     def may_command(self, user_id: str, account: str) -> bool:
-        """Whether they may command the bot at this account (`telegram:main`)."""
+        """Return True if they may command the bot at this account (`telegram:main`)."""
         ...
 
     def put(self, person: Person) -> None:
@@ -55,16 +55,16 @@ class PeopleDirectory(Protocol):
         ...
 
     def mark(self, tenant: str, sender_key: str) -> str:
-        """A sender as nobody can read it."""
+        """Return the unreadable mark of a sender."""
         ...
 
     def forget(self, user_id: str, forgotten: Iterable[Forgotten]) -> None:
-        """Know this person no longer, but that whoever they were was forgotten."""
+        """Forget this person, and remember these senders as forgotten."""
         ...
 
 
 class TurnWatch(Protocol):
-    """What measures the turns of a tenant."""
+    """The measurements of a tenant's turns."""
 
     def note_event(self, event: TurnEvent) -> None:
         """Note what happens in a turn, at once."""
@@ -77,7 +77,7 @@ class TurnWatch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcessDeps:
-    """What the sessions and commands of all tenants share."""
+    """The objects that the sessions and commands of all tenants share."""
 
     delivery: Delivery
     channels: ChannelDirectory
@@ -91,7 +91,7 @@ class ProcessDeps:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What people see of a tenant's turns beside their answers, and what measures them."""
+    """The objects that show a tenant's turns beside their answers, and measure them."""
 
     texts: Catalogue
     live: LiveDeps
@@ -117,7 +117,7 @@ class AgentInForce:
 
 @dataclass(frozen=True, slots=True)
 class SessionDeps:
-    """What every session of a tenant shares."""
+    """The objects that every session of a tenant shares."""
 
     process: ProcessDeps
     store: Store
@@ -142,5 +142,5 @@ class SessionContext:
     turn: SessionTurn
 
     def may_command(self, user_id: str, where: Address) -> bool:
-        """Whether this person may command the bot there at this moment."""
+        """Return True if this person may command the bot there now."""
         return self.people.may_command(user_id, f"{where.channel}:{where.account}")

@@ -38,23 +38,23 @@ Is = Callable[[InboxRow], bool]
 
 
 def strip_mark(words: str) -> str | None:
-    """The words behind "! "; None where they do not begin so, or nothing is behind it."""
+    """Return the words behind "! "; None if they do not begin so, or nothing follows."""
     said = words.lstrip()
     return said.removeprefix(INTERRUPTION).strip() or None if said.startswith(INTERRUPTION) else None
 
 
 def same_voice(row: InboxRow, other: InboxRow) -> bool:
-    """Whether one person said both in one place."""
+    """Return True if one person said both in one place."""
     return row.user_id == other.user_id and row.event.address == other.event.address
 
 
 def rows_to_merge(
     first: InboxRow, waiting: Iterable[InboxRow], mode: str, *, joins: Is, is_marked: Is
 ) -> list[InboxRow]:
-    """What of `waiting` becomes one turn with the row before it, in order.
+    """Return the rows of `waiting` that become one turn with the row before them, in order.
 
-    In the modes that merge whatever its person said; in the others what came before an interruption of theirs, and
-    that: a turn of its own would be begun only to be ended. Nothing of the person's own is overtaken.
+    In the modes that merge: all rows of its person; in the others those up to an interruption of theirs, since a turn
+    of its own would begin only to be ended. None of the person's rows is overtaken.
     """
     mine = list(takewhile(joins, (row for row in waiting if same_voice(row, first))))
     if mode in MERGING:
@@ -64,7 +64,7 @@ def rows_to_merge(
 
 
 def rows_to_steer(waiting: Iterable[InboxRow], *, joins: Is, is_marked: Is) -> list[InboxRow]:
-    """What of `waiting` joins the turn at work: of its person whatever stands before an interruption of theirs."""
+    """Return the rows of `waiting` that join the running turn: its person's, up to their next interruption."""
     return list(takewhile(lambda row: not is_marked(row), filter(joins, waiting)))
 
 
@@ -73,7 +73,7 @@ READING = "reading"
 """The kind of turn that answers what may change nothing."""
 
 KindOfWords = Callable[[str], str | None]
-"""From what somebody says to the kind of turn it starts; None: a chat's."""
+"""A function from a message's words to the kind of turn that it starts; None: a chat's."""
 
 HELP = "/help"
 PRESSED = "reply:"
@@ -100,7 +100,7 @@ class RowClassifier:
         self._kind_of_words = lru_cache(MOST_WORDS)(kind_of_words)
 
     def kind_of(self, row: InboxRow) -> str | None:
-        """The kind of turn a row starts; None where it is a command that answers by itself."""
+        """Return the kind of turn that a row starts; None for a command."""
         if isinstance(row.event, ButtonPressed | MessageDeleted | SystemEvent):
             return None
         if only_reads(row.event):
@@ -112,13 +112,13 @@ class RowClassifier:
         return None if command is None else command.turn
 
     def is_urgent(self, row: InboxRow) -> bool:
-        """Whether it passes the backlog by."""
+        """Return True if the row passes the backlog by."""
         said = _deciding_words(row, self._table)
         command = self._command(said) if said.startswith("/") else None
         return command is not None and command.urgent
 
     def is_marked(self, row: InboxRow) -> bool:
-        """Whether it interrupts in any mode."""
+        """Return True if the row interrupts in any mode."""
         return is_marked(row.event, self._table.talk)
 
     def _command(self, said: str) -> Command | None:
@@ -127,10 +127,11 @@ class RowClassifier:
 
 
 def words_of(event: InboundEvent, talk: str) -> str:
-    """What was said, as if typed: what follows /`talk` stands for itself; alone or with "help" it asks for help.
+    """Return the words of a message, as if typed; those behind /`talk` stand for themselves, and alone it asks for
+    help.
 
-    Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction. The
-    mark of an interruption is no word.
+    Forwarded words are not the sender's (A32): they are no command and no correction. The mark of an interruption is no
+    word.
     """
     return _words_of(_read_typed(event), talk)
 
@@ -147,7 +148,7 @@ def command_words(event: InboundEvent, table: CommandTable) -> str:
 
 
 def to_typed(event: InboundEvent) -> InboundEvent:
-    """An edit as if it had been typed so at once: for what nobody has read yet."""
+    """Return an edit as if it had been typed so at once, for a message that no turn has read."""
     return replace(event, edited=False) if isinstance(event, InboundMessage) else event
 
 
@@ -157,7 +158,7 @@ def only_reads(event: InboundEvent) -> bool:
 
 
 def is_marked(event: InboundEvent, talk: str) -> bool:
-    """Whether it was said so as to interrupt."""
+    """Return True if the message is marked as an interruption."""
     return not only_reads(event) and strip_mark(_as_typed(_read_typed(event), talk)) is not None
 
 
@@ -183,14 +184,14 @@ def _read_typed(event: InboundEvent) -> str:
 
 
 def _behind(said: str, talk: str) -> str | None:
-    """What stands behind /`talk`; None where it is not said so."""
+    """Return the words behind /`talk`; None for other messages."""
     said = said.strip()
     named = _NAMED.match(said) if said.startswith("/") else None
     return (named[2] or "").strip() if named is not None and named[1].lower() == talk else None
 
 
 def _deciding_words(row: InboxRow, table: CommandTable) -> str:
-    """The words that decide; an edit is never a command."""
+    """Return the words that decide the kind of a row; an edit is never a command."""
     event = row.event
     return "" if isinstance(event, InboundMessage) and event.edited else command_words(event, table)
 
@@ -199,37 +200,37 @@ def _deciding_words(row: InboxRow, table: CommandTable) -> str:
 
 
 def is_missed(waited: timedelta, config: SessionsConfig) -> bool:
-    """Whether what waited so long is not answered any more."""
+    """Return True if a message waited too long to be answered."""
     return waited.total_seconds() > config.missed_after_s
 
 
 def missed_text(texts: Catalogue, waited: timedelta, locale: str | None) -> str:
-    """What a person reads whose message waited too long."""
+    """Return the text for a person whose message waited too long."""
     return texts.plural(locale, "answer.missed", round(waited.total_seconds() / 3600))
 
 
 def own_route_id(row: InboxRow) -> int | None:
-    """The row itself where it has its own way to be answered; None where the answer goes to the chat."""
+    """Return the row's id if it has its own reply route; None if the answer goes to the chat."""
     return row.id if inbox.route_of(row.event) is not None else None
 
 
 def joins(row: InboxRow, turn: TurnRow) -> bool:
-    """Whether a message may join a running turn: of its person, from where it answers, with no answer of its own."""
+    """Return True if a message may join a running turn: of its person and chat, without a reply route of its own."""
     return row.user_id == turn.user_id and row.event.address == turn.address and own_route_id(row) is None
 
 
 def message_id_of(row: InboxRow) -> str | None:
-    """The platform's id of the message behind a row; None where it is none."""
+    """Return the platform's id of the message behind a row, or None."""
     return row.event.message_id if isinstance(row.event, InboundMessage) else None
 
 
 def text_of(row: InboxRow) -> str:
-    """What was typed; nothing where nothing was."""
+    """Return the typed text; empty if there is none."""
     return row.event.text if isinstance(row.event, InboundMessage) else ""
 
 
 def title_words(row: InboxRow) -> str:
-    """The words that a conversation is called by which begins with this row; nothing of what is forwarded."""
+    """Return the words for the title of a conversation that begins with this row; none of a forwarded message."""
     match row.event:
         case InboundMessage(text=text, forwarded=False):
             return strip_mark(text) or text
@@ -240,7 +241,7 @@ def title_words(row: InboxRow) -> str:
 
 
 def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRow:
-    """A turn that answers the row; in a group the answer is shown as a reply to it."""
+    """Return a new turn that answers the row; in a group the answer is shown as a reply to it."""
     in_group = isinstance(row.event, InboundMessage) and row.event.kind is ChatKind.GROUP
     return TurnRow(
         id=new_id(),
@@ -258,7 +259,7 @@ def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRo
 
 
 def to_messages(rows: Sequence[InboxRow], limits: Limits) -> list[list[InboxRow]]:
-    """The rows of a turn by message: what was split is one again."""
+    """Return the rows of a turn by message, with split messages joined."""
     messages: list[list[InboxRow]] = []
     for row in rows:
         if messages and belongs(messages[-1][-1], row, limits):
@@ -279,7 +280,7 @@ def open_until(row: InboxRow, limits: Limits) -> datetime | None:
 
 
 def belongs(last: InboxRow, following: InboxRow, limits: Limits) -> bool:
-    """Whether a row goes on with the message that `last` ends, so far."""
+    """Return True if a row continues the message that `last` ends so far."""
     until = open_until(last, limits)
     first, more = last.event, following.event
     if until is None or following.admitted_at > until or following.user_id != last.user_id:
@@ -292,7 +293,7 @@ def belongs(last: InboxRow, following: InboxRow, limits: Limits) -> bool:
 
 
 def join_rows(rows: Sequence[InboxRow]) -> InboxRow:
-    """The rows as one, under the first one's id: texts put together, files side by side."""
+    """Return the rows as one, under the first one's id: texts joined, files side by side."""
     messages = [row.event for row in rows if isinstance(row.event, InboundMessage)]
     if len(rows) == 1 or len(messages) != len(rows):
         return rows[0]

@@ -55,7 +55,7 @@ from gateway.telemetry import TURN_SECONDS, TURNS, series
 WITHHELD = UserItem("(The input guard withheld a message here.)")
 
 SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
-"""What holds of a question; what was taken back is asked anew."""
+"""The answers that hold for a question; a withdrawn question is asked anew."""
 log = structlog.get_logger()
 
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
@@ -63,7 +63,7 @@ EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolRetu
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What goes with an answer's words."""
+    """The additions to an answer's text."""
 
     buttons: tuple[Button, ...]
     lines: str  # the suggestions, where there are no buttons
@@ -72,7 +72,7 @@ class _Said:
 
 
 STOPPED_SIGN = "⏹"
-"""What stands for an answer of which nothing was said yet; that it was stopped the command says."""
+"""Stands for an empty answer that was stopped; the command tells the person."""
 
 
 class JournaledTurn:
@@ -86,7 +86,7 @@ class JournaledTurn:
         claimed: ClaimedTurn,
         principal: Principal,
     ) -> None:
-        """The turn runs from here on: its claim is committed."""
+        """Start the turn, whose claim is committed."""
         self._deps = deps
         self._process = deps.process
         self._session = session
@@ -167,17 +167,17 @@ class JournaledTurn:
         return self._process.scrubber.scrub(text)
 
     async def whole_result(self, handle: str) -> str | None:
-        """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
+        """Return the raw result of a call of this conversation, if it ran for the person of this turn."""
         turn = self._turn
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
         return await self._deps.store.read(look)
 
     async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of pictures of this conversation, as far as they are kept."""
+        """Return the bytes of those of these pictures of the conversation that are still kept."""
         return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
     def steering_waits(self) -> bool:
-        """True if a queued message can steer this turn."""
+        """Return True if a queued message can steer this turn."""
         return self._session.turn.may_steer and bool(self._session.mailbox.steering(self._turn))
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
@@ -208,9 +208,7 @@ class JournaledTurn:
         return taken
 
     async def consent(self, ask: AskedCall) -> Consent | None:
-        """What was said to exactly this call, or a no to the same call earlier in the turn; or of this tool before,
-        where that may count.
-        """
+        """Return the answer to this call, a no to the same call earlier in the turn, or a remembered consent."""
 
         def look(connection: Connection) -> Consent | None:
             said = approvals.newest(connection, self._turn.id, ask.call_key)
@@ -247,10 +245,18 @@ class JournaledTurn:
     def _approval(self, ask: AskedCall) -> Approval:
         now = self._process.clocks.now()
         return Approval(
-            id=new_id(), tenant=self._turn.tenant, turn_id=self._turn.id, user_id=self._turn.user_id,
-            call_key=ask.call_key, tool=ask.tool, fingerprint=ask.fingerprint, may_remember=ask.may_remember,
-            numbered=is_numbered(self._channel), asked_at=now, until=now + self._deps.shown.questions.valid,
-        )  # fmt: skip
+            id=new_id(),
+            tenant=self._turn.tenant,
+            turn_id=self._turn.id,
+            user_id=self._turn.user_id,
+            call_key=ask.call_key,
+            tool=ask.tool,
+            fingerprint=ask.fingerprint,
+            may_remember=ask.may_remember,
+            numbered=is_numbered(self._channel),
+            asked_at=now,
+            until=now + self._deps.shown.questions.valid,
+        )
 
     async def finish(
         self,
@@ -285,7 +291,7 @@ class JournaledTurn:
         return True
 
     def progress(self, event: TurnEvent) -> None:
-        """Tell whoever watches: the live answer, metrics, logs."""
+        """Tell the live answer, metrics and logs."""
         if isinstance(event, TextDelta):
             if not self._has_streamed:
                 self._has_streamed = True
@@ -311,11 +317,11 @@ class JournaledTurn:
         return turn.cancelled
 
     def until_stopped(self) -> asyncio.Future[EndReason]:
-        """The reason to end, once there is one."""
+        """Return a future of the reason to end."""
         return self._stop
 
     async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
-        """What the tools of this turn made to go with its answer, and is kept."""
+        """Return the files that this turn's tools made for its answer and that are still kept."""
         named = made_files(self.events) if reason is EndReason.COMPLETED else ()
         if not named or not isinstance(self._channel, SendsMedia):
             return ()
@@ -324,7 +330,7 @@ class JournaledTurn:
         return tuple(file for file in named if file.blob in kept)
 
     def _last_look(self, reason: EndReason, text: str, beside: "_Said") -> tuple[str, list[OutboxPart]]:
-        """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
+        """Return the final text and the parts that say it. Pure: it may run in a thread."""
         locale = self._principal.locale
         nothing_left = beside.nothing_left  # nobody waits for silence
         text = self._process.scrubber.last_look(text).strip()
@@ -381,14 +387,21 @@ class JournaledTurn:
         figures = turn_figures(self.events)
         note_attributes(
             {
-                "tenk.turn.end_reason": reason.value, "gen_ai.usage.input_tokens": figures["input_tokens"],
+                "tenk.turn.end_reason": reason.value,
+                "gen_ai.usage.input_tokens": figures["input_tokens"],
                 "gen_ai.usage.output_tokens": figures["output_tokens"],
             }
-        )  # fmt: skip
+        )
         log.info(
-            "turn_ended", kind=self._turn.kind, reason=reason.value, why=ended.why or None,
-            duration_s=round(duration_s, 3), parts=len(parts), **models_and_tools(self.events), **figures,
-        )  # fmt: skip
+            "turn_ended",
+            kind=self._turn.kind,
+            reason=reason.value,
+            why=ended.why or None,
+            duration_s=round(duration_s, 3),
+            parts=len(parts),
+            **models_and_tools(self.events),
+            **figures,
+        )
 
     def _reserve(self, count: int) -> JournalPlace:
         """Places for the next events, fixed before anything is awaited."""

@@ -39,7 +39,7 @@ class _Result(BaseModel):
 
 
 def made_files(events: Sequence[JournalEvent]) -> tuple[MediaRef, ...]:
-    """The files named in results of calls that worked, the last ones; whether each is kept is the store's to say."""
+    """Return the files named in results of successful calls, the last ones; the store knows if each is kept."""
     named = (_file_of(event) for event in events if isinstance(event, ToolReturned))
     return tuple([ref for ref in named if ref is not None][-MAX_FILES:])
 
@@ -47,7 +47,7 @@ def made_files(events: Sequence[JournalEvent]) -> tuple[MediaRef, ...]:
 def keep_files(
     connection: Connection, row: InboxRow, files: Sequence[OutboundMedia], now: datetime
 ) -> tuple[MediaRef, ...]:
-    """The files of a command's reply, in the same commit."""
+    """Keep the files of a command's reply, in the same commit."""
     refs = []
     for index, file in enumerate(files):
         blob = f"inbox:{row.id}/{index}"

@@ -23,7 +23,7 @@ BEGUN_AT_MOST = 1_000
 
 
 class Mailbox(QueueHead[InboxRow]):
-    """What waits in a session for a turn: a bounded window on its rows in the durable inbox."""
+    """The rows that wait in a session for a turn: a bounded window on the durable inbox."""
 
     def __init__(self, store: Store, key: str, size: int, kinds: RowClassifier) -> None:
         super().__init__(size, partial(read_waiting, store, session_key=key))

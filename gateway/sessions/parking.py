@@ -1,7 +1,7 @@
-"""Turns wait here for their person's word: nothing of them runs, and no message waits behind them.
+"""Turns that wait for their person's approval: nothing of them runs, and no message waits behind them.
 
-What is known here is in the store too: a restart finds it again. A question that nobody answers in time ends by
-itself, and its turn goes on with that.
+The store has them too, so that a restart finds them. A question without an answer in time expires, and its turn
+resumes.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -43,7 +43,7 @@ class Parking:
         self._take_up = take_up
 
     def add(self, parked: ParkedTurn) -> None:
-        """A turn waits from now on."""
+        """Add a turn that waits from now on."""
         self._waiting[parked.open_turn.turn.id] = parked
 
     async def recover(self, open_turns: Iterable[OpenTurn]) -> None:
@@ -71,9 +71,9 @@ class Parking:
             self.release([id_ for id_ in known if id_ not in open_still])
 
     def joined_by(self, tenant: str, session_key: str, row: InboxRow) -> ParkedTurn | None:
-        """The waiting turn of the session that a message is about: its person says something where it answers.
+        """Return the waiting turn of the session that a message is about: of its person, in the chat where it answers.
 
-        Of several the one whose question stands last.
+        Of several the one with the newest question.
         """
         if not self._waiting:
             return None
@@ -86,7 +86,7 @@ class Parking:
         return max(meant, key=lambda parked: (parked.approval.asked_at, parked.approval.id), default=None)
 
     def release(self, turn_ids: Iterable[str]) -> None:
-        """These wait no more: the store has it so. They are gone on with."""
+        """Resume these turns, which the store has released."""
         for turn_id in turn_ids:
             if (parked := self._waiting.pop(turn_id, None)) is not None:
                 self._take_up(parked.open_turn)

@@ -22,7 +22,7 @@ from gateway.store.tables.base import new_id
 log = structlog.get_logger()
 
 MAX_SEGMENTS = 2_000
-"""Of a JPEG so many are walked over before its size is there; cameras write some dozens."""
+"""The most segments of a JPEG that are read to find its size; cameras write some dozens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ImageFacts:
 
 
 def read_image(content: bytes) -> ImageFacts | None:
-    """The facts of a PNG, JPEG, GIF or WebP; None where it is none, or broken before its size."""
+    """Return the facts of a PNG, JPEG, GIF or WebP; None if it is none, or broken before its size."""
     if content.startswith(b"\x89PNG\r\n\x1a\n") and content[12:16] == b"IHDR":
         return _facts("image/png", _big(content[16:20]), _big(content[20:24]))
     if content.startswith((b"GIF87a", b"GIF89a")):
@@ -97,14 +97,14 @@ KeepFile = Callable[[str, str, bytes, str], Awaitable[None]]
 
 
 def is_picture(attachment: Attachment) -> bool:
-    """Whether the platform says that it is one; what it is its bytes say."""
+    """Return True if the platform calls it a picture; its bytes say which."""
     is_file = attachment.kind is AttachmentKind.DOCUMENT
     return attachment.kind is AttachmentKind.PHOTO or (is_file and (attachment.mime or "").startswith("image/"))
 
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """Whose pictures are fetched."""
+    """The tenant and the event of the pictures that are fetched."""
 
     tenant: str
     came_with: str  # see gateway.store.outbox.came_with
@@ -120,7 +120,7 @@ class PictureFetcher:
         self._keep = keep
 
     async def fetch(self, channel: Channel, attachments: Sequence[Attachment], whose: Whose) -> tuple[Picture, ...]:
-        """The pictures among these, in order, each with its bytes kept or with why there are none."""
+        """Fetch the pictures among these, in order, each with its bytes kept or with the reason for their absence."""
         sent = [attachment for attachment in attachments if is_picture(attachment)]
         until_s = asyncio.get_running_loop().time() + self._config.fetch_s
         found: list[Picture] = []

@@ -101,7 +101,7 @@ async def find_asked(store: Store, word: str, subject: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionButtons:
-    """What the buttons under an answer do."""
+    """The actions of the buttons under an answer."""
 
     table: CommandTable
 
@@ -204,15 +204,29 @@ def take_press(
 
 
 def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:
-    """The words as if typed under the answer; where only their person sees that, so that only they see what follows."""
+    """Return the words as if typed under the answer, shown to the presser alone if the answer was."""
     if pressed.route is not None and pressed.route.private:
         return CommandInvoked(
-            event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,
-            tenant=pressed.tenant, name=talk, arguments=words, kind=pressed.kind, locale=pressed.locale,
+            event_id=event_id,
+            address=pressed.address,
+            sender=pressed.sender,
+            received_at=pressed.received_at,
+            tenant=pressed.tenant,
+            name=talk,
+            arguments=words,
+            kind=pressed.kind,
+            locale=pressed.locale,
             route=replace(pressed.route, token=""),
-        )  # fmt: skip
+        )
     return InboundMessage(
-        event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,
-        tenant=pressed.tenant, message_id=pressed.message_id, kind=pressed.kind, text=words, mentions_bot=True,
+        event_id=event_id,
+        address=pressed.address,
+        sender=pressed.sender,
+        received_at=pressed.received_at,
+        tenant=pressed.tenant,
+        message_id=pressed.message_id,
+        kind=pressed.kind,
+        text=words,
+        mentions_bot=True,
         locale=pressed.locale,
-    )  # fmt: skip
+    )

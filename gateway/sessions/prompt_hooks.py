@@ -49,22 +49,25 @@ class HeardItems:
         return _add(replace(item, text=text), heard.context)
 
     async def begin(self, event: InboundEvent, item: UserItem) -> UserItem:
-        """The first words of a conversation, with what hooks say at its start."""
+        """Return the first words of a conversation, with those that hooks add at its start."""
         if not self.hooks.listens(HookPoint.SESSION_START):
             return item
         return _add(item, (await self.hooks.ask(HookPoint.SESSION_START, _told_of(event))).context)
 
     async def end(self, event: InboundEvent) -> None:
-        """A conversation is over."""
+        """Run the hooks for the end of a conversation."""
         await self.hooks.ask(HookPoint.SESSION_END, _told_of(event))
 
 
 def _told_of(event: InboundEvent) -> dict[str, JsonValue]:
     address = event.address
     return {
-        "sender": event.sender_key, "tenant": event.tenant, "channel": address.channel, "account": address.account,
+        "sender": event.sender_key,
+        "tenant": event.tenant,
+        "channel": address.channel,
+        "account": address.account,
         "chat": address.chat,
-    }  # fmt: skip
+    }
 
 
 def _add(item: UserItem, context: str) -> UserItem:

@@ -23,7 +23,7 @@ from gateway.store.approvals import Approval
 STYLES = {Consent.ALLOWED: ButtonStyle.PRIMARY, Consent.DENIED: ButtonStyle.DANGER}
 
 HEARD_FOR = timedelta(days=7)
-"""How long behind its time a press is told that it comes too late; after that it means nothing."""
+"""The time after its expiry in which a press is told that it comes too late; after that it means nothing."""
 
 VALUE_CHARS = 300
 VALUES = 20
@@ -40,7 +40,7 @@ class Questions:
     def message(
         self, channel: Channel, claimed: ClaimedTurn, principal: Principal, ask: AskedCall, approval: Approval
     ) -> OutboundMessage:
-        """The question, to the place where the turn answers; in a group it names whose word it needs."""
+        """Return the question, addressed to the chat of the turn; in a group it names the person."""
         turn, locale = claimed.turn, principal.locale
         words = _words(approval.may_remember)
         minutes = max(1, round(self.valid.total_seconds() / 60))
@@ -55,9 +55,14 @@ class Questions:
         if approval.numbered:
             asked = f"{asked}\n\n{self._list_answers(words, locale)}"
         return OutboundMessage(
-            turn.address, claimed.source_id, asked, turn.reply_to, reply_route_of=claimed.answers,
-            buttons=() if approval.numbered else self._buttons(words, claimed, approval, locale), locale=locale,
-        )  # fmt: skip
+            turn.address,
+            claimed.source_id,
+            asked,
+            turn.reply_to,
+            reply_route_of=claimed.answers,
+            buttons=() if approval.numbered else self._buttons(words, claimed, approval, locale),
+            locale=locale,
+        )
 
     def _list_answers(self, words: Sequence[str], locale: str | None) -> str:
         lines = [f"{number}. {self._label(word, locale)}" for number, word in enumerate(words, 1)]
@@ -79,24 +84,24 @@ class Questions:
 
 
 def is_numbered(channel: Channel) -> bool:
-    """Whether answers are typed there."""
+    """Return True if answers are typed on this channel."""
     return not isinstance(channel, HasButtons)
 
 
 def typed_consent(approval: Approval, text: str) -> Consent | None:
-    """What a typed number says to a question; None where it is none of its numbers, or it has buttons."""
+    """Return the consent that a typed number means; None if it is none of the numbers, or there are buttons."""
     return typed_answer(text, may_remember=approval.may_remember) if approval.numbered else None
 
 
 def typed_answer(text: str, *, may_remember: bool) -> Consent | None:
-    """What a typed number answers; None where it is none of them."""
+    """Return the answer that a typed number means, or None."""
     words, number = _words(may_remember), text.strip().rstrip(".")
     numbers = {str(place): ANSWERS[word] for place, word in enumerate(words, 1)}
     return numbers.get(number)
 
 
 def describe(arguments: str) -> str:
-    """A call's arguments as a person reads them, a line each, literally; none that were left out; a cut is told."""
+    """Return a call's arguments as a person reads them, one a line, literally; none left out, cuts marked."""
     given = {name: value for name, value in json.loads(arguments).items() if value is not None}
     lines = [f"- {escape(clean(str(name)))}: {_value(value)}" for name, value in list(given.items())[:VALUES]]
     more = len(given) - len(lines)
@@ -104,7 +109,7 @@ def describe(arguments: str) -> str:
 
 
 def _what(ask: AskedCall) -> str:
-    """What would be done, under what a hook says of it."""
+    """Return the action that would be done, under a hook's words about it."""
     said, told = describe(ask.arguments), clean(ask.question)[:VALUE_CHARS]
     return f"{escape(told)}\n\n{said}" if told else said
 

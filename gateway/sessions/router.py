@@ -166,7 +166,7 @@ class Router:
         session.resume(open_turn)
 
     def session(self, tenant: str, key: str) -> Session:
-        """The session of a key."""
+        """Return the session of a key."""
         return self._session(tenant, key, self._clocks.now())
 
     def _session(self, tenant: str, key: str, now: datetime) -> Session:
@@ -187,18 +187,18 @@ class Router:
                 held.conversation.forget()
 
     def forget_all(self) -> None:
-        """As `forget`, of every session: somebody was forgotten by another process."""
+        """Forget every session's history: another process may have changed it."""
         for held in self._sessions.values():
             held.conversation.forget()
 
     def waiting(self, tenant: str, key: str) -> int:
-        """How many messages of a session wait."""
+        """Return how many messages of a session wait."""
         held = self._sessions.get((tenant, key))
         return 0 if held is None else len(held.mailbox)
 
     @property
     def busy(self) -> bool:
-        """Whether any turn or command runs."""
+        """Return True if any turn or command runs."""
         return self.running > 0 or any(commands.busy for commands in self._runners())
 
     def close(self) -> None:
@@ -216,7 +216,7 @@ class Router:
         return sum(held.running for where, held in self._sessions.items() if tenant in (None, where[0]))
 
     async def _give_up(self, row: InboxRow) -> None:
-        """End a row that cannot be routed; whoever said something is told."""
+        """End a row that cannot be routed, and tell its sender."""
         if isinstance(row.event, MessageDeleted):
             await self._settle(row.tenant, row.id, Outcome.FAILED, "it could not be routed; the log has more")
         else:
@@ -244,7 +244,7 @@ class Router:
             commands.offer(session, row)
 
     async def _apply_edit(self, session: Session, row: InboxRow) -> None:
-        """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
+        """Apply an edit: replace a waiting message, steer a running turn, otherwise keep it as context."""
         original = await self._original(row)
         if original is None:
             session.offer(row)
@@ -278,7 +278,7 @@ class Router:
             session.put_back(as_typed)
 
     async def _take_back(self, row: InboxRow) -> None:
-        """What nobody has answered yet is not answered any more, also where a turn is at it."""
+        """Drop a deleted message; cancel the turn that answers it."""
         tenant = self._tenants[row.tenant]
         commands, has_changed = tenant.commands, tenant.sessions.in_force.agent.toolbox.may_have_changed
         now = self._clocks.now()

@@ -207,9 +207,13 @@ class Session:
         """Run a claimed turn in a span; log lines in it name the turn, its session and its person."""
         agent = self._agent
         attributes = {
-            "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": agent, "user.id": turn.user_id,
-            "gen_ai.conversation.id": turn.session_id, "tenk.turn.id": turn.id, "tenk.turn.kind": turn.kind,
-        }  # fmt: skip
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": agent,
+            "user.id": turn.user_id,
+            "gen_ai.conversation.id": turn.session_id,
+            "tenk.turn.id": turn.id,
+            "tenk.turn.kind": turn.kind,
+        }
         ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
         with span(f"invoke_agent {agent}", attributes) as current:
             before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
@@ -220,7 +224,7 @@ class Session:
 
     @property
     def idle_s(self) -> float:
-        """How long the session is kept in memory without a message."""
+        """Return how long the session is kept in memory without a message, in seconds."""
         return self._deps.config.idle_s
 
     def is_of(self, deps: SessionDeps) -> bool:
@@ -244,7 +248,7 @@ class Session:
 
     @property
     def mode(self) -> str:
-        """How a message is taken that arrives mid-turn: steer, followup, collect or interrupt."""
+        """Return the mode for messages that arrive mid-turn: steer, followup, collect or interrupt."""
         return self.conversation.mode
 
     async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:

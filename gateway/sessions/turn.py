@@ -35,18 +35,20 @@ class ClaimedTurn:
     waited: timedelta = timedelta()  # for its person's word: no part of its time
 
     def time_since_start(self, now: datetime) -> timedelta:
-        """How long it has been at work; its clock stood while it waited."""
+        """Return the running time, without the time it waited for its person."""
         return now - self.turn.started_at - self.waited
 
     @property
     def source_id(self) -> str:
-        """What the outbox knows its answer by; another one after each wait, whose question stays in the chat."""
+        """Return the outbox source id of its answer; another one after each wait, so that the question is not
+        overwritten.
+        """
         waits = sum(isinstance(event, Parked) for event in self.events) if self.resumed else 0
         return self.turn.id if not waits else f"{self.turn.id}.{waits}"
 
 
 class TurnState(Enum):
-    """Where a turn is in its life."""
+    """The states of a turn."""
 
     CLAIMING = "claiming"  # rows are taken, or a turn of an earlier attempt is read; nothing runs yet
     RUNNING = "running"  # the agent is at it: messages may join, a cancellation ends it at its next checkpoint
@@ -55,7 +57,7 @@ class TurnState(Enum):
 
 
 class SessionTurn:
-    """What a session answers now. One object serves one turn after another; a cancellation may come at any time."""
+    """The turn of a session. One object serves one turn after another; a cancellation may come at any time."""
 
     def __init__(self) -> None:
         """Nothing is at work."""
@@ -69,22 +71,22 @@ class SessionTurn:
 
     @property
     def is_live(self) -> bool:
-        """Whether the agent is at work."""
+        """Return True if the agent runs."""
         return self.state in {TurnState.RUNNING, TurnState.FINISHING}
 
     @property
     def may_steer(self) -> bool:
-        """Whether a message could join it now."""
+        """Return True if a message could join it now."""
         return self.state is TurnState.RUNNING and self.steers and self.cancelled is None
 
     def takes(self, row: InboxRow) -> bool:
-        """Whether this message joins the turn at work; it waits for a turn of its own otherwise."""
+        """Return True if this message joins the running turn; otherwise it waits for a turn of its own."""
         return self.is_live and self.claimed is not None and self.steers and joins(row, self.claimed.turn)
 
     # ------------------------------------------------------------ its life
 
     def begin(self) -> None:
-        """ENDED → CLAIMING: rows are to be claimed, or a turn is read that was begun before."""
+        """Enter CLAIMING from ENDED: rows are to be claimed, or an earlier turn is read."""
         self._enter(TurnState.CLAIMING, TurnState.ENDED)
 
     def claim(self, claimed: ClaimedTurn) -> None:
@@ -100,11 +102,11 @@ class SessionTurn:
             self._interrupt(EndReason.STOPPED)
 
     def finish(self) -> None:
-        """RUNNING → FINISHING: its end is committed now."""
+        """Enter FINISHING: its end is committed now."""
         self._enter(TurnState.FINISHING, TurnState.RUNNING)
 
     def retry(self) -> None:
-        """An attempt broke: back to CLAIMING, with its claim as it was."""
+        """Return to CLAIMING after a failed attempt, with its claim as it was."""
         self._enter(TurnState.CLAIMING, TurnState.CLAIMING, TurnState.RUNNING, TurnState.FINISHING)
 
     def end(self) -> None:

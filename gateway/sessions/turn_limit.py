@@ -21,10 +21,10 @@ LINE_FROM = 2
 """Once a row has so many attempts behind it, all rows with any begin in line: after one crash all resume at once."""
 
 LAST_AFTER_S = 5.0
-"""How long the process has run when a row's last attempt begins: an earlier crash had another cause."""
+"""The least uptime of the process, in seconds, before a row's last attempt: an earlier crash had another cause."""
 
 LINE_S = 60.0
-"""How long the first in line keeps the next one waiting if it does not end."""
+"""The longest time, in seconds, that the first in line keeps the next one waiting."""
 
 
 class FairSlots:
@@ -67,7 +67,7 @@ class FairSlots:
 
 
 class TurnLimit:
-    """How many turns run at once, and what begins in line because the process may have crashed with it."""
+    """The limit on concurrent turns, and the line of rows that the process may have crashed with."""
 
     def __init__(self, store: Store, most_turns: int) -> None:
         self._store = store

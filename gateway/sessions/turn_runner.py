@@ -105,9 +105,18 @@ class TurnRunner:
                 hints = self._process.channels.hints(turn.address)
                 known = conversation.recall(turn.session_id, turn.user_id, turn.id)
                 asked = Turn(
-                    turn.id, principal, known.history, claimed.events, turn.started_at, hints,
-                    known.starts, known.summary, conversation.prefix, conversation.pieces, known.tokens,
-                )  # fmt: skip
+                    turn.id,
+                    principal,
+                    known.history,
+                    claimed.events,
+                    turn.started_at,
+                    hints,
+                    known.starts,
+                    known.summary,
+                    conversation.prefix,
+                    conversation.pieces,
+                    known.tokens,
+                )
                 await deps.turns_of[turn.kind](asked, TurnPorts(port, port, port), deps.in_force.agent)
         conversation.note_ended(turn.session_id, turn.user_id, turn.id, port.events)
         self._condenser.consider(claimed, principal, channel)

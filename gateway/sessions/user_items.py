@@ -1,9 +1,8 @@
-"""From what somebody said to what the model reads: who wrote, what came with it, what the input guard makes of it.
+"""User items of messages: their author, their attachments, and the findings of the input guard.
 
-The person's own words are the item's text. What they quote, forward or attach is its data, framed so that nothing in
-it can end the frame: no wish of theirs. Small text files are read in full, pictures are `pictures`' matter, everything
-else is told by what it is; nothing is kept under a sender's file name. In a group, what the others said before comes as
-such data too.
+The person's own words are the item's text. Quotes, forwards and attachments are data, framed so that nothing in them
+can end the frame. Small text files are read in full, `pictures` reads pictures, and any other file is named by its
+kind; no file is kept under its sender's name for it. In a group, the earlier messages of others are such data, too.
 """
 
 import secrets
@@ -40,13 +39,13 @@ MAX_TEXT_CHARS = 60_000
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/csv")
 MAX_FILES = 10
 MAX_COMMAND_FILE_BYTES = 2_000_000
-"""Of a file that a command reads itself: no model is shown it."""
+"""Stands for a file that a command reads itself: no model is shown it."""
 
 SIGN_BYTES = 6
 """48 bits: a text that guesses its own frame's sign is not met."""
 
 MAX_TALK_CHARS = 8_000
-"""Of what a group said before so much is shown, the newest."""
+"""The most earlier messages of a group that are shown, the newest."""
 
 ONE_TALK_CHARS = 1_000
 
@@ -58,7 +57,7 @@ FindQuoted = Callable[[InboundMessage], Awaitable[Quoted | None]]
 
 
 ReadTalk = Callable[[InboundEvent], Awaitable[Sequence[InboundMessage]]]
-"""What was said in a group before somebody asked the bot there, and not to it, oldest first."""
+"""Earlier messages of a group that were not addressed to the bot, oldest first."""
 
 
 async def _nothing(_message: InboundMessage) -> Quoted | None:
@@ -91,7 +90,7 @@ class UserItemBuilder:
         self._pictures = pictures
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
-        """The message as a user item, with what came with it; a group's says who wrote. None where it is refused."""
+        """Return the message as a user item, with its attachments; a group's says who wrote. None if it is refused."""
         verdict = self._check(words_of(event, self._talk), "message", event)
         if verdict.blocked:
             return None
@@ -112,7 +111,7 @@ class UserItemBuilder:
         return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
 
     def _check(self, text: str, where: str, event: InboundEvent) -> GuardVerdict:
-        """What the guard makes of a text; what it finds is logged and counted, never with the words."""
+        """Check a text with the guard; findings are logged and counted, never with the words."""
         verdict = self._guard.check(text)
         if verdict.findings:
             action = self._guard.mode.value
@@ -129,7 +128,7 @@ class UserItemBuilder:
         return verdict
 
     async def _frame_talk(self, asked: InboundEvent) -> list[str]:
-        """What the group said before, as one frame; what the guard refuses of it is left out."""
+        """Return the earlier messages of the group as one frame; without those that the guard refuses."""
         lines: list[str] = []
         notes: list[str] = []
         room = MAX_TALK_CHARS
@@ -145,7 +144,7 @@ class UserItemBuilder:
         return [*notes[:1], frame(_TALK, None, "\n".join(reversed(lines)))]
 
     async def _frames(self, event: InboundMessage) -> list[str] | None:
-        """What is replied to and passed on, each in its frame; None where the guard refuses one of them."""
+        """Return the quoted and forwarded messages, each in its frame; None if the guard refuses one of them."""
         frames = []
         for quote in await self._quotes(event):
             verdict = self._check(quote.text, "quote", event)
@@ -155,7 +154,7 @@ class UserItemBuilder:
         return frames
 
     async def _read_files(self, channel: Channel, event: InboundMessage) -> list[str] | None:
-        """A paragraph for each file that is no picture, in order; None where the guard refuses one of them."""
+        """Return a paragraph for each file that is no picture, in order; None if the guard refuses one of them."""
         told = []
         others = [attachment for attachment in event.attachments if not is_picture(attachment)]
         for attachment in others[:MAX_FILES]:
@@ -190,7 +189,7 @@ _TALK = "messages that people of this group wrote to each other before, not to y
 
 
 def _is_in_group(event: InboundEvent) -> bool:
-    """Whether all of the group see it answered: then what they said before is theirs to be read."""
+    """Return True if the whole group sees the answer: then its earlier messages may be read."""
     if isinstance(event, CommandInvoked) and event.route is not None and event.route.private:
         return False
     return isinstance(event, InboundMessage | CommandInvoked) and event.kind is ChatKind.GROUP
@@ -214,7 +213,7 @@ def _describe_talk(message: InboundMessage) -> str:
 
 
 async def _read_file(channel: Channel, attachment: Attachment) -> tuple[str, str]:
-    """What the model is told of a file, and what of that are the file's own words."""
+    """Return the model's description of a file, and the part of it that is the file's own words."""
     what = _describe_file(attachment)
     if (attachment.size_bytes or 0) > MAX_FILE_BYTES:
         return f"[{what} is over {MAX_FILE_BYTES // 1_000_000} MB and was not opened.]", ""
@@ -249,7 +248,7 @@ _MARKS = ((BOM_UTF32_LE, "utf-32"), (BOM_UTF32_BE, "utf-32"), (BOM_UTF16_LE, "ut
 
 
 def _decode(content: bytes) -> str:
-    """A file as its byte order mark says; without one as UTF-8, and what is none as Excel writes CSV on Windows."""
+    """Decode a file by its byte order mark, else as UTF-8, else as Excel writes CSV on Windows."""
     encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8-sig")
     try:
         text = content.decode(encoding)
@@ -286,10 +285,10 @@ def _with_note(verdict: GuardVerdict, framed: str) -> str:
 
 
 def frame(kind: str, name: str | None, text: str) -> str:
-    """The text between two marks of one unguessable sign, its head saying what it is and that it is no request.
+    """Return the text between two marks of one unguessable sign, headed by its kind and a note that it is no request.
 
-    `kind` is in our words ("attached document"); `name` is anybody's (a file's, a person's) and stands in the head as
-    a label that cannot leave it.
+    `kind` is in our words ("attached document"); `name` comes from outside (a file's, a person's) and stands in the
+    head as a label that cannot leave it.
     """
     sign = secrets.token_hex(SIGN_BYTES)
     head = kind if name is None else f"{kind} {label(name)}"
@@ -297,6 +296,6 @@ def frame(kind: str, name: str | None, text: str) -> str:
 
 
 def label(name: str) -> str:
-    """What anybody calls something, as a quoted label: one line without brackets, quotation marks or the invisible."""
+    """Return a foreign name as a quoted label: one line without brackets, quotation marks or invisible characters."""
     words = " ".join(name.translate(_NO_BRACKETS).split())
     return f'"{"".join(character for character in words if character.isprintable())[:LABEL_CHARS]}"'

@@ -1,4 +1,4 @@
-"""What a store URL means: a file, or a server and how it is reached. Nothing is opened here."""
+"""The parts of a store URL: a file, or a server and how it is reached."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ MOST_PORT = 65_535
 
 
 def read_url(url: str) -> URL:
-    """The parts of one that names a store we know.
+    """Return the parts of a URL that names a store we know.
 
     Raises:
         SettingsError: it does not; the words say what to write.
@@ -42,7 +42,7 @@ def read_url(url: str) -> URL:
 
 
 def _refuse_parts(parsed: URL) -> None:
-    """What the driver would fall over, or ask a part of a password for an address."""
+    """Refuse a URL that the driver cannot read, or whose password would be taken for a part of the address."""
     if "@" in (parsed.host or "") + (parsed.database or ""):
         raise SettingsError(f"the store URL cannot be read, it has too many @: {ESCAPES}")
     if "[" in (parsed.host or ""):
@@ -54,7 +54,7 @@ def _refuse_parts(parsed: URL) -> None:
 
 
 def file_of(url: str) -> Path | None:
-    """The file of an SQLite store URL; None for a server's.
+    """Return the file of an SQLite store URL; None for a server's.
 
     Raises:
         SettingsError: as `read_url`.
@@ -64,7 +64,7 @@ def file_of(url: str) -> Path | None:
 
 
 def server_of(url: str) -> tuple[URL, dict[str, Any]]:
-    """Where SQLAlchemy connects to, and what stands behind the question mark (`sslmode`) as asyncpg itself reads it.
+    """Return where SQLAlchemy connects to, and the options behind the question mark (`sslmode`) as asyncpg reads them.
 
     Raises:
         SettingsError: as `read_url`; what speaks to servers is not installed.
@@ -82,7 +82,7 @@ def server_of(url: str) -> tuple[URL, dict[str, Any]]:
 
 
 def public_url(url: str) -> str:
-    """Where it is, without a password."""
+    """Return the URL without its password."""
     if (file := file_of(url)) is not None:
         return str(file.absolute())
     parsed = read_url(url)

@@ -27,19 +27,19 @@ Step = Callable[[sa.Connection], None]
 
 
 def agent_metadata() -> sa.MetaData:
-    """A product's own set of tables, whose indexes and constraints are named as the harness names its own."""
+    """Return a metadata for a product's tables, with the harness's names for indexes and constraints."""
     return sa.MetaData(naming_convention=NAMING)
 
 
 def add_column(connection: sa.Connection, column: sa.Column[Any]) -> None:
-    """What many a step is: this column, as its table has it now, is added to the rows there are."""
+    """Add this column, as its table has it now, to the existing rows: a migration step."""
     spelled = sa.schema.CreateColumn(column).compile(dialect=connection.dialect)
     connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {spelled}")
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTables:
-    """What a product keeps: its tables as they are now, and every step that led here since its first version."""
+    """The tables of a product as they are now, and every migration step since its first version."""
 
     metadata: sa.MetaData
     steps: Sequence[Step] = ()

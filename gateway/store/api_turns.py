@@ -1,6 +1,6 @@
-"""What programs asked over the API and what came of it, read for them: rows of the inbox, their turns, what was said.
+"""Questions asked over the API, and their turns and answers, read from the store.
 
-Plain functions over a connection; nothing changes here. Whose a row is is its chat's to say: it holds the key's id.
+Plain functions over a connection; nothing changes here. The chat of a row holds the id of the key that asked.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from gateway.store.tables.turns import turns, usage
 
 @dataclass(frozen=True, slots=True)
 class TokenSums:
-    """Tokens of one turn; None where nobody counted them."""
+    """Tokens of one turn; None if they were not counted."""
 
     input_tokens: int | None
     output_tokens: int | None
@@ -54,9 +54,15 @@ class AskedTurn:
 
 
 _columns = (
-    inbox.c.id, inbox.c.message_id, inbox.c.outcome, inbox.c.detail, inbox.c.turn_id, inbox.c.admitted_at,
-    inbox.c.done_at, inbox.c.payload,
-)  # fmt: skip
+    inbox.c.id,
+    inbox.c.message_id,
+    inbox.c.outcome,
+    inbox.c.detail,
+    inbox.c.turn_id,
+    inbox.c.admitted_at,
+    inbox.c.done_at,
+    inbox.c.payload,
+)
 
 
 def _of(address: Address) -> sa.ColumnElement[bool]:
@@ -64,20 +70,20 @@ def _of(address: Address) -> sa.ColumnElement[bool]:
 
 
 def find_asked(connection: sa.Connection, address: Address, message_id: str) -> tuple[AskedRow | None, int]:
-    """The newest row of this message, and how many there are: one that was over a bound may be said again."""
+    """Return the newest row of this message, and how many there are: a question over a limit may be asked again."""
     query = sa.select(*_columns).where(_of(address), inbox.c.message_id == message_id)
     rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(100)).all()
     return (_to_asked_row(rows[0]) if rows else None), len(rows)
 
 
 def load_turn(connection: sa.Connection, address: Address, message_id: str) -> AskedTurn | None:
-    """What was asked with all that came of it; None where nobody asked it."""
+    """Return a question with its turn and answer; None if it was not asked."""
     row, _ = find_asked(connection, address, message_id)
     return None if row is None else _with_turn(connection, row)
 
 
 def load_turns(connection: sa.Connection, address: Address, prefix: str, limit: int) -> list[AskedTurn]:
-    """What was asked under message ids that begin so, newest first."""
+    """Return the questions whose message ids begin with this prefix, newest first."""
     query = sa.select(*_columns).where(_of(address), inbox.c.message_id.startswith(prefix, autoescape=True))
     rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(limit)).all()
     return [_with_turn(connection, _to_asked_row(row)) for row in rows]
@@ -110,9 +116,10 @@ def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:
     )
     all_priced = sa.func.count() == sa.func.count(usage.c.cost_microusd)
     counted = sa.select(
-        sa.func.sum(usage.c.input_tokens), sa.func.sum(usage.c.output_tokens),
+        sa.func.sum(usage.c.input_tokens),
+        sa.func.sum(usage.c.output_tokens),
         sa.case((all_priced, sa.func.sum(usage.c.cost_microusd))),
-    )  # fmt: skip
+    )
     tokens = connection.execute(counted.where(usage.c.turn_id == row.turn_id)).one()
     return AskedTurn(
         row,
@@ -138,7 +145,7 @@ class HeardSession:
 
 
 def own_sessions(connection: sa.Connection, address: Address, limit: int) -> list[HeardSession]:
-    """The conversations of one of a key's people, those heard last first."""
+    """Return the conversations of one of a key's people, the last active first."""
     query = sa.select(chats.c.thread, chats.c.heard_at).where(
         chats.c.channel == address.channel, chats.c.account == address.account, chats.c.chat == address.chat
     )

@@ -1,7 +1,6 @@
-"""Copies of an SQLite database that are whole: made beside a running gateway, looked over, never over another file.
+"""Whole copies of an SQLite database, made beside a running gateway, checked, never over an existing file.
 
-`cp` of the file alone would leave out whatever still stands in its log, and nobody would notice. PostgreSQL has tools
-of its own; nothing of it lives here.
+`cp` of the file alone would silently leave out what still stands in its log. PostgreSQL has tools of its own.
 """
 
 import os
@@ -19,13 +18,13 @@ from gateway.store.revisions import HEAD, refusal
 
 BUSY_S = 10.0
 BEFORE = "before-"
-"""How the name of a backup begins that a migration made."""
+"""The beginning of the name of a backup that a migration made."""
 
 log = structlog.get_logger()
 
 
 def back_up(database: Path, destination: Path) -> int:
-    """Copy the database as of one moment; the copy's bytes. Whoever writes to it meanwhile is neither held up nor hurt.
+    """Copy the database as of one moment; return the copy's size in bytes. Writers are not held up.
 
     Raises:
         GatewayError: there is nothing to copy, the destination is there, or the copy is not whole; nothing was left.
@@ -53,7 +52,7 @@ def back_up_older(database: Path) -> Path:
 
 
 def copies_of_older(database: Path) -> list[Path]:
-    """The backups that migrations made, the newest last."""
+    """Return the backups that migrations made, the newest last."""
     return sorted(database.parent.glob(f"{BEFORE}*.db"), key=lambda copy: copy.stat().st_mtime_ns)
 
 
@@ -148,7 +147,7 @@ def _copy(source: Path, draft: Path) -> None:
 
 @contextmanager
 def _errors(path: Path) -> Iterator[None]:
-    """What SQLite refuses, as an operator reads it."""
+    """Return what SQLite reports as broken, in an operator's words."""
     try:
         yield
     except sqlite3.Error as error:

@@ -34,7 +34,6 @@ class Cap:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What its use is counted under."""
         return self.tenant, self.scope, self.key, self.day
 
     def refuses(self, used: Spending, more: Spending) -> str | None:
@@ -63,7 +62,7 @@ class CapUse:
 
     @property
     def percent(self) -> int:
-        """How much of that limit is used of which most is; over 100 where a call has passed it."""
+        """Return the share of the limit that is used most; over 100 if a call has passed it."""
         limits = (self.used.microusd, self.cap.most_microusd), (self.used.tokens, self.cap.most_tokens)
         return max((100 * used // most for used, most in limits if most), default=0)
 
@@ -150,7 +149,7 @@ def settle(connection: sa.Connection, id_: str, caps: Sequence[Cap], spent: Spen
 
 
 def forget_holds(connection: sa.Connection) -> int:
-    """A process begins: calls of one that died were perhaps made, and count in full from now on. How many."""
+    """Count the calls in full that an earlier process may have made before it died; return how many."""
     return connection.execute(sa.delete(budget_holds)).rowcount
 
 
@@ -193,13 +192,13 @@ def _running(connection: sa.Connection, cap: Cap, now: datetime) -> Cap:
 
 
 def used_of(connection: sa.Connection, cap: Cap) -> Spending:
-    """What is used of a cap, with what is set aside."""
+    """Return the use of a cap, with the amounts that are set aside."""
     row = connection.execute(sa.select(budget_use.c.tokens, budget_use.c.microusd).where(_is(cap))).first()
     return Spending() if row is None else Spending(row.tokens, row.microusd)
 
 
 def go_on(connection: sa.Connection, former_id: str, user_id: str, now: datetime) -> None:
-    """Who was forgotten and comes back has used of their day's cap what they had used; a newcomer's day is UTC's."""
+    """Let a forgotten person who returns keep their use of today's cap; a new person's day is UTC's."""
     use = budget_use.c
     was = sa.and_(use.scope == "user", use.key == former_id)
     left = sa.select(budget_use).where(was, use.resets_at > now).order_by(use.resets_at.desc()).limit(1)
@@ -211,7 +210,7 @@ def go_on(connection: sa.Connection, former_id: str, user_id: str, now: datetime
 
 
 def nearly_used(connection: sa.Connection, now: datetime, percent: int) -> list[CapUse]:
-    """Caps of days that hold at this moment, of which so much is used, and of which nobody was told."""
+    """Return the caps of today that are used up to this share and were not reported yet."""
     use = budget_use.c
     near = sa.or_(use.microusd * 100 >= use.most_microusd * percent, use.tokens * 100 >= use.most_tokens * percent)
     found = sa.select(budget_use).where(_of_today(now), use.told.is_(False), near).limit(100)
@@ -219,13 +218,13 @@ def nearly_used(connection: sa.Connection, now: datetime, percent: int) -> list[
 
 
 def mark_told(connection: sa.Connection, cap: Cap) -> bool:
-    """Somebody is told of this cap; False where they were before."""
+    """Mark a cap as reported; return False if it was reported before."""
     mark = sa.update(budget_use).where(_is(cap), budget_use.c.told.is_(False)).values(told=True)
     return connection.execute(mark).rowcount == 1
 
 
 def in_use(connection: sa.Connection, now: datetime, limit: int) -> list[CapUse]:
-    """The caps that hold at this moment and were asked for, those of which most is used first; none of turns."""
+    """Return the requested caps that hold now, those used most first; none of turns."""
     use = budget_use.c
     share = sa.func.coalesce(use.microusd * 1000 / use.most_microusd, use.tokens * 1000 / use.most_tokens)
     query = sa.select(budget_use).where(_of_today(now)).order_by(share.desc()).limit(limit)
@@ -246,10 +245,18 @@ def _is(cap: Cap) -> sa.ColumnElement[bool]:
 
 def _as_row(cap: Cap, used: Spending, now: datetime) -> dict[str, object]:
     return {
-        "tenant_id": cap.tenant, "scope": cap.scope, "key": cap.key, "day": cap.day, "tokens": used.tokens,
-        "microusd": used.microusd, "most_tokens": cap.most_tokens, "most_microusd": cap.most_microusd,
-        "resets_at": cap.resets_at, "told": False, "at": now,
-    }  # fmt: skip
+        "tenant_id": cap.tenant,
+        "scope": cap.scope,
+        "key": cap.key,
+        "day": cap.day,
+        "tokens": used.tokens,
+        "microusd": used.microusd,
+        "most_tokens": cap.most_tokens,
+        "most_microusd": cap.most_microusd,
+        "resets_at": cap.resets_at,
+        "told": False,
+        "at": now,
+    }
 
 
 def _to_use(row: Any) -> CapUse:

@@ -21,7 +21,7 @@ from gateway.store.tables.traffic import channel_accounts, chats, moved_chats, o
 from gateway.store.tables.turns import sessions
 
 NOTED_FOR = timedelta(hours=1)
-"""How long a chat is not noted again, so that a message costs no statement."""
+"""The time in which a chat is not noted again, so that most messages cost no statement."""
 
 
 def _connection_name(account: str, number: int) -> str:
@@ -30,12 +30,12 @@ def _connection_name(account: str, number: int) -> str:
 
 
 def cursor_of(connection: sa.Connection, channel: str, account: str, number: int = 0) -> str | None:
-    """The committed resume point of a channel account, by one of its connections."""
+    """Return the committed resume point of one connection of a channel account."""
     return cursors_of(connection, channel, account).get(number)
 
 
 def cursors_of(connection: sa.Connection, channel: str, account: str) -> dict[int, str]:
-    """The committed resume points of all connections of an account, by their numbers."""
+    """Return the committed resume points of all connections of an account, by their numbers."""
     row = channel_accounts.c
     own = row.account == account, row.account.startswith(f"{account}/", autoescape=True)
     query = sa.select(row.account, row.cursor).where(row.channel == channel, sa.or_(*own), row.cursor.is_not(None))
@@ -46,9 +46,14 @@ _move_cursor = HotStatement(lambda dialect: upsert_in(dialect, channel_accounts,
 
 
 def move_cursor(
-    connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str | None, now: datetime,
+    connection: sa.Connection,
+    tenant: str,
+    channel: str,
+    account: str,
+    cursor: str | None,
+    now: datetime,
     number: int = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Commit how far a channel account has read, by one of its connections; None: there is no such one any more."""
     name = _connection_name(account, number)
     moved = {"tenant_id": tenant, "channel": channel, "account": name, "cursor": cursor, "last_heard_at": now}
@@ -69,20 +74,26 @@ def set_cursors(
 
 
 def note(connection: sa.Connection, tenant: str, where: Address, user_id: str, now: datetime, *, direct: bool) -> None:
-    """Somebody who is let in was heard here."""
+    """Note that a person with access wrote in this chat."""
     connection.execute(
         upsert(connection, chats, ["user_id", "heard_at"]),
         {
-            "tenant_id": tenant, "channel": where.channel, "account": where.account, "chat": where.chat,
-            "thread": where.thread or "", "direct": direct, "user_id": user_id, "heard_at": now,
+            "tenant_id": tenant,
+            "channel": where.channel,
+            "account": where.account,
+            "chat": where.chat,
+            "thread": where.thread or "",
+            "direct": direct,
+            "user_id": user_id,
+            "heard_at": now,
         },
-    )  # fmt: skip
+    )
 
 
 def of_account(connection: sa.Connection, channel: str, account: str) -> list[KnownChat]:
-    """The chats and threads of an account, those heard last first, without those of people who are blocked.
+    """Return the chats and threads of an account, the last active first, without those of blocked people.
 
-    Somebody who was let in and has said nothing since is found where they asked to be.
+    A person who was let in and has said nothing since is found where they asked for access.
     """
     heard = connection.execute(
         sa.select(chats.c.chat, chats.c.thread, chats.c.direct, chats.c.heard_at)
@@ -97,14 +108,16 @@ def of_account(connection: sa.Connection, channel: str, account: str) -> list[Kn
 
 
 def own_chats(connection: sa.Connection, tenant: str, user_id: str) -> list[Address]:
-    """Where somebody was heard that is theirs alone, the last first; no thread, and no program's session."""
+    """Return the direct chats in which a person was heard, the last active first; no threads, and no sessions of
+    programs.
+    """
     where = (chats.c.tenant_id == tenant, chats.c.user_id.in_(ids_of(user_id)), chats.c.direct, chats.c.thread == "")
     rows = connection.execute(sa.select(chats).where(*where).order_by(chats.c.heard_at.desc()).limit(20))
     return [Address(row.channel, row.account, row.chat, None) for row in rows]
 
 
 def _let_in(channel: str, account: str) -> sa.Select[str]:
-    """The chats in which people asked who are let into the account by now."""
+    """Return the chats in which people asked for access who have it by now."""
     asked, own = tickets.c, identities.c
     scoped = sa.case((own.scope == "", own.channel), else_=own.channel + ":" + own.scope)
     return (

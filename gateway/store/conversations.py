@@ -1,10 +1,10 @@
-"""Conversations: read, named, summarised and reached. Each is a generation of its key; the highest is the living one.
+"""Conversations: read, named, summarised and resumed. Each is a generation of its key; the highest is the living one.
 
-A summary stands for the older part of a conversation in one person's prompts: a row a session and person, replaced
-whole. `agent.context` makes them.
+A summary stands for the older part of a conversation in one person's prompts: a row for each session and person,
+replaced whole. `agent.context` makes them.
 
-Plain functions over a connection. `gateway.store.heads` lists conversations; `gateway.sessions.conversation` is what a
-session remembers of its own.
+Plain functions over a connection. `list_heads` lists them; `gateway.sessions.conversation` is the
+memory of a session.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def keep_summary(connection: sa.Connection, turn: TurnRow, summary: Summary, now
 
 
 def find_summaries(connection: sa.Connection, session_id: str) -> dict[str, Summary]:
-    """The summaries of a session, by whose prompts they stand in; of two who are linked the newest."""
+    """Return the summaries of a session by the person in whose prompts they stand; of two linked users the newest."""
     owner = sa.func.coalesce(users.c.alias_of, summaries.c.user_id).label("owner")
     query = sa.select(summaries, owner).outerjoin_from(summaries, users, users.c.id == summaries.c.user_id)
     rows = connection.execute(query.where(summaries.c.session_id == session_id).order_by(summaries.c.kept_at))
@@ -59,7 +59,7 @@ def find_summaries(connection: sa.Connection, session_id: str) -> dict[str, Summ
 
 
 def take_summaries_along(connection: sa.Connection, session_id: str, into: str) -> None:
-    """Let what stands for the older part of a conversation do so also where it is gone on with."""
+    """Copy the summaries of a conversation into the one that continues it."""
     columns = [column for column in summaries.c if column.name != "session_id"]
     copied = sa.select(sa.literal(into), *columns).where(summaries.c.session_id == session_id)
     names = ["session_id", *(column.name for column in columns)]
@@ -72,7 +72,7 @@ WORDS = ("turn_started", "steered", "parked", "turn_ended")
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """What is kept of a turn that was said: by its person, and to them."""
+    """A turn as it is kept: the messages of its person, and the answers."""
 
     id: str
     started_at: datetime
@@ -82,7 +82,7 @@ class KeptTurn:
 
     @property
     def source_id(self) -> str:
-        """What the outbox knows its answer by."""
+        """Return the outbox source id of the answer."""
         waits = sum(isinstance(event, Parked) for event in self.events)
         return self.id if not waits else f"{self.id}.{waits}"
 
@@ -114,12 +114,14 @@ def kept_turns(
     )
     return [
         KeptTurn(
-            row.id, row.started_at, row.ended_at,
+            row.id,
+            row.started_at,
+            row.ended_at,
             _messages(said[row.id]) if said[row.id] else None,
             [JOURNAL_EVENT.validate_json(raw) for raw in told[row.id]],
         )
         for row in reversed(rows)
-    ]  # fmt: skip
+    ]
 
 
 def _messages(payloads: Sequence[str]) -> list[InboundMessage]:
@@ -130,7 +132,7 @@ def _messages(payloads: Sequence[str]) -> list[InboundMessage]:
 def _by_turn(
     connection: sa.Connection, query: sa.Select[str, str], table: sa.Table, ids: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The payloads of these turns' rows, in order; nothing of what is empty."""
+    """Return the payloads of these turns' rows, in order; empty ones are left out."""
     payloads: dict[str, list[str]] = {id_: [] for id_ in ids}
     order = table.c.id if "id" in table.c else table.c.seq
     for turn_id, payload in connection.execute(query.where(table.c.turn_id.in_(ids)).order_by(order)):
@@ -152,9 +154,10 @@ MOST_REACHED = 500
 def list_reachable(
     connection: sa.Connection, tenant: str, key: str, user_id: str, most: int, id_end: str = ""
 ) -> list[ConversationHead]:
-    """What a person may go on with in the chat of this key, used last first; those whose id ends so.
+    """Return the conversations that a person may continue in the chat of this key, last used first; those whose id ends
+    so.
 
-    In a direct chat that is also what was said in their other direct chats, with the same agent; never a group's talk.
+    A direct chat also offers those of the person's other direct chats with the same agent, and never a group's.
     """
     held = sa.select(turns.c.session_id).where(turns.c.user_id.in_(people.ids_of(user_id)))
     there = sa.and_(sessions.c.id.in_(held), sessions.c.key.contains(":direct:"))
@@ -171,9 +174,9 @@ def list_reachable(
 def read_reachable(
     connection: sa.Connection, tenant: str, key: str, user_id: str, session_id: str, most: int
 ) -> list[KeptTurn]:
-    """The newest turns of a conversation of another chat that a person may go on with here, oldest first.
+    """Return the newest turns of a conversation of another chat that a person may continue here, oldest first.
 
-    Those that are theirs by now, and as the journal has them: files of another platform are not to be had here.
+    Only the turns of this person, as the journal has them: files of another platform cannot be fetched here.
     """
     heads = list_reachable(connection, tenant, key, user_id, 1, session_id)
     if not heads:
@@ -183,13 +186,13 @@ def read_reachable(
 
 
 def gone_on(of: sa.Select[str]) -> sa.Select[str]:
-    """The ids of these conversations and of what goes on from them: it begins with what was said there."""
+    """Return the ids of these conversations and of those that continue them, which begin with the same turns."""
     line = sa.select(sessions.c.id).where(sessions.c.id.in_(of)).cte(recursive=True)
     return sa.select(line.union(sa.select(sessions.c.id).join(line, sessions.c.continues_id == line.c.id)).c.id)
 
 
 def keys_gone_on_under(connection: sa.Connection, user_id: str) -> list[str]:
-    """The keys of a person's own chats under which it is gone on with what this user said, perhaps in silence."""
+    """Return the keys of a person's direct chats in which a conversation of this user is continued."""
     held = sa.select(turns.c.session_id).where(turns.c.user_id == user_id)
     keys = connection.execute(sa.select(sessions.c.key).where(sessions.c.id.in_(gone_on(held))).distinct()).scalars()
     senders = people.senders_of(connection, people.now_of(connection, user_id))
@@ -197,7 +200,9 @@ def keys_gone_on_under(connection: sa.Connection, user_id: str) -> list[str]:
 
 
 def sender_of(key: str) -> str | None:
-    """Whose direct chat has conversations of this key, canonical (`telegram:42`); None: it is none's alone."""
+    """Return the sender (`telegram:42`) whose direct chat has conversations of this key; None if it is not one
+    person's.
+    """
     match key.split(":"):
         case ["agent", _, channel, _, "direct", peer] | ["agent", _, channel, _, "direct", peer, "thread", _]:
             return ":".join(part.replace("%3A", ":").replace("%25", "%") for part in (channel, peer))
@@ -205,7 +210,7 @@ def sender_of(key: str) -> str | None:
 
 
 def _may_go_on(key: str, from_key: str, senders: Sequence[str]) -> bool:
-    """Whether what was said under one key may be gone on with under another, of somebody who is all these senders."""
+    """Return True if a person with all these senders may continue one key's conversation under another key."""
     agent, chats = key.split(":")[1:2], (sender_of(key), sender_of(from_key))
     return agent == from_key.split(":")[1:2] and all(chat in senders for chat in chats)
 
@@ -227,10 +232,16 @@ def revive(
         return False
     here = new_id()
     row = {
-        "id": here, "tenant_id": tenant, "key": key, "generation": newest + 1, "mode": mode,
-        "title": heads[0].title or None, "created_at": now, "continues_id": session_id,
+        "id": here,
+        "tenant_id": tenant,
+        "key": key,
+        "generation": newest + 1,
+        "mode": mode,
+        "title": heads[0].title or None,
+        "created_at": now,
+        "continues_id": session_id,
         "continues_seq": next_seq(connection, session_id),
-    }  # fmt: skip
+    }
     connection.execute(sa.insert(sessions), row)
     take_summaries_along(connection, session_id, here)
     return True

@@ -33,7 +33,7 @@ def secret_of(tenant: str, user_id: str, provider: str) -> SecretOf:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredCredential:
-    """What a person connected to a provider."""
+    """A credential that a person connected to a provider."""
 
     tenant: str
     user_id: str
@@ -91,7 +91,7 @@ def reseal_some(connection: sa.Connection, vault: Vault, after: int, limit: int)
 
 
 def key_ids(connection: sa.Connection) -> dict[str, int]:
-    """How many secrets there are by the id of the key that they need. A system query: it crosses tenants."""
+    """Return the number of secrets by the id of the key that they need. A system query: it crosses tenants."""
     counts: dict[str, int] = {}
     for column in (credentials.c.sealed, tickets.c.sealed, reply_routes.c.token):
         id_ = sa.func.substr(column, KEY_ID_AT + 1, KEY_ID_CHARS)

@@ -82,8 +82,8 @@ LOCKED = "locked"
 class HotStatement:
     """A statement that every message runs: compiled once, its text is given to the driver, sqlite3 or asyncpg.
 
-    Every call names the same parameters. Rows come back as the driver has them: ask for numbers and texts alone.
-    SQLAlchemy runs it if somebody listens to the connection's statements.
+    Every call names the same parameters. Rows hold the driver's values: ask for numbers and texts alone. SQLAlchemy
+    runs it if the connection's statements have listeners.
     """
 
     def __init__(self, statement: sa.ClauseElement | Spelled) -> None:
@@ -162,13 +162,13 @@ class _Sqlite:
     errors: ClassVar[tuple[type[Exception], ...]] = (sqlite3.Error, *_VALUE_ERRORS)
 
     def count(self, text: str, values: tuple[object, ...]) -> int:
-        """How many rows it wrote."""
+        """Return how many rows it wrote."""
         cursor = self.driver.execute(text, values)
         cursor.fetchall()
         return int(cursor.rowcount)
 
     def rows(self, text: str, values: tuple[object, ...]) -> Any:
-        """What it found."""
+        """Return the rows that it found."""
         return self.driver.execute(text, values).fetchall()
 
     def write_all(self, text: str, *rows: tuple[object, ...]) -> None:
@@ -178,7 +178,7 @@ class _Sqlite:
 
 
 class _Asyncpg:
-    """The same over asyncpg's, in the greenlet that SQLAlchemy runs a job in, and in its transaction."""
+    """Statements over asyncpg's connection, in the greenlet and the transaction of the job."""
 
     def __init__(self, adapter: Any, errors: tuple[type[Exception], ...]) -> None:
         self._adapter = adapter
@@ -186,11 +186,11 @@ class _Asyncpg:
         self.errors = errors
 
     def count(self, text: str, values: tuple[object, ...]) -> int:
-        """How many rows it wrote: asyncpg tells the server's words, such as INSERT 0 1."""
+        """Return how many rows it wrote: asyncpg returns the server's words, such as INSERT 0 1."""
         return int(await_only(self._in_transaction(self._driver.execute, text, values)).rpartition(" ")[2])
 
     def rows(self, text: str, values: tuple[object, ...]) -> Any:
-        """What it found."""
+        """Return the rows that it found."""
         return await_only(self._in_transaction(self._driver.fetch, text, values))
 
     def write_all(self, text: str, *rows: tuple[object, ...]) -> None:
@@ -207,7 +207,7 @@ class _Asyncpg:
 
 
 def driver_of(connection: sa.Connection) -> _Sqlite | _Asyncpg | None:
-    """The driver's own connection, within a transaction that nobody listens to; else None."""
+    """Return the driver's own connection within a transaction without listeners; else None."""
     if not connection.in_transaction():
         return None
     noted = connection.info
@@ -223,13 +223,13 @@ def _find_driver(connection: sa.Connection) -> _Sqlite | _Asyncpg:
 
 
 def _asyncpg_errors(connection: sa.Connection) -> tuple[type[Exception], ...]:
-    """What asyncpg raises of itself."""
+    """Return the errors that asyncpg itself raises."""
     driver: Any = connection.dialect.loaded_dbapi
     return (*_VALUE_ERRORS, driver.asyncpg.PostgresError, driver.asyncpg.InterfaceError, driver.Error, OSError)
 
 
 def _as_sqlalchemys(error: Exception, text: str, connection: sa.Connection) -> Exception | None:
-    """The error that SQLAlchemy raises instead of this one, here without values; None: it lets it through."""
+    """Return the error that SQLAlchemy would raise for this one, without values; None if it would let it through."""
     told = error if connection.dialect.name == "sqlite" else _as_adapters(error, connection)
     base: type[Exception] = connection.dialect.loaded_dbapi.Error
     if isinstance(told, base):
@@ -238,7 +238,7 @@ def _as_sqlalchemys(error: Exception, text: str, connection: sa.Connection) -> E
 
 
 def _as_adapters(error: Exception, connection: sa.Connection) -> Exception:
-    """What SQLAlchemy's adapter of asyncpg makes of an error of asyncpg."""
+    """Return the error that SQLAlchemy's adapter makes of one of asyncpg."""
     adapter: Any = connection.connection.dbapi_connection
     try:
         adapter._handle_exception(error)  # noqa: SLF001  its own statements end so

@@ -54,11 +54,11 @@ class Carried:
 async def dump(url: str, destination: Path, tables_of: TablesOf, final_at: datetime | None = None) -> Carried:
     """Write every row, as of one moment, to a new file of mode 0600.
 
-    A gateway may run meanwhile. With `final_at` none may: the database is closed until `reopen`. The caller holds the
-    home's lock then.
+    A gateway may run meanwhile. With `final_at` none may: the database is closed until `reopen`, and the caller holds
+    the home's lock.
 
     Raises:
-        GatewayError: the destination exists, somebody writes (with `final_at`), or a table is of no installed agent.
+        GatewayError: the destination exists, a process writes (with `final_at`), or a table is of no installed agent.
         SchemaDiffers: the database is of another revision.
         StoreUnavailable: the database does not answer.
     """
@@ -226,7 +226,7 @@ def refuse_company(connection: sa.Connection) -> None:
 
 
 def plain(table: sa.Table) -> sa.TableClause:
-    """The table without what Python makes of its values, such as defaults and instants."""
+    """Return the table with raw column types, without defaults and conversions."""
     columns = (
         sa.column(column.name, column.type.impl_instance if isinstance(column.type, sa.TypeDecorator) else column.type)
         for column in table.columns

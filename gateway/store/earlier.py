@@ -1,7 +1,7 @@
-"""What an edit, a deletion or a reply is about is found by its platform's id; an edit takes the place of what waits.
+"""Messages found by their platform's id, for an edit, a deletion or a reply.
 
-Whether it may, the router decides. Of what was taken back since, nothing is found. A deletion ends what its message
-alone was for.
+The router decides what an edit may do. Messages that were deleted are not found. A deletion ends the turn that answers
+nothing else.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,7 +20,9 @@ from gateway.store.tables.traffic import inbox
 
 
 def replied_to(connection: sa.Connection, reply: InboundMessage) -> Quoted | None:
-    """What a message replies to, as it reads since its last edit; None where it is unknown, empty or gone."""
+    """Return the message that this one replies to, as it reads since its last edit; None if it is unknown, empty or
+    gone.
+    """
     address = reply.address
     payload = connection.execute(
         sa.select(inbox.c.payload)
@@ -56,8 +58,10 @@ class Original:
 
 
 def original_of(connection: sa.Connection, row: InboxRow) -> Original | None:
-    """The row that stands for the message in the same chat, from the same sender: what waits still, else what is being
-    answered, else the message itself. An edit that came too late for its message is a row of its own, and may wait.
+    """Return the row that stands for a message in the same chat, from the same sender.
+
+    A waiting row comes first, then one that is being answered, then the message itself. An edit that came too late for
+    its message is a row of its own, and may wait.
     """
     found = connection.execute(
         sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome, inbox.c.done_at)
@@ -69,7 +73,7 @@ def original_of(connection: sa.Connection, row: InboxRow) -> Original | None:
 
 
 def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: datetime) -> bool:
-    """Let an edit take the place of a message nobody has claimed; False where a turn has it already."""
+    """Replace a message that no turn has claimed by its edit; return False if a turn has it."""
     if not isinstance(edit.event, InboundMessage):
         raise TypeError("only an edited message replaces another")
     changed = connection.execute(
@@ -85,7 +89,7 @@ def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: da
 
 @dataclass(slots=True)
 class TakenBack:
-    """What a deletion has ended, to be announced after its commit."""
+    """The rows and turns that a deletion has ended, to be announced after its commit."""
 
     waiting: list[tuple[str, int]] = field(default_factory=list)  # rows that wait no more, each with its session's key
     stopped: list[tuple[str, int]] = field(default_factory=list)  # the first row of each turn that is to end
@@ -93,13 +97,13 @@ class TakenBack:
 
 
 HasChanged = Callable[[Iterable[JournalEvent]], bool]
-"""Whether a turn with this journal may have changed anything."""
+"""Returns True if a turn with this journal may have changed anything."""
 
 
 def take_back(connection: sa.Connection, row: InboxRow, now: datetime, has_changed: HasChanged) -> TakenBack:
-    """Let nobody answer a message that its sender has deleted, as far as nobody has.
+    """End a message that its sender has deleted, unless it is answered already.
 
-    A turn ends that answers nothing else, unless it has changed something: then its person is to read that.
+    Its turn ends if it answers nothing else, unless it has changed something: then its person is to read that.
     """
     taken, gone = TakenBack(), _its_rows(row)
     query = sa.select(inbox.c.id, inbox.c.session_key, inbox.c.turn_id).where(*gone, inbox.c.outcome.is_(None))
@@ -139,9 +143,11 @@ def _there(row: InboxRow) -> tuple[sa.ColumnElement[bool], ...]:
     """Rows of the same sender in the same chat."""
     address = row.event.address
     return (
-        inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat,
+        inbox.c.channel == address.channel,
+        inbox.c.account == address.account,
+        inbox.c.chat == address.chat,
         inbox.c.sender == row.event.sender_key,
-    )  # fmt: skip
+    )
 
 
 def _its_rows(row: InboxRow) -> tuple[sa.ColumnElement[bool], ...]:

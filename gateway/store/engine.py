@@ -23,10 +23,10 @@ from gateway.store.tenancy import run_as
 from gateway.store.writer import FIRST_PAUSE_S, LONGEST_PAUSE_S, Job, Outcome, Writer
 
 Connection = sa.Connection
-"""What every job and every query takes; for rooms that may not import SQLAlchemy."""
+"""The connection that every job and every query takes; for rooms that may not import SQLAlchemy."""
 
 VALUE_REFUSED = (sa.exc.StatementError, ValueError)
-"""What a job raises whose values the database, or an encoder on the way to it, does not take."""
+"""Errors of a job whose values the database, or an encoder on the way to it, refuses."""
 
 LONGEST_WAIT_S = 15.0
 """Between two tries to reach a server that is away as a gateway starts; each is said."""
@@ -38,7 +38,7 @@ log = structlog.get_logger()
 
 
 class Engine(Protocol):
-    """What differs between databases: connections, and what one group commit means."""
+    """The differences between databases: connections, and the meaning of a group commit."""
 
     dialect: Literal["sqlite", "postgresql"]
 
@@ -71,7 +71,7 @@ class Store:
     """Every committed thing of the gateway; made by `open`, ended by `aclose`, used from one event loop."""
 
     tenant: str | None = None
-    """Whose rows its jobs and queries see; None: everybody's."""
+    """The tenant whose rows its jobs and queries see; None: all tenants'."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -79,11 +79,13 @@ class Store:
         self._task: asyncio.Task[None] | None = None
         self._whole: Store = self  # not a tenant's part of it
         self.unheard = 0
-        """How many commits ended whose caller was cancelled, so that nothing followed them; of the whole store."""
+        """The number of commits that ended after their caller was cancelled, so that nothing followed them; of the
+        whole store.
+        """
 
     @property
     def home_tenant(self) -> str:
-        """Whose rows are made in it where nothing else says: its tenant's, of the whole the installation's own."""
+        """Return the tenant of new rows; the default tenant for the whole store."""
         return self.tenant or DEFAULT_TENANT
 
     def of(self, tenant: str | None) -> "Store":
@@ -97,9 +99,13 @@ class Store:
 
     @classmethod
     async def open(cls, url: str, *, wait_s: float = 0.0) -> Self:
-        """A store at `sqlite:///path/tenk.db` or `postgresql://user:password@host/db`, its schema created or migrated.
+        """Open `sqlite:
 
-        A server that is away is waited for so long; what it refuses, such as a password, is not tried again.
+        /path/tenk.db` or `postgresql:
+
+        user:password@host/db`; create or migrate its schema.
+
+        Waits up to `wait_s` for a server that is away, and does not retry what it refuses, such as a password.
 
         Raises:
             SettingsError: the URL names no database we know.
@@ -185,9 +191,9 @@ class Store:
             log.error("store_job_failed", error=repr(error))
 
     async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:
-        """The query's result over one consistent view of what is committed; a write in it is refused.
+        """Return the query's result over one consistent view of committed data; a write in it is refused.
 
-        With `lasting` an outage is waited out, for those who can do nothing else.
+        With `lasting` it waits until an outage is over.
 
         Raises:
             StoreUnavailable: the database does not answer; the query changed nothing.
@@ -234,7 +240,7 @@ async def upgrade(url: str) -> tuple[str | None, str]:
 
 @asynccontextmanager
 async def reading(url: str) -> AsyncIterator[Store]:
-    """A look at a database beside whoever writes it, or where nobody does; it is left as it is.
+    """Open a database for reading only, beside a running gateway or without one.
 
     Raises:
         SettingsError, StoreUnavailable: as `Store.open`; there is none yet.
@@ -249,12 +255,12 @@ async def reading(url: str) -> AsyncIterator[Store]:
 
 
 def link_to(url: str, hear: Callable[[str], None], on_connected: Callable[[], None]) -> PostgresLink:
-    """The connection of its own that one process of several has to a PostgreSQL."""
+    """Return a connection, beside those of the store, for one process of a cluster on PostgreSQL."""
     return PostgresLink(url, hear, on_connected)
 
 
 def engine_for(url: str) -> Engine:
-    """The engine a store URL means.
+    """Return the engine of a store URL.
 
     Raises:
         SettingsError: not a URL, another database, or SQLite without a file.

@@ -47,7 +47,7 @@ from gateway.store.web_devices import DEVICES
 TURNS_BATCH = 50
 ROWS_BATCH = 300
 GONE = "forgotten"
-"""Stands where somebody was named."""
+"""Stands in place of a name that was erased."""
 
 PATIENCE = timedelta(minutes=10)
 """So long the goodbye is waited for, where it cannot be delivered; and what runs for others beside them."""
@@ -57,14 +57,14 @@ _BLOB = re.compile(r'"blob":"([^"]{1,64})"')
 
 
 class Extent(StrEnum):
-    """How much is to be forgotten."""
+    """The extent of an erasure."""
 
     TALK = "talk"  # what was said, and what was made of it
     EVERYTHING = "everything"  # and who they are
 
 
 class Progress(StrEnum):
-    """What one batch came to."""
+    """The result of one batch."""
 
     WAITS = "waits"  # something of theirs runs, or is to be said still
     MORE = "more"
@@ -88,7 +88,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """A sender who was forgotten, as nobody can read it."""
+    """A sender who was forgotten, as an unreadable mark."""
 
     tenant: str
     mark: str  # keyed hash of the canonical sender
@@ -102,7 +102,7 @@ FORGOTTEN = Rows(forgotten_senders, Forgotten)
 
 @dataclass(frozen=True, slots=True)
 class ErasureAsked:
-    """What asking made."""
+    """The result of a request for erasure."""
 
     unparked: Sequence[str]  # turns that waited for their word
     forgotten: Sequence[Forgotten] = ()  # who they were; () where they stay
@@ -121,9 +121,9 @@ def ask(
     now: datetime,
     mark: Mark,
 ) -> ErasureAsked:
-    """Keep the wish, and let nothing of the person's wait any more.
+    """Record a request for erasure, and end everything of the person that waits.
 
-    Who wants everything forgotten is nobody's identity from this commit on. The users linked to them go along.
+    A person who wants everything forgotten has no identity from this commit on. The users linked to them are included.
     """
     tenant, user_id = person.tenant, person.user_id
     unparked, marked = list[str](), list[Forgotten]()
@@ -150,23 +150,23 @@ def _ask_of(
 
 
 def lately(connection: sa.Connection) -> list[Forgotten]:
-    """Who was forgotten and is still told from others. A system query."""
+    """Return the people who were forgotten recently and still have a mark of their own. A system query."""
     return FORGOTTEN.find(connection)
 
 
 def pending(connection: sa.Connection) -> list[Erasure]:
-    """What was asked for and is not done, the oldest first. A system query."""
+    """Return the requests that are not done, the oldest first. A system query."""
     return ERASURES.find(connection, order=erasures.c.asked_at)
 
 
 def _clear_waiting(connection: sa.Connection, user_id: str, extent: Extent, inbox_id: int, now: datetime) -> None:
-    """Who is nobody any more is not answered: also what was let in since they asked, or just then, goes."""
+    """End the waiting rows of a person without identity, also those admitted since they asked."""
     before_id = None if extent is Extent.EVERYTHING else inbox_id
     rows_in.clear_person(connection, user_id, before_id, now, "/forget", beside_id=inbox_id)
 
 
 def _keys(connection: sa.Connection, user_id: str) -> set[str]:
-    """The sessions that they took part in, also where they were only read along."""
+    """Return the sessions that the person took part in, also as a reader."""
     spoken = sa.select(inbox.c.session_key).where(inbox.c.user_id == user_id, inbox.c.session_key.is_not(None))
     taken = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id)
     answered = taken.where(turns.c.user_id == user_id)
@@ -217,7 +217,7 @@ def erase(
 def _end_left_behind(
     connection: sa.Connection, erasure: Erasure, is_configured: Callable[[Address], bool], now: datetime
 ) -> None:
-    """A turn of theirs on an account that is configured no more runs nowhere, and never ends by itself."""
+    """End the person's turns on accounts that are no longer configured: such a turn never ends by itself."""
     running = sa.select(turns.c.id, turns.c.address).where(turns.c.end_reason.is_(None), *_mine(erasure))
     ids = [row.id for row in connection.execute(running) if not is_configured(unpack_address(row.address))]
     stopped = {"end_reason": EndReason.STOPPED.value, "ended_at": now}
@@ -225,7 +225,7 @@ def _end_left_behind(
 
 
 def _is_under_way(connection: sa.Connection, erasure: Erasure, now: datetime) -> bool:
-    """Whether a turn of theirs runs, or the last words to them, or an answer that goes with them, are on their way."""
+    """Return True if a turn of theirs runs, or a message to them is being sent."""
     runs = turns.c.end_reason.is_(None)
     if connection.execute(sa.select(turns.c.id).where(runs, *_mine(erasure)).limit(1)).first() is not None:
         return True
@@ -239,13 +239,15 @@ def _is_under_way(connection: sa.Connection, erasure: Erasure, now: datetime) ->
 
 
 def _mine(erasure: Erasure) -> tuple[sa.ColumnElement[bool], ...]:
-    """Turns of theirs; of who is nobody any more also one that began just then."""
+    """Select the person's turns; of a person without identity also one that began just then."""
     whose = turns.c.user_id == erasure.user_id
     return (whose,) if erasure.extent is Extent.EVERYTHING else (whose, turns.c.started_at <= erasure.asked_at)
 
 
 def _beside(erasure: Erasure) -> sa.ColumnElement[bool]:
-    """Turns of others in a conversation in which they asked something, or in a group since they first spoke."""
+    """Select turns of others in a conversation in which the person asked something, or in a group since they first
+    spoke.
+    """
     asked = gone_on(sa.select(turns.c.session_id).where(*_mine(erasure)))
     groups = [key for key in erasure.keys if ":group:" in key]
     there = sa.select(sessions.c.id).where(sessions.c.tenant_id == erasure.tenant, sessions.c.key.in_(groups))
@@ -255,7 +257,7 @@ def _beside(erasure: Erasure) -> sa.ColumnElement[bool]:
 
 
 def _lanes(connection: sa.Connection, user_id: str) -> list[str]:
-    """Of the direct chats with them."""
+    """Select the lanes of the direct chats with the person."""
     mine = sa.select(chats).where(chats.c.user_id == user_id, chats.c.direct)
     known = {f"{row.channel}:{row.account}:{row.chat}" for row in connection.execute(mine)}
     said = sa.select(inbox.c.channel, inbox.c.account, inbox.c.chat).where(
@@ -289,7 +291,7 @@ def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
 
 
 def _erase_files(connection: sa.Connection, turn_ids: Sequence[str]) -> None:
-    """What came with their messages, and what their tools made."""
+    """Erase the files that came with the person's messages or were made by their tools."""
     found = connection.execute(sa.select(events.c.call_key, events.c.payload).where(events.c.turn_id.in_(turn_ids)))
     ids: set[str] = set()
     for row in found:
@@ -299,7 +301,7 @@ def _erase_files(connection: sa.Connection, turn_ids: Sequence[str]) -> None:
 
 
 def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
-    """What they wrote: the rows stay, empty, so that no number is given twice and no redelivery is taken."""
+    """Erase the person's messages: the rows stay, empty, so that no number is reused and no redelivery is accepted."""
     theirs, before = inbox.c.user_id == erasure.user_id, inbox.c.id <= erasure.inbox_id
     said = sa.and_(theirs, before)
     if erasure.extent is Extent.EVERYTHING:
@@ -329,7 +331,7 @@ def _erase_messages(connection: sa.Connection, erasure: Erasure) -> bool:
 
 
 def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
-    """What was said in their direct chats by whatever cause; and where those are, where they go."""
+    """Erase all messages sent to the person's direct chats, and the addresses of these chats."""
     lanes = erasure.lanes
     before = sa.or_(outbox.c.created_at <= erasure.asked_at, outbox.c.cause == f"inbox:{erasure.inbox_id}")
     _empty_outbox(connection, sa.and_(outbox.c.lane.in_(lanes), before))
@@ -349,7 +351,7 @@ def _erase_places(connection: sa.Connection, erasure: Erasure) -> None:
 
 
 def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
-    """Who they are: what was recorded of it loses its names; what they cost is nobody's."""
+    """Erase the person's identity: records lose their names, and their usage belongs to no person."""
     before = tickets.c.created_at <= erasure.asked_at  # a stranger may have asked to be let in since
     asked = sa.and_(tickets.c.kind == TicketKind.PAIRING, tickets.c.sender.in_(erasure.senders), before)
     requests = connection.execute(sa.select(tickets.c.id).where(asked)).scalars().all()
@@ -369,7 +371,7 @@ def _erase_identity(connection: sa.Connection, erasure: Erasure) -> None:
 
 
 _KEPT = {table.name for table in (users, erasures, inbox, turns, usage, chats)}
-"""Of these the rows have gone already, or stay without a name."""
+"""The erasures whose rows have gone already, or stay without a name."""
 
 
 def _erase_rows(connection: sa.Connection, tables: Sequence[sa.Table], user_id: str) -> None:
@@ -424,7 +426,7 @@ def of_person(connection: sa.Connection, user_id: str, own_tables: Sequence[sa.T
 
 
 def newest_row(connection: sa.Connection) -> int:
-    """The number of what came in last; 0 where nothing did."""
+    """Return the number of the newest row; 0 if there is none."""
     return connection.execute(sa.select(sa.func.max(inbox.c.id))).scalar() or 0
 
 

@@ -35,7 +35,7 @@ class Talk:
 
 
 def said_before(connection: sa.Connection, asked: InboundEvent) -> list[Talk]:
-    """What was said in the group before this event and after what an earlier turn there has read, oldest first."""
+    """Return the group's messages before this event and after the last turn there, oldest first."""
     address = asked.address
     in_chat = (
         inbox.c.tenant_id == asked.tenant,
@@ -100,7 +100,9 @@ def _since(connection: sa.Connection, tenant: str, key: str, before_id: int) -> 
 
 
 def _threads_of(asked: InboundEvent) -> tuple[str | None, ...]:
-    """Where what was said before was said: in the same thread, and in the chat where this message begins the thread."""
+    """Return the threads whose messages count as earlier: the same thread, and the chat if this message begins the
+    thread.
+    """
     thread = asked.address.thread
     begins = isinstance(asked, InboundMessage) and thread == asked.message_id
     return (thread, None) if begins else (thread,)
@@ -118,7 +120,7 @@ def _message(payload: str) -> InboundMessage | None:
 def _changed_since(
     connection: sa.Connection, in_chat: Sequence[sa.ColumnElement[bool]], last: dict[str, int]
 ) -> set[str]:
-    """Of these messages those of which something newer is known: taken back, or by now said to the bot."""
+    """Return those of these messages that were changed since: deleted, or by now addressed to the bot."""
     query = (
         sa.select(inbox.c.message_id, sa.func.max(inbox.c.id))
         .where(*in_chat, inbox.c.message_id.in_(last), inbox.c.kind.in_(("message", "delete")))
@@ -129,7 +131,7 @@ def _changed_since(
 
 MOST_CONTEXT = MOST_SAID
 KEPT_FOR = timedelta(days=1)
-"""How long a group can be allowed by its button, and what was said there before is kept."""
+"""The time in which a group can be allowed by its button, and in which its earlier messages are kept."""
 
 _NOTHING = {"kept": None, "kept_of": None, "kept_at": None}
 

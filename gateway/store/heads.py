@@ -24,7 +24,7 @@ IDS_AT_ONCE = 400
 TITLE_CHARS = 60
 
 LEAST_ID_CHARS = 6
-"""Of an id that is not written out: `tenk sessions` shows the last eight."""
+"""The shortest end of an id that stands for it: `tenk sessions` shows the last eight characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,6 @@ class ConversationHead:
 
     @property
     def platform(self) -> str:
-        """Where it is held, as its key has it: Telegram."""
         return self.key.split(":")[2].capitalize()
 
 
@@ -57,21 +56,29 @@ _last_turn = _last.with_only_columns(events.c.turn_id).correlate(sessions).scala
 _spoken = turns.alias("spoken")
 _newest = sessions.alias("newest")
 _is_living = ~sa.exists().where(
-    _newest.c.tenant_id == sessions.c.tenant_id, _newest.c.key == sessions.c.key,
+    _newest.c.tenant_id == sessions.c.tenant_id,
+    _newest.c.key == sessions.c.key,
     _newest.c.generation > sessions.c.generation,
-).correlate(sessions)  # fmt: skip
+).correlate(sessions)
 _heads = (
     sa.select(
-        sessions.c.id, sessions.c.key, sessions.c.generation, _is_living.label("living"), sessions.c.mode,
-        sessions.c.title, sa.func.coalesce(turns.c.user_id, "").label("user_id"), users.c.display_name,
-        sessions.c.created_at, _used_at,
+        sessions.c.id,
+        sessions.c.key,
+        sessions.c.generation,
+        _is_living.label("living"),
+        sessions.c.mode,
+        sessions.c.title,
+        sa.func.coalesce(turns.c.user_id, "").label("user_id"),
+        users.c.display_name,
+        sessions.c.created_at,
+        _used_at,
     )
     .select_from(sessions)
     .outerjoin(turns, turns.c.id == _last_turn)
     .where(sa.or_(turns.c.id.is_not(None), sessions.c.continues_id.is_not(None)))
     .outerjoin(users, users.c.id == turns.c.user_id)
     .order_by(_used_at.desc(), sessions.c.id.desc())
-)  # fmt: skip
+)
 
 MOST_WALKED = 5_000
 """Turns that are looked at, from the one that ended last, for the conversations that were used last."""
@@ -97,7 +104,7 @@ def list_heads(
     user_id: str | None = None,
     ids: Sequence[str] | None = None,
 ) -> list[ConversationHead]:
-    """A tenant's conversations that were used last: of one key, of who spoke last, of these ids."""
+    """Return a tenant's last used conversations: of one key, of the last speaker, or with these ids."""
     query = _heads.where(sessions.c.tenant_id == tenant).limit(most)
     if (key, user_id, ids) == (None, None, None) and most <= IDS_AT_ONCE:
         ids = _used_last(connection, tenant, most)
@@ -114,15 +121,25 @@ def list_heads(
     first_words = _first_words(connection, untitled)
     return [
         ConversationHead(
-            row.id, row.key, row.generation, bool(row.living), row.mode, row.title or first_words.get(row.id, ""),
-            row.user_id, row.display_name or "", used[row.id][0], row.created_at, row.used_at, used[row.id][1],
+            row.id,
+            row.key,
+            row.generation,
+            bool(row.living),
+            row.mode,
+            row.title or first_words.get(row.id, ""),
+            row.user_id,
+            row.display_name or "",
+            used[row.id][0],
+            row.created_at,
+            row.used_at,
+            used[row.id][1],
         )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def find_head(connection: sa.Connection, tenant: str, id_end: str) -> list[ConversationHead]:
-    """The conversations whose id ends so, or is it; two at most; none where too little of it is given."""
+    """Return the conversations with this id or end of an id; two at most, and none if it is too short."""
     if not is_id_end(id_end):
         return []
     query = sa.select(sessions.c.id).where(sessions.c.tenant_id == tenant, sessions.c.id.endswith(id_end))
@@ -131,12 +148,12 @@ def find_head(connection: sa.Connection, tenant: str, id_end: str) -> list[Conve
 
 
 def is_id_end(words: str) -> bool:
-    """Whether enough of an id is given."""
+    """Return True if enough of an id is given."""
     return len(words) >= LEAST_ID_CHARS and set(words) <= set("0123456789abcdef-")
 
 
 def _sum_use(connection: sa.Connection, ids: Sequence[str]) -> dict[str, tuple[int, int | None]]:
-    """Of each of these conversations: how many turns it has, and what they cost as far as is known."""
+    """Return the turns and the known cost of each of these conversations."""
     used: dict[str, tuple[int, int | None]] = dict.fromkeys(ids, (0, None))
     for start in range(0, len(ids), IDS_AT_ONCE):
         summed = (
@@ -163,7 +180,7 @@ def _first_words(connection: sa.Connection, ids: Sequence[str]) -> dict[str, str
 
 
 def title_of(text: str) -> str:
-    """What a conversation is called that begins with these words: their first line, cut between words."""
+    """Return the title of a conversation that begins with these words: their first line, cut between words."""
     lines = (clean(line).strip() for line in text[: 8 * TITLE_CHARS].splitlines())
     words = " ".join(next((line for line in lines if line), "").split())
     if len(words) <= TITLE_CHARS:

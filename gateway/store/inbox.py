@@ -21,7 +21,7 @@ from gateway.store.writer import note_outcome
 
 
 class Outcome(StrEnum):
-    """How an inbound row ended. Every row ends with exactly one."""
+    """The outcome of an inbound row. Every row ends with exactly one."""
 
     ANSWERED = "answered"
     MERGED = "merged"  # another row's turn took it; `turn_id` says which
@@ -100,21 +100,21 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
 
 
 def _payload(row: NewRow) -> str:
-    """The event; nothing of it where it is refused, from nobody we know, or not to be kept: then only its key is."""
+    """Return the event as text; nothing of it if it is refused, from an unknown sender, or not to be kept."""
     if not row.kept or row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
         return retention.NOTHING
     return INBOUND_EVENT.dump_json(_without_token(row.event)).decode()
 
 
 def _without_token(event: InboundEvent) -> InboundEvent:
-    """The event as its row has it: the token of its own way stands in `reply_routes` alone."""
+    """Return the event without the token of its reply route, which stands in `reply_routes` alone."""
     if isinstance(event, ButtonPressed | CommandInvoked) and event.route is not None:
         return replace(event, route=replace(event.route, token=""))
     return event
 
 
 def route_of(event: InboundEvent) -> Route | None:
-    """The event's own way to be answered; None where the answer goes to the chat."""
+    """Return the event's own reply route; None if the answer goes to the chat."""
     return event.route if isinstance(event, ButtonPressed | CommandInvoked) else None
 
 
@@ -122,7 +122,7 @@ RAW_CHARS = 16_384
 
 
 def _storable(text: str, chars: int) -> str:
-    """What every database takes of a text nobody could read."""
+    """Return unreadable text in a form that every database accepts."""
     return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:chars]
 
 
@@ -299,7 +299,7 @@ def settle_turn(
 
 
 def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, InboundEvent]]:
-    """The rows a turn has claimed, in order."""
+    """Return the rows that a turn has claimed, in order."""
     result = connection.execute(
         sa.select(inbox.c.id, inbox.c.payload).where(inbox.c.turn_id == turn_id).order_by(inbox.c.id)
     )
@@ -307,7 +307,7 @@ def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, Inb
 
 
 def sender_of_turn(connection: sa.Connection, turn_id: str) -> str | None:
-    """The canonical sender of the first row a turn has claimed; None where it has none."""
+    """Return the canonical sender of the first row that a turn has claimed; None if it has none."""
     return connection.execute(
         sa.select(inbox.c.sender).where(inbox.c.turn_id == turn_id).order_by(inbox.c.id).limit(1)
     ).scalar()
@@ -336,11 +336,13 @@ def clear_claimed(
     stopped = (
         sa.update(inbox)
         .where(
-            inbox.c.session_key == session_key, inbox.c.id < before_id,
-            inbox.c.outcome.is_(None), inbox.c.turn_id.is_not(None),
+            inbox.c.session_key == session_key,
+            inbox.c.id < before_id,
+            inbox.c.outcome.is_(None),
+            inbox.c.turn_id.is_not(None),
         )
         .values(outcome=Outcome.CLEARED, detail=why, done_at=now)
-    )  # fmt: skip
+    )
     if user_id is not None:
         stopped = stopped.where(inbox.c.user_id.in_(ids_of(user_id)))
     rows = connection.execute(stopped).rowcount
@@ -356,9 +358,11 @@ def clear_person(
     None: whatever waits. The row `beside_id` stays as it is.
     """
     open_rows = sa.update(inbox).where(
-        inbox.c.user_id == user_id, inbox.c.id != beside_id, inbox.c.outcome.is_(None),
+        inbox.c.user_id == user_id,
+        inbox.c.id != beside_id,
+        inbox.c.outcome.is_(None),
         *(() if before_id is None else (inbox.c.id < before_id,)),
-    )  # fmt: skip
+    )
     note_outcome(
         connection,
         Outcome.CLEARED,
@@ -367,7 +371,7 @@ def clear_person(
 
 
 def is_settled(connection: sa.Connection, id_: int) -> bool:
-    """Whether a row has its outcome."""
+    """Return True if a row has its outcome."""
     return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None
 
 
@@ -394,5 +398,5 @@ def newest(connection: sa.Connection) -> tuple[int, int]:
 
 
 def open_count(connection: sa.Connection) -> int:
-    """How many rows have no outcome yet."""
+    """Return how many rows have no outcome yet."""
     return int(connection.execute(sa.select(sa.func.count()).where(inbox.c.outcome.is_(None))).scalar_one())

@@ -21,7 +21,7 @@ CONNECT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was seen of a database."""
+    """The findings of a look at a database."""
 
     where: str  # without password
     exists: bool = True  # it holds a schema of ours
@@ -43,7 +43,7 @@ class Inspection:
 
 
 async def inspect(url: str) -> Inspection:
-    """What a look at the database of a store URL shows; every page of an SQLite file is read."""
+    """Inspect the database of a store URL; every page of an SQLite file is read."""
     file = file_of(url)
     if file is not None:
         return await run_in_thread(_inspect_file, file)
@@ -67,7 +67,7 @@ def _inspect_file(file: Path) -> Inspection:
 
 
 def _look_if_closed(file: Path) -> str:
-    """The same words that a start would say."""
+    """Return the words that a start would refuse with."""
     engine = sa.create_engine(
         "sqlite://", creator=lambda: sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
     )
@@ -126,7 +126,7 @@ RISKS = {
     "full_page_writes": "set it to on: when the machine dies, pages may be left torn",
     OURS_WAIT: "nothing: the gateway's own commits wait for the disk; those of others here do not",
 }
-"""What to do about a setting that a server has off."""
+"""Advice for a server setting that is off."""
 _RISKS = sa.text(
     "SELECT name FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'"
 )

@@ -37,14 +37,14 @@ RESULT_KINDS = ("tool_returned", "tool_result_rewritten")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """What entitles a process to write a session's turns."""
+    """The right of a process to write a session's turns."""
 
     shard: int
     epoch: int
 
 
 def shard_of(session_key: str) -> int:
-    """The shard a session belongs to; the same on every machine and for ever."""
+    """Return the shard of a session; the same on every machine and for ever."""
     return zlib.crc32(session_key.encode()) % SHARDS
 
 
@@ -108,9 +108,9 @@ _newest = (
 
 
 def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -> SessionState | None:
-    """The living conversation of a key with its newest ended turns; None before the first message.
+    """Return the living conversation of a key with its newest ended turns; None before the first message.
 
-    Before what it goes on from stands what was said there until then.
+    A conversation that continues another one begins with the turns of that.
     """
     found = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
     if found is None:
@@ -140,7 +140,7 @@ def _newest_events(connection: sa.Connection, session_id: str, limit: int, below
 
 
 def _whole_turns(connection: sa.Connection, rows: Sequence[Any], *, cut: bool) -> list[PastTurn]:
-    """The turns that end in these events, in order; where they are `cut`, not those cut into."""
+    """Return the turns that end in these events, in order; if the events are `cut`, without the turns cut in two."""
     by_turn: dict[str, list[JournalEvent]] = {}
     for row in rows:
         by_turn.setdefault(row.turn_id, []).append(JOURNAL_EVENT.validate_json(row.payload))
@@ -154,7 +154,7 @@ def _whole_turns(connection: sa.Connection, rows: Sequence[Any], *, cut: bool) -
 
 
 _now_of = sa.func.coalesce(users.c.alias_of, turns.c.user_id)
-"""Whom a turn acted for, as they are known by now: by a link somebody may be another user's."""
+"""The person for whom a turn acted, as known by now: a link may have made them another user."""
 
 
 def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, datetime]]:
@@ -174,10 +174,15 @@ def open_session(
     connection.execute(
         insert_new(connection, sessions),
         {
-            "id": new_id(), "tenant_id": tenant, "key": key, "generation": generation, "mode": mode,
-            "title": None, "created_at": now,
+            "id": new_id(),
+            "tenant_id": tenant,
+            "key": key,
+            "generation": generation,
+            "mode": mode,
+            "title": None,
+            "created_at": now,
         },
-    )  # fmt: skip
+    )
     state = load_session(connection, tenant, key, 1)
     if state is None:
         raise RuntimeError("a session was begun and is not there")
@@ -185,7 +190,7 @@ def open_session(
 
 
 def next_seq(connection: sa.Connection, session_id: str) -> int:
-    """The first free place in the journal of a generation."""
+    """Return the first free place in the journal of a generation."""
     highest = connection.execute(sa.select(sa.func.max(events.c.seq)).where(events.c.session_id == session_id)).scalar()
     return 0 if highest is None else int(highest) + 1
 
@@ -214,7 +219,7 @@ def _pack(address: Address) -> str:
 
 
 def unpack_address(text: str) -> Address:
-    """Where a turn answers, as its row has it."""
+    """Return the address of a turn from its row."""
     channel, account, chat, thread = text.split("\x1f")
     return Address(channel, account, chat, thread or None)
 
@@ -253,7 +258,7 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
 
 
 def person_of(connection: sa.Connection, turn_id: str) -> str | None:
-    """Whose turn it is; None where it is there no more: its person may have asked to be forgotten."""
+    """Return the person of a turn; None if the turn is gone: its person may have been forgotten."""
     return connection.execute(sa.select(turns.c.user_id).where(turns.c.id == turn_id)).scalar()
 
 
@@ -301,7 +306,7 @@ def append_step(
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
-    """The whole result, as hooks left it, of a call of this conversation and person; None: there is none any more."""
+    """Return the whole result of a call of this conversation and person, as hooks left it; None if it is gone."""
     of_turn = events.c.turn_id == call_key.partition("/")[0], events.c.kind.in_(RESULT_KINDS)
     rows = (
         sa.select(events.c.payload)
@@ -314,14 +319,14 @@ def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_
 
 
 def _line_of(session_id: str) -> sa.Select[str]:
-    """The ids of a conversation and of those that it goes on from."""
+    """Select the ids of a conversation and of those that it continues."""
     line = sa.select(sessions.c.id, sessions.c.continues_id).where(sessions.c.id == session_id).cte(recursive=True)
     before = sa.select(sessions.c.id, sessions.c.continues_id).join(line, line.c.continues_id == sessions.c.id)
     return sa.select(line.union(before).c.id)
 
 
 def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:
-    """The journaled result of a call; None where there is none."""
+    """Return the journaled result of a call, or None."""
     payload = connection.execute(
         sa.select(events.c.payload).where(events.c.call_key == call_key, events.c.kind == "tool_returned")
     ).scalar()
@@ -350,20 +355,26 @@ _open = (
 
 
 def open_turns(connection: sa.Connection) -> list[OpenTurn]:
-    """The turns that have not ended, oldest first."""
+    """Return the turns that have not ended, oldest first."""
     return [_as_open(row) for row in connection.execute(_open.order_by(turns.c.id))]
 
 
 def _as_open(row: sa.Row[Any]) -> OpenTurn:
     turn = TurnRow(
-        row.id, row.tenant_id, row.session_id, row.user_id, row.kind, unpack_address(row.address), row.reply_to,
+        row.id,
+        row.tenant_id,
+        row.session_id,
+        row.user_id,
+        row.kind,
+        unpack_address(row.address),
+        row.reply_to,
         row.started_at,
-    )  # fmt: skip
+    )
     return OpenTurn(turn, row.key, row.parked_at is not None, row.attempts or 0)
 
 
 def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEvent, ...]:
-    """The journal of one turn, in order."""
+    """Return the journal of one turn, in order."""
     payloads = connection.execute(
         sa.select(events.c.payload).where(events.c.turn_id == turn_id).order_by(events.c.seq)
     ).scalars()

@@ -22,10 +22,10 @@ from gateway.store.tables.traffic import IS_WAITING, inbox, outbox, parked_lanes
 from gateway.store.tables.turns import SHARDS, leases, members, shards
 
 SOLE = 0
-"""The epoch of a lease where one process has all: nobody asks the store for it."""
+"""The epoch of a lease of a process that runs alone: it asks the store for none."""
 
 CLOCKS_DIFFER_S = 2.0
-"""How far a machine's clock may be from the database's, by which the gateway stamps what it commits."""
+"""The most seconds by which a machine's clock may differ from the database's, which stamps commits."""
 
 FORGET_S = 600
 """Members that were gone for so long are forgotten."""
@@ -56,7 +56,7 @@ class Member:
 
     @property
     def node(self) -> str:
-        """What stays the same over restarts."""
+        """Return the part of the id that stays the same over restarts."""
         return self.id.partition(":")[0]
 
 
@@ -73,7 +73,7 @@ class MemberStanding:
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """What one process asks for, and what it hands back."""
+    """The leases that a process asks for, and those that it hands back."""
 
     wanted: Sequence[str] = ()  # names of leases
     shared: Collection[str] = ()  # names of which it takes no more than its share
@@ -102,7 +102,7 @@ _hold = HotStatement(
 
 
 def holds(connection: sa.Connection, lease: Lease) -> bool:
-    """Whether a lease still stands; until this commit is over nobody takes it, so that a group asks once."""
+    """Return True if a lease still holds; no other process takes it before this commit is over."""
     if lease.epoch == SOLE:
         return True
     held: set[Lease] = connection.info.setdefault(LOCKED, set())
@@ -118,7 +118,7 @@ def hold(connection: sa.Connection, lease: Lease) -> None:
 
 
 def server_now(connection: sa.Connection) -> datetime:
-    """What its clock shows."""
+    """Return the server's time."""
     return connection.execute(sa.select(sa.type_coerce(STORE_NOW, Instant))).scalar_one()
 
 
@@ -132,9 +132,15 @@ def join(connection: sa.Connection, me: Member, now: datetime, lease_s: float) -
 
 def _member_row(me: Member, now: datetime) -> dict[str, object]:
     return {
-        "id": me.id, "host": me.host, "version": me.version, "key_mark": me.key_mark,
-        "joined_at": now, "until": now, "fenced": 0, "leaving": False,
-    }  # fmt: skip
+        "id": me.id,
+        "host": me.host,
+        "version": me.version,
+        "key_mark": me.key_mark,
+        "joined_at": now,
+        "until": now,
+        "fenced": 0,
+        "leaving": False,
+    }
 
 
 def look_round(
@@ -267,10 +273,13 @@ def standing(connection: sa.Connection) -> list[MemberStanding]:
     return [
         MemberStanding(
             Member(row.id, row.host, row.version, row.key_mark),
-            row.joined_at, row.lives, row.leaving, row.fenced,
+            row.joined_at,
+            row.lives,
+            row.leaving,
+            row.fenced,
         )
         for row in connection.execute(query)
-    ]  # fmt: skip
+    ]
 
 
 def forget_gone(connection: sa.Connection) -> None:
@@ -289,7 +298,7 @@ def owners(connection: sa.Connection) -> tuple[Mapping[int, str], Mapping[str, s
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits for an owner's work."""
+    """The rows that wait for an owner."""
 
     rows: int = 0
     behind_s: float = 0.0  # the age of the oldest, by the database's clock
@@ -307,14 +316,14 @@ def _backlog(row: sa.Row[Any]) -> Backlog:
 
 
 def waiting_by_shard(connection: sa.Connection) -> Mapping[int, Backlog]:
-    """What no turn has claimed yet."""
+    """Return the rows that no turn has claimed yet, by shard."""
     behind = sa.func.max(_age_s(inbox.c.admitted_at)).label("behind_s")
     query = sa.select(inbox.c.shard, sa.func.count().label("rows"), behind).where(IS_WAITING).group_by(inbox.c.shard)
     return {row.shard: _backlog(row) for row in connection.execute(query) if row.shard is not None}
 
 
 def unsent_by_account(connection: sa.Connection) -> Mapping[tuple[str, str], Backlog]:
-    """What is to be said by now and is not; without the chats that cannot be reached."""
+    """Return the parts that are due and not sent, by account; without unreachable chats."""
     due = sa.or_(outbox.c.not_before.is_(None), sa.type_coerce(outbox.c.not_before, sa.BigInteger) <= STORE_NOW)
     ready = IS_OPEN, due, outbox.c.lane.not_in(sa.select(parked_lanes.c.lane))
     behind = sa.func.max(_age_s(outbox.c.created_at)).label("behind_s")
@@ -337,7 +346,7 @@ AGES_S = (10, 60, 600, 3600)
 
 
 def waiting_by_age(connection: sa.Connection) -> dict[str, int]:
-    """How many rows wait that no turn has claimed, by how long they have, youngest first."""
+    """Return how many rows wait that no turn has claimed, by their age, youngest first."""
     least, age_s = 0, _age_s(inbox.c.admitted_at)
     bands: dict[str, sa.ColumnElement[bool]] = {}
     for most in AGES_S:

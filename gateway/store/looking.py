@@ -1,4 +1,4 @@
-"""Reads an SQLite file beside whoever writes it. No writer lives here or is loaded: what `tenk` lists is waited for."""
+"""Reads of an SQLite file beside its writer. No writer is loaded here: `tenk` has to list quickly."""
 
 import sqlite3
 from collections.abc import Callable
@@ -43,22 +43,22 @@ NOT_OURS = "this user may not write the database, or files beside it; run as who
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether the file failed, rather than the job."""
+    """Return True if the file failed, rather than the job."""
     return isinstance(error, OSError) or code_of(error) in OUTAGES
 
 
 def is_denied(error: Exception) -> bool:
-    """Whether this user may not write the file or beside it, which a look at it wants too."""
+    """Return True if this user may not write the file or beside it, which a reader needs, too."""
     return code_of(error) == sqlite3.SQLITE_READONLY
 
 
 def code_of(error: Exception) -> int:
-    """The primary result code; 0 where there is none."""
+    """Return the primary result code; 0 if there is none."""
     return int(getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)) & 0xFF
 
 
 def unavailable(error: Exception) -> StoreUnavailable:
-    """The outage in one line, without SQL or values, with the driver's error as its cause."""
+    """Return the outage in one line, without SQL or values, with the driver's error as its cause."""
     told = StoreUnavailable(f"the store did not answer: {why_not(error)}")
     told.__cause__ = error
     return told
@@ -71,11 +71,11 @@ MENDS = {
     "42704": "take what the server does not know out of DATABASE_URL",
     "53300": "let it have more connections (max_connections), or end others",
 }
-"""What to do where a server answers with such an SQLSTATE."""
+"""Advice for each SQLSTATE of a server."""
 
 
 def why_not(error: Exception) -> str:
-    """The driver's words, and what to do about it where that is known."""
+    """Return the driver's words, and advice if the error is known."""
     if is_denied(error):
         return NOT_OURS
     origin = getattr(error, "orig", None) or error
@@ -94,7 +94,7 @@ class Reader(Protocol):
 
 
 def engine_to_look_at(path: Path) -> sa.Engine:
-    """Connections that cannot write, not even what stands in the log into the file.
+    """Return an engine that cannot write, and does not even move the log into the file.
 
     Raises:
         StoreUnavailable: there is no such file.
@@ -120,7 +120,7 @@ registry.register("sqlite.equal", __name__, EqualDialect.__name__)
 
 
 def reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
-    """Connections that read, each transaction one consistent view."""
+    """Return an engine for reads, each transaction one consistent view."""
     url = sa.URL.create("sqlite+equal", database=str(path))
     if read_only:
         url = sa.URL.create("sqlite+equal", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})

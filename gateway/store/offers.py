@@ -64,9 +64,10 @@ def is_last_word(connection: sa.Connection, turn_id: str, outbox_id: int, addres
 def taken_words(connection: sa.Connection, event: InboundEvent) -> str:
     """Return the words that an earlier press under the same answer chose; "" if they are not kept."""
     same = (
-        inbox.c.channel == event.address.channel, inbox.c.account == event.address.account,
+        inbox.c.channel == event.address.channel,
+        inbox.c.account == event.address.account,
         inbox.c.event_id == event.event_id,
-    )  # fmt: skip
+    )
     payload = connection.execute(sa.select(inbox.c.payload).where(*same)).scalar()
     if not payload:
         return ""

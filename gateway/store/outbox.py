@@ -24,7 +24,7 @@ from gateway.store.tables.turns import blobs
 
 
 class PartState(StrEnum):
-    """Where a part stands."""
+    """The states of a part."""
 
     READY = "ready"
     SENDING = "sending"  # an attempt was made, its result is not recorded yet
@@ -52,7 +52,7 @@ IS_DISCARDED = outbox.c.state == sa.literal_column(f"'{PartState.DISCARDED}'")
 
 
 class Action(StrEnum):
-    """What the platform is asked to do."""
+    """The call that is made to the platform."""
 
     PLACEHOLDER = "placeholder"  # a stand-in that the final edit fills; never resent
     SEND = "send"
@@ -211,13 +211,20 @@ def to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
         locale=found.locale,
     )
     return OutboxRow(
-        found.id, found.tenant_id, part, found.idem_key, PartState(found.state), found.attempts, found.marked,
-        found.not_before, found.created_at,
-    )  # fmt: skip
+        found.id,
+        found.tenant_id,
+        part,
+        found.idem_key,
+        PartState(found.state),
+        found.attempts,
+        found.marked,
+        found.not_before,
+        found.created_at,
+    )
 
 
 def said_for(connection: sa.Connection, causes: Collection[str]) -> list[tuple[str, Address]]:
-    """What was said, or waits to be, for these causes, and where; without what was refused or given up."""
+    """Return the messages for these causes, sent or waiting, and their addresses; without those refused or given up."""
     ours = (outbox.c.cause.in_(causes), outbox.c.part == 0, outbox.c.op == 0)
     given_up = outbox.c.state.in_([PartState.DEAD, PartState.DISCARDED])
     rows = connection.execute(sa.select(outbox).where(*ours, ~given_up).order_by(outbox.c.id))
@@ -225,16 +232,16 @@ def said_for(connection: sa.Connection, causes: Collection[str]) -> list[tuple[s
 
 
 def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
-    """What a lane still has to say, in order."""
+    """Return the open parts of a lane, in order."""
     of_lane = sa.select(outbox).where(outbox.c.lane == lane, IS_OPEN, outbox.c.id > after_id)
     # Fetched before any is read: a statement cut short by a row that cannot be would hold the reader's snapshot.
     return [to_row(found) for found in connection.execute(of_lane.order_by(outbox.c.id).limit(limit)).all()]
 
 
 def open_parts_of(connection: sa.Connection, asked: Mapping[str, tuple[int, int]]) -> dict[str, list[OutboxRow]]:
-    """What several lanes have to say, each behind an id and at most so much, in one statement where that is little.
+    """Return the open parts of several lanes, each behind an id and up to a limit, in one statement if they are few.
 
-    A lane is left out of which a row cannot be read.
+    A lane is left out if one of its rows cannot be read.
     """
     after_id = min(after_id for after_id, _ in asked.values())
     query = sa.select(outbox).where(outbox.c.lane.in_(asked), IS_OPEN, outbox.c.id > after_id)
@@ -253,7 +260,7 @@ def open_parts_of(connection: sa.Connection, asked: Mapping[str, tuple[int, int]
 
 
 def open_count(connection: sa.Connection) -> int:
-    """How many parts have no end yet."""
+    """Return how many parts are open."""
     return int(connection.execute(sa.select(sa.func.count()).where(IS_OPEN)).scalar_one())
 
 
@@ -263,13 +270,13 @@ DEPTHS = (_counted.where(IS_OPEN), _counted.where(IS_FAILED))
 
 
 def depths(connection: sa.Connection) -> dict[str, int]:
-    """How many parts stand in each state that somebody may have to do with, for `tenk status`; those are never many."""
+    """Return how many parts are in each state that an operator may act on, for `tenk status`."""
     found = {row.state: row.parts for query in DEPTHS for row in connection.execute(query)}
     return {state: found[state] for state in map(str, PartState) if state in found}
 
 
 def open_lanes(connection: sa.Connection) -> dict[Address, tuple[int, int]]:
-    """The lanes that have something to say, parked ones left out: how many parts, and the newest one's id."""
+    """Return the lanes with open parts, without paused ones: how many parts, and the newest one's id."""
     lane = outbox.c.channel, outbox.c.account, outbox.c.chat
     query = sa.select(*lane, sa.func.count(), sa.func.max(outbox.c.id)).group_by(*lane)
     result = connection.execute(query.where(IS_OPEN, outbox.c.lane.not_in(sa.select(parked.c.lane))))
@@ -289,7 +296,7 @@ def unpark(connection: sa.Connection, lane: str) -> bool:
 
 
 def parked_lanes(connection: sa.Connection) -> list[str]:
-    """The lanes that are parked."""
+    """Return the paused lanes."""
     return list(connection.execute(sa.select(parked.c.lane)).scalars())
 
 
@@ -297,7 +304,7 @@ CAME = "came:"
 
 
 def file_id(key: str) -> str:
-    """The id of the file that the change of this key made."""
+    """Return the id of the file that the change of this key made."""
     return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
 
 
@@ -313,25 +320,25 @@ def handed_with(event_ids: Iterable[str]) -> set[str]:
 
 
 def came_with(channel: str, account: str, event_id: str) -> str:
-    """Whose a picture is until a turn takes it: the event's that brought it."""
+    """Return the owner mark of a picture until a turn takes it: its event's."""
     return file_id(f"{channel}:{account}:{event_id}").replace("made:", CAME)
 
 
 def put_file(
     connection: sa.Connection, tenant: str, id_: str, content: bytes, now: datetime, whose: str | None = None
 ) -> None:
-    """Keep a file under an id of the caller's; the same again changes nothing. `whose` is `came_with` or nobody's."""
+    """Keep a file under the caller's id; the same again changes nothing. `whose` is `came_with` or None."""
     row = {"id": id_, "tenant_id": tenant, "content": content, "created_at": now, "turn_id": whose}
     connection.execute(insert_new(connection, blobs), row)
 
 
 def file_of(connection: sa.Connection, id_: str) -> bytes | None:
-    """The content; None where it is not kept any more."""
+    """Return the content of a file; None if it is not kept any more."""
     return files_of(connection, [id_]).get(id_)
 
 
 def files_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, bytes]:
-    """The content of each of these that is still kept."""
+    """Return the contents of those of these files that are still kept."""
     rows = connection.execute(sa.select(blobs.c.id, blobs.c.content).where(blobs.c.id.in_(ids)))
     return {row.id: row.content for row in rows}
 
@@ -428,7 +435,7 @@ def discard(connection: sa.Connection, tenant: str, id_: int, now: datetime) -> 
 
 @dataclass(frozen=True, slots=True)
 class RecoveredPart:
-    """What an unfinished answer has in its chat for one part, from an earlier life of the process."""
+    """A part of an unfinished answer that an earlier process has put into the chat."""
 
     next_revision: int  # of what is to be done with it
     platform_id: str | None  # None: it was not sent, or nobody knows
@@ -436,7 +443,7 @@ class RecoveredPart:
 
 
 def recovered_parts(connection: sa.Connection, turn_id: str) -> list[RecoveredPart]:
-    """The parts of a turn's answer that the live answer began, in order."""
+    """Return the parts of a turn's answer that the live answer began, in order."""
     columns = (outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.rendered, outbox.c.markup, outbox.c.platform_id)
     query = sa.select(*columns).where(outbox.c.cause == turn_id).order_by(outbox.c.part, outbox.c.op)
     found: dict[int, RecoveredPart] = {}
@@ -449,13 +456,16 @@ def recovered_parts(connection: sa.Connection, turn_id: str) -> list[RecoveredPa
 
 
 def standing_id(connection: sa.Connection, part: OutboxPart) -> str | None:
-    """The platform's id of the message that the revisions before this one left standing; None where none arrived."""
+    """Return the platform's id of the message that earlier revisions left; None if none arrived."""
     return connection.execute(
         sa.select(outbox.c.platform_id)
         .where(
-            outbox.c.cause == part.source_id, outbox.c.part == part.number, outbox.c.op < part.revision,
-            outbox.c.state == PartState.SENT, outbox.c.platform_id.is_not(None),
+            outbox.c.cause == part.source_id,
+            outbox.c.part == part.number,
+            outbox.c.op < part.revision,
+            outbox.c.state == PartState.SENT,
+            outbox.c.platform_id.is_not(None),
         )
         .order_by(outbox.c.op.desc())
         .limit(1)
-    ).scalar()  # fmt: skip
+    ).scalar()

@@ -19,10 +19,10 @@ from gateway.store.tables.people import audit, grants, identities, users
 from gateway.store.tables.traffic import inbox
 
 Connection = sa.Connection
-"""What every function here takes; for rooms that may not import SQLAlchemy."""
+"""The connection that every function here takes; for rooms that may not import SQLAlchemy."""
 
 BY_POLICY = "policy"
-"""Who granted what nobody granted: an open account or a list in the configuration."""
+"""The grantor of access by policy: an open account or a list in the configuration."""
 
 MAX_NAME_CHARS = 128
 IDS_AT_ONCE = 400  # bound in one statement; SQLite before 3.32 takes 999
@@ -51,7 +51,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Newcomer:
-    """Somebody about to be let into one account."""
+    """A person about to be let into one account."""
 
     tenant: str
     sender_key: str  # telegram:42
@@ -108,7 +108,7 @@ def everybody(connection: Connection) -> list[Person]:
 
 
 def names_of(connection: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
-    """What these users are called, by id; of so many that no statement takes them all, everybody's."""
+    """Return the names of these users by id; of too many for one statement, the names of all users."""
     query = sa.select(users.c.id, users.c.display_name)
     if len(user_ids) <= IDS_AT_ONCE:
         query = query.where(users.c.id.in_(user_ids))
@@ -116,7 +116,7 @@ def names_of(connection: Connection, user_ids: Collection[str]) -> Mapping[str, 
 
 
 def holding(connection: Connection, tenant: str, *roles: str) -> list[Person]:
-    """A tenant's users with one of these roles, in the order they came."""
+    """Return a tenant's users with one of these roles, in the order they came."""
     of_tenant = sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles), users.c.alias_of.is_(None))
     return [person for person in _people(connection, of_tenant) if person.role in roles]
 
@@ -127,13 +127,15 @@ def person_of(connection: Connection, user_id: str) -> Person | None:
 
 
 _user_of_sender = sa.select(identities.c.user_id).where(
-    identities.c.tenant_id == sa.bindparam("b_tenant"), identities.c.channel == sa.bindparam("b_channel"),
-    identities.c.scope == sa.bindparam("b_scope"), identities.c.sender == sa.bindparam("b_sender"),
-)  # fmt: skip
+    identities.c.tenant_id == sa.bindparam("b_tenant"),
+    identities.c.channel == sa.bindparam("b_channel"),
+    identities.c.scope == sa.bindparam("b_scope"),
+    identities.c.sender == sa.bindparam("b_sender"),
+)
 
 
 def find_sender(connection: Connection, tenant: str, sender_key: str) -> Person | None:
-    """The user this canonical sender is; compared letter by letter."""
+    """Return the user of this canonical sender, compared letter by letter."""
     user_id = _find_user_id(connection, tenant, sender_key)
     return None if user_id is None else person_of(connection, user_id)
 
@@ -169,21 +171,21 @@ def roles_of(connection: Connection, user_id: str) -> list[str]:
 
 
 def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
-    """Whether the tenant has an owner who can be reached, not counting the user `beside`."""
+    """Return True if the tenant has an owner who can be reached, not counting the user `beside`."""
     owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside, users.c.alias_of.is_(None))
     somebody = sa.exists().where(identities.c.user_id == users.c.id)  # who is being forgotten is nobody
     return connection.execute(sa.select(users.c.id).where(*owner, somebody).limit(1)).first() is not None
 
 
 def is_only_owner(connection: Connection, person: Person) -> bool:
-    """Whether their tenant would have no owner without them."""
+    """Return True if their tenant would have no owner without them."""
     return person.role == "owner" and not has_owner(connection, person.tenant, beside=person.user_id)
 
 
 def enrol(connection: Connection, newcomer: Newcomer, now: datetime) -> Person:
-    """Make the sender a user, or find the one it is, and grant the account. The same again changes nothing.
+    """Make the sender a user, or find theirs, and grant the account. The same again changes nothing.
 
-    Somebody's word replaces a grant by policy, never the other way round.
+    A grant by a person replaces one by policy, never the other way round.
     """
     known = _find_user_id(connection, newcomer.tenant, newcomer.sender_key)
     user_id = known or _create(connection, newcomer, now)
@@ -218,7 +220,7 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
 
 
 def link(connection: Connection, tenant: str, sender_key: str, user_id: str, now: datetime) -> None:
-    """Let a canonical sender be this user; one who is somebody already stays so."""
+    """Assign a canonical sender to this user; one that has a user keeps it."""
     IDENTITIES.add(connection, KnownIdentity(tenant, *_parts(sender_key), user_id, now))
 
 
@@ -314,12 +316,12 @@ def record(connection: Connection, tenant: str, row: AuditRow) -> None:
 
 
 def shown_name(name: str) -> str:
-    """A display name fit for one line of a terminal or a prompt: nothing in it unseen, 128 characters at most."""
+    """Return a display name fit for one line of a terminal or a prompt: no invisible characters, 128 at most."""
     return names.shown_name(name)[:MAX_NAME_CHARS]
 
 
 def tag_of(locale: str | None) -> str | None:
-    """The hint a platform gave, where it can be a language tag at all."""
+    """Return the language tag of a platform's hint, if it can be one at all."""
     if locale and len(locale) <= 35 and locale.isascii() and locale.replace("-", "").replace("_", "").isalnum():
         return locale
     return None
@@ -333,7 +335,6 @@ def _parts(sender_key: str) -> tuple[str, str, str]:
 
 
 def _join_key(channel: str, scope: str, sender: str) -> str:
-    """The key again."""
     return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
 
 

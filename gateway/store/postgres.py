@@ -34,11 +34,11 @@ READERS = 4
 CONNECT_TIMEOUT_S = 10
 STATEMENT_TIMEOUT_S = 30
 MIGRATION_TIMEOUT_S = 3600
-"""Of a statement at a start: a large table is rewritten, or another process is waited for that does so."""
+"""The statement timeout at a start: a large table may be rewritten, or another process may be migrating."""
 
 READER_WAIT_S = 10
 CLOSE_S = 3.0
-"""How long what was given up may close its connection: SQLAlchemy waits two seconds for a server's goodbye."""
+"""The seconds that an abandoned connection may take to close: SQLAlchemy waits two seconds for a server's goodbye."""
 
 PAUSED_MS = "3000"
 MIGRATION_IDLE_MS = 60_000
@@ -52,11 +52,11 @@ serialisation and deadlock, resources (53100 disk full), lock not available, shu
 
 
 LOST = ("connection is closed", "another operation", "connection_lost")
-"""What asyncpg, or SQLAlchemy, says without a code of a connection that ended between two statements or within one."""
+"""Messages of asyncpg or SQLAlchemy, without a code, for a connection that ended."""
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether the server or the way to it failed, rather than the job."""
+    """Return True if the server or the way to it failed, rather than the job."""
     if isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated:
         return True
     origin: BaseException = getattr(error, "orig", None) or error
@@ -71,7 +71,7 @@ def is_outage(error: Exception) -> bool:
 
 
 def is_forbidden(error: Exception) -> bool:
-    """Whether the role may not do that."""
+    """Return True if the role lacks the right."""
     return getattr(getattr(error, "orig", None), "sqlstate", None) == FORBIDDEN
 
 
@@ -84,7 +84,7 @@ logging.getLogger("sqlalchemy.pool.impl.AsyncAdaptedQueuePool").addFilter(_is_to
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """What is raised where the server is away: by asyncpg itself, while SQLAlchemy prepares a new connection."""
+    """Return the errors of a server that is away: asyncpg's own, while SQLAlchemy prepares a new connection."""
     import asyncpg  # type: ignore[import-untyped]  # noqa: PLC0415  it has no types; 30 ms, for those who open one only
 
     return (OSError, sa.exc.SQLAlchemyError, asyncpg.PostgresError, asyncpg.InterfaceError)
@@ -115,7 +115,6 @@ class PostgresEngine:
         return await self._in_thread(self._open())
 
     async def open_for_reading(self) -> None:
-        """As the port says."""
         await self._in_thread(self._open_for_reading())
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
@@ -260,9 +259,10 @@ async def _look_at_server(connection: "AsyncConnection") -> None:
 
 
 class PostgresLink:
-    """One connection beside those of the store, for leases and notices: no crowd of commits holds it up.
+    """One connection beside those of the store, for leases and notices, so that commits do not hold it up.
 
-    What it commits need not be on a disk when that returns: whoever relies on it commits behind it, in the same log.
+    Its commits may not be on a disk yet when they return: a caller that relies on one commits behind it, in the same
+    log.
     """
 
     def __init__(self, url: str, hear: Callable[[str], None], on_connected: Callable[[], None]) -> None:
@@ -275,7 +275,7 @@ class PostgresLink:
         self._closed = False
 
     async def transact(self, job: Job[T], within_s: float) -> T:
-        """The job's result, committed; it connects anew where the connection was lost.
+        """Commit a job and return its result; reconnect if the connection was lost.
 
         Raises:
             StoreUnavailable: it may hold, or not.
@@ -300,10 +300,10 @@ class PostgresLink:
                 raise
 
     async def notify(self, words: str, within_s: float) -> None:
-        """Tell every process that listens, in one statement that is its own transaction.
+        """Notify every listening process, in one statement that is its own transaction.
 
         Raises:
-            StoreUnavailable: perhaps nobody heard.
+            StoreUnavailable: perhaps no process heard.
         """
         await self._use(
             partial(_ask_driver, ask=lambda driver: driver.execute("SELECT pg_notify($1, $2)", NOTICES, words)),
@@ -335,7 +335,7 @@ class PostgresLink:
 
 
 async def _ask_driver(connection: "AsyncConnection", ask: Callable[[Any], Awaitable[object]]) -> None:
-    """What SQLAlchemy has no words for; its errors are asyncpg's own."""
+    """Ask the driver itself; its errors are asyncpg's own."""
     await ask((await connection.get_raw_connection()).driver_connection)
 
 
@@ -351,7 +351,9 @@ def make_engine(
     connections: int = READERS + 1,
     synchronous_commit: str = "on",
 ) -> "AsyncEngine":
-    """Connections known as ours, of a store's the writer keeps one; commits are on the disk, with "" as it has them."""
+    """Return an engine whose connections carry our name; the writer keeps one. Commits reach the disk unless the server
+    says otherwise.
+    """
     from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
 
     address, behind = server_of(url)
@@ -366,20 +368,23 @@ def make_engine(
             "timeout": CONNECT_TIMEOUT_S,
             "command_timeout": command_timeout_s,
             "server_settings": {
-                "application_name": "tenk", "jit": "off",
+                "application_name": "tenk",
+                "jit": "off",
                 **({"synchronous_commit": synchronous_commit} if synchronous_commit else {}),
                 # One that was paused within a commit, or cut off, keeps its locks no longer than this.
                 "idle_in_transaction_session_timeout": PAUSED_MS,
-                "tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+                "tcp_keepalives_idle": "5",
+                "tcp_keepalives_interval": "2",
+                "tcp_keepalives_count": "3",
             },
         },
-    )  # fmt: skip
+    )
     mark_errors(engine.sync_engine)
     return engine
 
 
 async def _connect_whole(**given: Any) -> Any:
-    """A connection that is made to its end though nobody waits any more: cut short asyncpg leaves an error untold."""
+    """Finish connecting even if the caller is cancelled: asyncpg would leave an error unreported."""
     import asyncpg  # noqa: PLC0415  as above
 
     making = asyncio.ensure_future(asyncpg.connect(**given))  # noqa: TID251  it has an end of its own, by its timeout

@@ -17,7 +17,7 @@ from gateway.store.tables.traffic import inbox, reply_routes
 
 @dataclass(slots=True)
 class Resealed:
-    """What one commit brought under the newest key."""
+    """The rows that one commit sealed with the newest key."""
 
     last: int | None = None  # the place of the last it looked at; None: nothing is left
     sealed: int = 0

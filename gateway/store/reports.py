@@ -1,4 +1,4 @@
-"""Reads the store for operators, as typed rows: what came in, what goes out. Never what somebody said.
+"""Typed rows of the store for operators: what comes in and what goes out, without the words of people.
 
 Plain functions over a connection, for the command line, the console and the API alike; nothing here changes a row.
 """
@@ -66,7 +66,7 @@ class OutboxLine:
 
 @dataclass(frozen=True, slots=True)
 class OutboxWords:
-    """What a part says, for who decides on it; a secret in it is eight bullets."""
+    """The text of a part, for the operator who decides on it; a secret in it is eight bullets."""
 
     line: OutboxLine
     plain: str
@@ -76,7 +76,7 @@ class OutboxWords:
 def inbox_lines(
     connection: sa.Connection, tenant: str, limit: int, outcome: str | None = None, before_id: int | None = None
 ) -> list[InboxLine]:
-    """The newest rows of a tenant, newest first; of one outcome, or of any."""
+    """Return the newest rows of a tenant, newest first; with one outcome, or with any."""
     where = [inbox.c.tenant_id == tenant]
     if outcome is not None:
         few = sa.select(inbox.c.id).where(inbox.c.outcome.is_(None))  # found by their index, which holds no others
@@ -89,19 +89,28 @@ def inbox_lines(
 def read_inbox(
     connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int, *, oldest: bool = False
 ) -> list[InboxLine]:
-    """The newest rows of which all this holds, newest first; or the `oldest`, those first."""
+    """Return the newest rows that fit, newest first; or the `oldest`, those first."""
     order = inbox.c.id if oldest else inbox.c.id.desc()
     found = connection.execute(sa.select(inbox).where(*where).order_by(order).limit(limit)).all()
     names = people.names_of(connection, {row.user_id for row in found if row.user_id})
     return [
         InboxLine(
-            id=row.id, admitted_at=row.admitted_at, account=f"{row.channel}:{row.account}", chat=row.chat,
-            kind=row.kind, sender=row.sender, user=row.user_id, name=names.get(row.user_id),
-            outcome=row.outcome or OPEN, detail=row.detail, turn=row.turn_id, attempts=row.attempts,
+            id=row.id,
+            admitted_at=row.admitted_at,
+            account=f"{row.channel}:{row.account}",
+            chat=row.chat,
+            kind=row.kind,
+            sender=row.sender,
+            user=row.user_id,
+            name=names.get(row.user_id),
+            outcome=row.outcome or OPEN,
+            detail=row.detail,
+            turn=row.turn_id,
+            attempts=row.attempts,
             done_at=row.done_at,
         )
         for row in found
-    ]  # fmt: skip
+    ]
 
 
 NEED_SOMEBODY = (*map(str, (PartState.READY, PartState.SENDING, PartState.UNKNOWN, PartState.DEAD)),)
@@ -111,7 +120,7 @@ NEED_SOMEBODY = (*map(str, (PartState.READY, PartState.SENDING, PartState.UNKNOW
 def outbox_lines(
     connection: sa.Connection, tenant: str, limit: int, states: Iterable[str] = NEED_SOMEBODY
 ) -> list[OutboxLine]:
-    """The newest parts of a tenant in one of these states, newest first."""
+    """Return the newest parts of a tenant in one of these states, newest first."""
     wanted = set(states)
     where = [outbox.c.tenant_id == tenant, outbox.c.state.in_(sorted(wanted))]
     if wanted <= set(NEED_SOMEBODY):  # few among many: found by their indexes, which serve each condition alone
@@ -123,13 +132,13 @@ def outbox_lines(
 
 
 def read_outbox(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], limit: int) -> list[OutboxLine]:
-    """The newest parts of which all this holds, newest first."""
+    """Return the newest parts that fit, newest first."""
     found = connection.execute(sa.select(outbox).where(*where).order_by(outbox.c.id.desc()).limit(limit)).all()
     return _to_lines(connection, found)
 
 
 def outbox_by_id(connection: sa.Connection, tenant: str, ids: Collection[int]) -> list[OutboxLine]:
-    """These parts, in their order."""
+    """Return these parts, in their order."""
     where = [outbox.c.tenant_id == tenant, outbox.c.id.in_(ids)]
     return read_outbox(connection, where, len(ids))[::-1]
 
@@ -150,18 +159,30 @@ def _to_lines(connection: sa.Connection, found: Sequence[sa.Row[tuple[object, ..
     names = people.names_of(connection, set(whose.values()))
     return [
         OutboxLine(
-            id=row.id, state=row.state, account=f"{row.channel}:{row.account}", chat=row.chat, thread=row.thread,
-            name=names.get(whose.get(row.cause, "")), cause=row.cause, part=row.part, action=row.action,
-            attempts=row.attempts, maybe_doubled=row.marked, platform_id=row.platform_id, error=row.error,
+            id=row.id,
+            state=row.state,
+            account=f"{row.channel}:{row.account}",
+            chat=row.chat,
+            thread=row.thread,
+            name=names.get(whose.get(row.cause, "")),
+            cause=row.cause,
+            part=row.part,
+            action=row.action,
+            attempts=row.attempts,
+            maybe_doubled=row.marked,
+            platform_id=row.platform_id,
+            error=row.error,
             parked=parked.get(row.lane) if row.state in ("ready", "sending") else None,
-            created_at=row.created_at, not_before=row.not_before, done_at=row.done_at,
+            created_at=row.created_at,
+            not_before=row.not_before,
+            done_at=row.done_at,
         )
         for row in found
-    ]  # fmt: skip
+    ]
 
 
 def _whom_causes_answer(connection: sa.Connection, causes: set[str]) -> dict[str, str]:
-    """The user whom each of these answers, where that is known."""
+    """Return the user whom each of these causes answers, if that is known."""
     turn_of = {cause: cause.removeprefix("dead:").partition(".")[0] for cause in causes}
     row_of = {
         cause: int(number)
@@ -178,7 +199,7 @@ def _whom_causes_answer(connection: sa.Connection, causes: set[str]) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class KnownSender:
-    """Somebody who has written: one who was let in, or a stranger."""
+    """A person who has written: a user or a stranger."""
 
     user_id: str | None  # None: a stranger
     name: str
@@ -216,9 +237,9 @@ def messages_of(
     until: datetime | None = None,
     oldest: bool = False,
 ) -> list[InboxLine]:
-    """What came in from somebody with `since` <= instant < `until`: the newest, newest first, or the `oldest`.
+    """Return a person's messages with `since` <= instant < `until`: the newest, newest first, or the `oldest`.
 
-    Rows stand in the order of their admission, so that their ids bound the time, and no index of it is needed.
+    Rows stand in the order of their admission, so that their ids bound the time without an index of it.
     """
     theirs: sa.ColumnElement[bool] = inbox.c.sender.in_(person.senders)
     if person.user_id is not None:  # also from where they are somebody else by now
@@ -232,7 +253,7 @@ def messages_of(
 
 
 def _first_id_at(connection: sa.Connection, at: datetime) -> int:
-    """The lowest id of a row that was admitted at this instant or later; beyond the highest where there is none."""
+    """Return the lowest id of a row admitted at this instant or later; one beyond the highest if there is none."""
     ends = sa.select(sa.func.coalesce(sa.func.min(inbox.c.id), 0), sa.func.coalesce(sa.func.max(inbox.c.id), 0))
     low, high = connection.execute(ends).one()
     high += 1
@@ -250,7 +271,7 @@ def _first_id_at(connection: sa.Connection, at: datetime) -> int:
 
 
 def pairing_state(connection: sa.Connection, tenant: str, row: InboxLine) -> str | None:
-    """What became of a stranger's newest request to be let in, in words; None where there is none."""
+    """Return the state of a stranger's newest pairing request, in words; None if there is none."""
     asked = sa.select(tickets).where(
         tickets.c.kind == TicketKind.PAIRING, tickets.c.tenant_id == tenant, tickets.c.sender == row.sender
     )
@@ -265,7 +286,7 @@ def pairing_state(connection: sa.Connection, tenant: str, row: InboxLine) -> str
 
 @dataclass(frozen=True, slots=True)
 class FailedLetters:
-    """What could not be delivered, counted; without alerts and apologies that failed themselves."""
+    """The number of undeliverable parts; without failed alerts and apologies."""
 
     dead: int
     unknown: int
@@ -274,7 +295,9 @@ class FailedLetters:
 
 
 def failed_letters(connection: sa.Connection) -> FailedLetters:
-    """Of every tenant. A system query. A placeholder of unknown fate is none: the answer went without it."""
+    """Count failed parts of every tenant. A system query. A placeholder of unknown fate does not count: the answer was
+    sent without it.
+    """
     own = [outbox.c.cause.startswith(prefix) for prefix in ("alert:", "dead:")]
     where = sa.and_(IS_FAILED, outbox.c.action != Action.PLACEHOLDER, ~sa.or_(*own))
     counted = sa.select(outbox.c.state, sa.func.count(), sa.func.max(outbox.c.id)).where(where)
@@ -301,7 +324,7 @@ LEAST_END_CHARS = 4  # of an id
 
 
 def audit_log(connection: sa.Connection, wanted: AuditFilter = ALL_CHANGES) -> list[people.AuditRow]:
-    """The latest changes of every tenant, newest first. A system query."""
+    """Return the latest changes of every tenant, newest first. A system query."""
     columns = (audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
     query = sa.select(*columns).order_by(audit.c.id.desc()).limit(wanted.limit)
     if wanted.action:
@@ -319,7 +342,7 @@ def audit_log(connection: sa.Connection, wanted: AuditFilter = ALL_CHANGES) -> l
 def _names_of(
     connection: sa.Connection, who: str, column: sa.Column[str], words: sa.ColumnElement[str] | None = None
 ) -> sa.ColumnElement[bool]:
-    """Rows that name this: an id or its end, a sender; of somebody known every id and sender of theirs."""
+    """Select the rows that name an id, its end or a sender; for a known person, all their ids and senders."""
     is_end = len(who) >= LEAST_END_CHARS
     known = [
         {person.user_id, *person.aliases, *person.identities}

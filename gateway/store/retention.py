@@ -41,12 +41,15 @@ def forget_older(connection: sa.Connection, id_: int) -> None:
     older = (
         sa.select(inbox.c.id)
         .where(
-            inbox.c.channel == place.channel, inbox.c.account == place.account, inbox.c.chat == place.chat,
-            inbox.c.outcome == place.outcome, _IS_READ_ALONG,
+            inbox.c.channel == place.channel,
+            inbox.c.account == place.account,
+            inbox.c.chat == place.chat,
+            inbox.c.outcome == place.outcome,
+            _IS_READ_ALONG,
         )
         .order_by(inbox.c.id.desc())
         .offset(LAST[place.outcome])
-    )  # fmt: skip
+    )
     connection.execute(sa.update(inbox).where(inbox.c.id.in_(older)).values(payload=NOTHING))
 
 
@@ -78,7 +81,7 @@ def take_outbox(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_turns(connection: sa.Connection, before: datetime) -> int:
-    """Turns that ended before then, with their journal and pictures: their conversation is not remembered any more."""
+    """Delete turns that ended before then, with their journal and pictures."""
     query = sa.select(turns.c.id).where(turns.c.ended_at < before).order_by(turns.c.ended_at).limit(TURNS_BATCH)
     ids = list(connection.execute(query).scalars())
     connection.execute(sa.delete(summaries).where(summaries.c.kept_at < before))
@@ -90,7 +93,7 @@ def take_turns(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_usage(connection: sa.Connection, before: datetime) -> int:
-    """What models were used for before then; the sums of a day that was over then go whole."""
+    """Delete usage from before then; the sums of a day that was over by then go whole."""
     forget_days(connection, before)
     ids = _oldest(connection, usage, usage.c.at < before, usage.c.at)
     connection.execute(sa.delete(usage).where(usage.c.id.in_(ids)))
@@ -98,7 +101,7 @@ def take_usage(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_budgets(connection: sa.Connection, before: datetime) -> int:
-    """What was used of caps, last before then."""
+    """Delete the use of caps whose last use is from before then."""
     use = budget_use.c
     old = sa.select(use.tenant_id, use.scope, use.key, use.day).where(use.at < before).order_by(use.at).limit(BATCH)
     rows = [tuple(row) for row in connection.execute(old)]
@@ -107,7 +110,7 @@ def take_budgets(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_audit(connection: sa.Connection, before: datetime) -> int:
-    """Changes of access from before then."""
+    """Delete changes of access from before then."""
     ids = _oldest(connection, audit, audit.c.at < before, audit.c.at)
     connection.execute(sa.delete(audit).where(audit.c.id.in_(ids)))
     return len(ids)
@@ -132,7 +135,7 @@ def take_pictures(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_unclaimed(connection: sa.Connection, before: datetime) -> int:
-    """Pictures from before then that no turn took: whoever sent them took it back, or the process died."""
+    """Delete pictures from before then that no turn took: their message was deleted, or the process died."""
     unclaimed = blobs.c.turn_id.startswith(CAME), blobs.c.created_at < before
     ids = list(connection.execute(sa.select(blobs.c.id).where(*unclaimed).limit(BATCH)).scalars())
     connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
@@ -140,7 +143,7 @@ def take_unclaimed(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_forgotten(connection: sa.Connection, before: datetime) -> int:
-    """Marks of people who were forgotten before then."""
+    """Delete the marks of people who were forgotten before then."""
     return connection.execute(sa.delete(forgotten_senders).where(forgotten_senders.c.at < before)).rowcount
 
 
@@ -171,7 +174,7 @@ INCREMENTAL = 2
 
 
 def _oldest(connection: sa.Connection, table: sa.Table, old: Any, age: sa.Column[Any]) -> list[int]:
-    """The ids of a batch of old rows, never the newest row's: SQLite would give its number to the next one."""
+    """Select a batch of old rows, never the newest row: SQLite would reuse its number."""
     newest = sa.select(sa.func.max(table.c.id)).scalar_subquery()
     query = sa.select(table.c.id).where(old, table.c.id < newest).order_by(age).limit(BATCH)
     return list(connection.execute(query).scalars())

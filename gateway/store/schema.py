@@ -20,9 +20,13 @@ END $$"""
 """On PostgreSQL: each change of who may do what is told to every process that keeps it in memory, with its commit."""
 
 TOLD = {
-    "users": "id", "identities": "user_id", "grants": "user_id", "groups": "id",
-    "moved_chats": "new_chat", "forgotten_senders": "mark",
-}  # fmt: skip
+    "users": "id",
+    "identities": "user_id",
+    "grants": "user_id",
+    "groups": "id",
+    "moved_chats": "new_chat",
+    "forgotten_senders": "mark",
+}
 """The tables that are told of, each with the column that says which row it was."""
 
 
@@ -42,7 +46,7 @@ REVISION = sa.select(version.c.version_num)
 
 
 def current(connection: Connection) -> str | None:
-    """The database's revision; None where nothing was created yet."""
+    """Return the database's revision; None if it is empty."""
     if not sa.inspect(connection).has_table(version.name):
         return None
     return connection.execute(REVISION).scalar_one_or_none()
@@ -73,9 +77,9 @@ def _known_revision(connection: Connection) -> str | None:
 
 
 def ensure(connection: Connection, on_wait: Callable[[], None] = lambda: None) -> str | None:
-    """The schema this code needs, in one transaction: created, migrated, or found as it should be.
+    """Create, migrate or find the schema that this code needs, in one transaction.
 
-    The result is the revision that was found, None for an empty database. `on_wait` hears that another is at it.
+    Returns the revision that was found, None for an empty database. Calls `on_wait` if another process is migrating.
 
     Raises:
         SchemaDiffers: this code does not know its revision; nothing was changed.
@@ -162,7 +166,7 @@ def create_triggers(connection: Connection) -> None:
 
 
 def probe(connection: Connection) -> None:
-    """A write that changes nothing: whether the store takes writes."""
+    """Make a write that changes nothing, to test if the store takes writes."""
     connection.execute(version.update().values(version_num=version.c.version_num))
 
 

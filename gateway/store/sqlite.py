@@ -41,7 +41,7 @@ STANDS_ASIDE_S = 0.005
 """Longest wait of the event loop for the statements of a group; a disk that hangs blocks the loop no longer."""
 
 KEPT_STATEMENTS = 256
-"""As the driver keeps them ready: a dozen hot ones, each for up to ten numbers of rows, and some others."""
+"""The number of statements that the driver keeps ready."""
 
 WAL_KEPT_BYTES = 64 * 1024 * 1024
 
@@ -83,7 +83,6 @@ class SqliteEngine:
         return await self._in_thread(self._open)
 
     async def open_for_reading(self) -> None:
-        """As the port says: by a connection that cannot write, not even what stands in the log into the file."""
         self._readers = engine_to_look_at(self._path)
         try:
             await self.read(schema.check)
@@ -235,7 +234,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> sa.Engine:
-    """Connections that write: each holds the file for as long as a transaction of it lasts."""
+    """Return an engine for writes: each transaction holds the file from its begin."""
     kept = {"cached_statements": KEPT_STATEMENTS}
     engine = sa.create_engine(sa.URL.create("sqlite+equal", database=str(path)), poolclass=NullPool, connect_args=kept)
     event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
@@ -245,7 +244,7 @@ def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int =
 
 
 def make_file(path: Path) -> None:
-    """An empty file of mode 0600, where there is none; where there is one, it is nobody else's.
+    """Make an empty file of mode 0600 if there is none; an existing one must be writable by its owner alone.
 
     Raises:
         LaxFile: others could write it.

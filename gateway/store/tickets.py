@@ -17,7 +17,7 @@ from gateway.store.tables.people import ticket_guesses, tickets
 
 
 class TicketKind(StrEnum):
-    """What a ticket asks for."""
+    """The request of a ticket."""
 
     PAIRING = "pairing"  # a stranger wants to be let into one account
     INVITE = "invite"  # the first who brings its code is let in
@@ -28,7 +28,7 @@ class TicketKind(StrEnum):
 
 
 class TicketState(StrEnum):
-    """Where a ticket stands."""
+    """The states of a ticket."""
 
     PENDING = "pending"
     GIVEN = "given"  # of a link: the person who gave its code is asked whether that is them

@@ -1,7 +1,6 @@
-"""A message's whole way is read back hop by hop: admitted, claimed, thought about, said, received.
+"""A message's way, read back hop by hop: admitted, claimed, answered, sent, received.
 
-One reader for whoever asks what became of something: of a conversation, of turns, of messages. Nothing is judged here,
-and what people said is not in it.
+One reader for a conversation, for turns and for messages. It judges nothing and holds no words of people.
 """
 
 from collections import Counter
@@ -20,22 +19,36 @@ IDS_AT_ONCE = 400
 """Ids bound in one statement; SQLite before 3.32 takes 999."""
 
 BEHIND = ("settled", "part_put")
-"""What one commit writes behind all else."""
+"""The kinds of event that one commit writes last."""
 
 Facts = Mapping[str, JsonValue]
 
 NO_WORDS = {
-    "step": "step", "model": "model", "name": "tool", "call_key": "call_key", "outcome": "outcome", "stop": "stop",
-    "took_s": "took_s", "fallback": "fallback", "detail": "detail", "why": "why", "reason": "reason",
+    "step": "step",
+    "model": "model",
+    "name": "tool",
+    "call_key": "call_key",
+    "outcome": "outcome",
+    "stop": "stop",
+    "took_s": "took_s",
+    "fallback": "fallback",
+    "detail": "detail",
+    "why": "why",
+    "reason": "reason",
     "is_cut": "is_cut",
-    "busy_s": "busy_s", "approval_id": "approval", "input_tokens": "input_tokens", "output_tokens": "output_tokens",
-    "cache_read_tokens": "cache_read_tokens", "cache_write_tokens": "cache_write_tokens",
-    "cost_microusd": "cost_microusd", "estimated": "estimated",
-}  # fmt: skip
-"""What an event or its usage has that is shown as it is, and what it is called there."""
+    "busy_s": "busy_s",
+    "approval_id": "approval",
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_tokens",
+    "cache_write_tokens": "cache_write_tokens",
+    "cost_microusd": "cost_microusd",
+    "estimated": "estimated",
+}
+"""The fields of an event or of its usage that are shown unchanged, with the names they have there."""
 
 COUNTED = {"items": "messages", "text": "chars", "content": "chars"}
-"""What somebody or something said: only how much."""
+"""The fields with words, of which only the length is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +77,14 @@ class TurnHead:
 
 
 def turns_of_session(connection: sa.Connection, tenant: str, session_id: str, most: int) -> list[TurnHead]:
-    """The newest turns of a conversation, oldest first."""
+    """Return the newest turns of a conversation, oldest first."""
     query = _heads.where(turns.c.tenant_id == tenant, turns.c.session_id == session_id)
     rows = connection.execute(query.order_by(turns.c.id.desc()).limit(most)).all()
     return [TurnHead(*row) for row in reversed(rows)]
 
 
 def turns_by_id(connection: sa.Connection, tenant: str, ids: Collection[str]) -> list[TurnHead]:
-    """These turns, oldest first."""
+    """Return these turns, oldest first."""
     found = (
         connection.execute(_heads.where(turns.c.tenant_id == tenant, turns.c.id.in_(some))) for some in _batches(ids)
     )
@@ -79,9 +92,15 @@ def turns_by_id(connection: sa.Connection, tenant: str, ids: Collection[str]) ->
 
 
 _heads = sa.select(
-    turns.c.id, turns.c.session_id, sessions.c.key, turns.c.user_id, turns.c.kind, turns.c.started_at,
-    turns.c.ended_at, turns.c.end_reason,
-).join(sessions, sessions.c.id == turns.c.session_id)  # fmt: skip
+    turns.c.id,
+    turns.c.session_id,
+    sessions.c.key,
+    turns.c.user_id,
+    turns.c.kind,
+    turns.c.started_at,
+    turns.c.ended_at,
+    turns.c.end_reason,
+).join(sessions, sessions.c.id == turns.c.session_id)
 
 
 def hops(
@@ -112,9 +131,20 @@ def _of_messages(
     connection: sa.Connection, tenant: str, turn_ids: Collection[str], inbox_ids: Collection[int]
 ) -> Iterator[Hop]:
     columns = sa.select(
-        inbox.c.id, inbox.c.turn_id, inbox.c.kind, inbox.c.channel, inbox.c.account, inbox.c.sender, inbox.c.message_id,
-        inbox.c.received_at, inbox.c.admitted_at, inbox.c.attempts, inbox.c.outcome, inbox.c.detail, inbox.c.done_at,
-    ).where(inbox.c.tenant_id == tenant)  # fmt: skip
+        inbox.c.id,
+        inbox.c.turn_id,
+        inbox.c.kind,
+        inbox.c.channel,
+        inbox.c.account,
+        inbox.c.sender,
+        inbox.c.message_id,
+        inbox.c.received_at,
+        inbox.c.admitted_at,
+        inbox.c.attempts,
+        inbox.c.outcome,
+        inbox.c.detail,
+        inbox.c.done_at,
+    ).where(inbox.c.tenant_id == tenant)
     queries = [columns.where(inbox.c.turn_id.in_(some)) for some in _batches(turn_ids)]
     queries += [columns.where(inbox.c.id.in_(some)) for some in _batches(inbox_ids)]
     rows = {row.id: row for query in queries for row in connection.execute(query)}
@@ -141,7 +171,7 @@ def _of_journal(connection: sa.Connection, tenant: str, turn_ids: Collection[str
 
 
 def _facts_of(event: JournalEvent) -> Facts:
-    """What an event has that is nobody's words."""
+    """Return the facts of an event that are no words of people."""
     facts: dict[str, JsonValue] = {}
     for holder in (event, getattr(event, "usage", None)):
         facts |= {called: getattr(holder, name) for name, called in NO_WORDS.items() if hasattr(holder, name)}
@@ -163,11 +193,21 @@ def _of_calls_beside(connection: sa.Connection, tenant: str, turn_ids: Collectio
 
 
 def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -> Iterator[Hop]:
-    """What was said, part by part; by `ClaimedTurn.source_id` a turn says things under another name after each wait."""
+    """Return what was sent, part by part; after each wait a turn uses another `ClaimedTurn.source_id`."""
     columns = sa.select(
-        outbox.c.id, outbox.c.cause, outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.state, outbox.c.attempts,
-        outbox.c.platform_id, outbox.c.marked, outbox.c.error, outbox.c.created_at, outbox.c.done_at,
-    ).where(outbox.c.tenant_id == tenant)  # fmt: skip
+        outbox.c.id,
+        outbox.c.cause,
+        outbox.c.part,
+        outbox.c.op,
+        outbox.c.action,
+        outbox.c.state,
+        outbox.c.attempts,
+        outbox.c.platform_id,
+        outbox.c.marked,
+        outbox.c.error,
+        outbox.c.created_at,
+        outbox.c.done_at,
+    ).where(outbox.c.tenant_id == tenant)
     for some in _batches(causes):
         for row in connection.execute(columns.where(outbox.c.cause.in_(some)).order_by(outbox.c.id)):
             cause, _, inbox_id = row.cause.partition("inbox:")
@@ -175,8 +215,11 @@ def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -
             part = {"outbox_id": row.id, "part": row.part, "op": row.op, "action": row.action}
             yield Hop(row.created_at, "part_put", turn_id, row_id, part)
             receipt = {
-                "attempts": row.attempts, "platform_id": row.platform_id, "marked": row.marked, "error": row.error,
-            }  # fmt: skip
+                "attempts": row.attempts,
+                "platform_id": row.platform_id,
+                "marked": row.marked,
+                "error": row.error,
+            }
             if row.done_at is not None or row.attempts:
                 yield Hop(row.done_at or row.created_at, f"part_{row.state}", turn_id, row_id, part | receipt)
 

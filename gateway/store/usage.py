@@ -1,7 +1,7 @@
-"""What models were used for: each call once, and its day's sums in the same commit; a sum of cost is of the calls whose
-cost is known, and says how many are not.
+"""Usage of models: each call once, and its day's sums in the same commit.
 
-Plain functions over a connection. What may be used is `gateway.store.budgets`'.
+A sum of cost covers the calls whose cost is known, and says how many are not. Plain functions over a connection.
+`gateway.store.budgets` has the limits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ class UsageSum:
 
 
 def _added_to_day(insert: Any) -> Any:
-    """The insert of day sums that, where the day has some, adds to them; what is unknown adds nothing."""
+    """Return the insert of day sums that adds to existing ones; unknown amounts add nothing."""
     old, new = usage_days.c, insert.excluded
     sums = {name: old[name] + new[name] for name in _SUMMED}
     sums |= {name: sa.func.coalesce(sums[name], old[name], new[name]) for name in _MAY_BE_UNKNOWN}
@@ -75,18 +75,18 @@ def note_call(
 
 
 def _number_of(at: datetime) -> int:
-    """The UTC day of an instant as its rows have it."""
+    """Return the number of an instant's UTC day, as rows have it."""
     return (at - EPOCH).days
 
 
 def step_beside(connection: sa.Connection, turn_id: str) -> int:
-    """The number below 0 for the next cost of a call that is no step of the turn."""
+    """Return the number below 0 for the next cost of a call that is no step of the turn."""
     lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
     return min(0, int(lowest or 0)) - 1
 
 
 def give_to(connection: sa.Connection, user_id: str, nobody: str) -> None:
-    """What this person used is `nobody`'s from now on; the sums of each day stay what they were."""
+    """Give this person's usage to no person; the sums of each day stay as they were."""
     mine = usage_days.c.user_id == user_id
     columns = [sa.literal(nobody) if column is usage_days.c.user_id else column for column in usage_days.c]
     given = insert_into(connection, usage_days).from_select(usage_days.c.keys(), sa.select(*columns).where(mine))
@@ -96,7 +96,7 @@ def give_to(connection: sa.Connection, user_id: str, nobody: str) -> None:
 
 
 def forget_days(connection: sa.Connection, before: datetime) -> None:
-    """The sums of days that were over then go."""
+    """Delete the sums of days that were over then."""
     for table in (usage_days, usage_totals):
         connection.execute(sa.delete(table).where(table.c.day < _number_of(before)))
 
@@ -104,7 +104,7 @@ def forget_days(connection: sa.Connection, before: datetime) -> None:
 def usage_sums(
     connection: sa.Connection, tenant: str, since: datetime, user_id: str | None = None, newest: int | None = None
 ) -> list[UsageSum]:
-    """The sums of a tenant, or of one person, from the UTC day of this instant on; oldest day first.
+    """Return the sums of a tenant, or of one person, from the UTC day of this instant on; oldest day first.
 
     `newest`: only so many of them, of the newest days.
     """
@@ -138,7 +138,7 @@ def total_days(connection: sa.Connection, now: datetime) -> None:
 
 
 def usage_by_day(connection: sa.Connection, tenant: str, since: datetime) -> list[tuple[date, int, int, int | None]]:
-    """Of each UTC day from that of this instant on: its calls, their tokens, what those of known cost cost."""
+    """Return the calls, tokens and known cost of each UTC day from that of this instant on."""
     first, last = _number_of(since), int(connection.execute(sa.select(_last_total)).scalar_one())
     kept = sa.select(usage_totals).where(usage_totals.c.tenant_id == tenant, usage_totals.c.day >= first)
     live = _totals.where(usage_days.c.tenant_id == tenant, usage_days.c.day >= max(first, last + 1))
@@ -151,7 +151,7 @@ def usage_by_day(connection: sa.Connection, tenant: str, since: datetime) -> lis
 
 @dataclass(frozen=True, slots=True)
 class UsageTotal:
-    """What one person used in a time."""
+    """The usage of one person in a time."""
 
     calls: int
     input_tokens: int
@@ -182,7 +182,7 @@ class RecordedTurn:
 
 
 def recorded_turns(connection: sa.Connection, tenant: str, since: datetime, limit: int) -> Iterator[RecordedTurn]:
-    """The newest chat turns of a tenant that ended since then, oldest first; without calls beside their steps."""
+    """Return the newest chat turns of a tenant that ended since then, oldest first, without calls beside steps."""
     found = sa.select(turns.c.id, turns.c.session_id, turns.c.user_id).where(
         turns.c.tenant_id == tenant, turns.c.ended_at >= since, turns.c.kind == "chat"
     )

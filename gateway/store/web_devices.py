@@ -25,7 +25,7 @@ MOST_NAMED_CHARS = 200  # of the browsers, in the audit
 
 @dataclass(frozen=True, slots=True)
 class WebDevice:
-    """A browser of somebody's chat page."""
+    """A browser with a person's chat page."""
 
     tenant: str
     chat: str
@@ -81,9 +81,11 @@ class ShownPart:
 def said_in(connection: sa.Connection, tenant: str, address: Address, most: int) -> list[InboundMessage]:
     """Return the person's newest messages, oldest first, each once and in its last words."""
     here = (
-        inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat,
+        inbox.c.channel == address.channel,
+        inbox.c.account == address.account,
+        inbox.c.chat == address.chat,
         inbox.c.tenant_id == tenant,
-    )  # fmt: skip
+    )
     query = sa.select(inbox.c.payload).where(*here, inbox.c.kind == "message", inbox.c.payload.not_in(["", REDACTED]))
     payloads = connection.execute(query.order_by(inbox.c.id.desc()).limit(most)).scalars().all()
     found: dict[str, InboundMessage] = {}
@@ -99,9 +101,13 @@ def sent_file(
 ) -> MediaRef | None:
     """Return a file of a message that was sent to a chat, by its place; None if there is none."""
     query = sa.select(outbox).where(
-        IN_OWN_VIEWS, outbox.c.tenant_id == tenant, outbox.c.channel == address.channel,
-        outbox.c.account == address.account, outbox.c.chat == address.chat, outbox.c.platform_id == message_id,
-    )  # fmt: skip
+        IN_OWN_VIEWS,
+        outbox.c.tenant_id == tenant,
+        outbox.c.channel == address.channel,
+        outbox.c.account == address.account,
+        outbox.c.chat == address.chat,
+        outbox.c.platform_id == message_id,
+    )
     rows = connection.execute(query.order_by(outbox.c.id.desc())).all()
     media = next((part.media for row in rows if (part := to_row(row).part).media), ())
     return media[number] if number < len(media) else None
@@ -113,10 +119,14 @@ def sent_to(connection: sa.Connection, tenant: str, address: Address, most: int)
     Not an answer that still grows. Only the newest message has its buttons, until the person answers.
     """
     query = sa.select(outbox).where(
-        IN_OWN_VIEWS, outbox.c.tenant_id == tenant, outbox.c.channel == address.channel,
-        outbox.c.account == address.account, outbox.c.chat == address.chat,
-        outbox.c.state == PartState.SENT, outbox.c.platform_id.is_not(None),
-    )  # fmt: skip
+        IN_OWN_VIEWS,
+        outbox.c.tenant_id == tenant,
+        outbox.c.channel == address.channel,
+        outbox.c.account == address.account,
+        outbox.c.chat == address.chat,
+        outbox.c.state == PartState.SENT,
+        outbox.c.platform_id.is_not(None),
+    )
     rows = connection.execute(query.order_by(outbox.c.id.desc()).limit(most)).all()
     found: dict[str, ShownPart] = {}
     for row in reversed(rows):
@@ -128,10 +138,13 @@ def sent_to(connection: sa.Connection, tenant: str, address: Address, most: int)
             found[row.platform_id] = ShownPart(row.platform_id, part, first.sent_at if first else row.done_at)
     answered_at = connection.execute(
         sa.select(sa.func.max(inbox.c.received_at)).where(
-            inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat,
-            inbox.c.tenant_id == tenant, inbox.c.kind.in_(["message", "button", "command"]),
+            inbox.c.channel == address.channel,
+            inbox.c.account == address.account,
+            inbox.c.chat == address.chat,
+            inbox.c.tenant_id == tenant,
+            inbox.c.kind.in_(["message", "button", "command"]),
         )
-    ).scalar()  # fmt: skip
+    ).scalar()
     return [
         shown
         if not shown.part.buttons or answered_at is None or shown.sent_at > answered_at

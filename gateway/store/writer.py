@@ -26,7 +26,7 @@ Job: TypeAlias = Callable[[Connection], T]
 so all it does is SQL whose repetition its unique keys make harmless; it neither commits nor catches database errors."""
 
 Outcome: TypeAlias = tuple[Any, Exception | None]
-"""What one job returned, or why it does not hold: StoreUnavailable for an outage, else the job's own error."""
+"""The result of a job, or its error: StoreUnavailable for an outage, else the job's own."""
 
 GROUP_JOBS = 256
 ROOM_JOBS = 20_000
@@ -46,7 +46,7 @@ def commit_group(
     """Run all jobs in one transaction; if one fails, run each in its own.
 
     An outage ends the attempt: the job that met it and those after it are StoreUnavailable, those before it hold. A
-    failed BEGIN or COMMIT is an outage whatever it says: the connection is in a state nobody knows.
+    failed BEGIN or COMMIT is an outage whatever it says: the state of the connection is unknown.
     """
     in_jobs = False
     try:

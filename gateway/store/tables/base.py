@@ -17,7 +17,7 @@ NAMING = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s",
     "pk": "pk_%(table_name)s",
 }
-"""What indexes and constraints are called, here and in an agent's own tables."""
+"""The naming of indexes and constraints, here and in an agent's own tables."""
 
 metadata = sa.MetaData(naming_convention=NAMING)
 
@@ -84,10 +84,9 @@ class Json(sa.types.TypeDecorator[Any]):
 
 
 def partial_index(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) -> None:
-    """An index of the rows for which `where` holds, in both databases.
+    """Add an index of the rows for which `where` holds, in both databases.
 
-    What PostgreSQL is to know is said when the index is made there: to name it here would import its dialect, 3 MiB
-    and 60 ms, for everybody.
+    PostgreSQL's option is set as the index is made: naming it here would import its dialect.
     """
     sa.event.listen(sa.Index(name, *columns, sqlite_where=where), "before_create", _say_to_postgresql)
 
@@ -105,7 +104,7 @@ Id = sa.String(36)
 
 
 def new_id() -> str:
-    """A fresh UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 random bits."""
+    """Return a fresh UUIDv7 (RFC 9562): 48 bits of milliseconds, 74 random bits."""
     value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10), "big")
     value = value & ~(0xF << 76) | 0x7 << 76
     value = value & ~(0x3 << 62) | 0x2 << 62
@@ -114,5 +113,5 @@ def new_id() -> str:
 
 
 def tenant_column() -> sa.Column[str]:
-    """Whose row it is; every table whose rows can be a tenant's has one."""
+    """Return the column of a row's tenant; every table whose rows belong to tenants has one."""
     return sa.Column("tenant_id", sa.String(64), nullable=False)

@@ -10,7 +10,7 @@ SHARDS = 256
 """Sessions hash to this many shards; it can never change in a living store."""
 
 Mode = Literal["steer", "followup", "collect", "interrupt"]
-"""How a session takes messages that arrive mid-turn."""
+"""The modes of a session for messages that arrive mid-turn."""
 
 shards = sa.Table(
     "shards",
@@ -33,7 +33,7 @@ leases = sa.Table(
     sa.Column("owner", sa.String(64)),
     sa.Column("epoch", sa.BigInteger, nullable=False),  # rises each time a process takes it
 )
-"""What of a cluster one process alone does, beside shards; none has a tenant, they are the installation's."""
+"""The leases of a cluster beside shards; they belong to the installation, not to a tenant."""
 
 members = sa.Table(
     "members",
