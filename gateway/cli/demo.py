@@ -9,8 +9,8 @@ import click
 
 from channels.simulators.serve import PORTS, serve, typed_lines
 from gateway.demo.main import main
-from gateway.demo.playground_server import PORT
-from gateway.demo.playground_server import serve as serve_playground
+from gateway.demo.playground import PORT
+from gateway.demo.playground import serve as serve_playground
 from gateway.errors import GatewayError
 
 

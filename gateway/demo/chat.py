@@ -1,15 +1,15 @@
-"""One person's chat with the bot on a simulated platform: what they write, what they see, and a record of both."""
+"""One person's chat with the bot on a simulated platform, and a record of what both sides do in it."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from channels.simulators.shared.simulator import AnySimulator
-from channels.simulators.shared.world import AnyMessage, File, JsonObject
+from channels.simulators.shared.world import AnyMessage, File
 from gateway.demo.marks import as_read
 from gateway.demo.stage import StoryBroken
 
@@ -29,26 +29,25 @@ class Kind(StrEnum):
     OUTPUT = "output"  # what the operator reads
     SAID = "said"  # a person writes
     ANSWER = "answer"  # a complete message of the bot's
-    GROWING = "growing"  # a live answer as it stands
+    GROWING = "growing"  # a live answer so far
     REACTION = "reaction"  # the bot's, on the person's message `text`
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was seen."""
+    """One line of the record."""
 
     kind: Kind
     text: str
     at_s: float = 0.0  # time.monotonic()
     who: str = ""  # in chats: the sender
     chat: str = ""  # the name of the chat; "" outside of chats
-    entities: tuple[JsonObject, ...] = ()  # styles, as Telegram's Bot API gives them
     new: str = ""  # the end that a GROWING answer has gained; for a REACTION the emoji, "" if it was taken away
 
 
 @dataclass(slots=True)
 class Said:
-    """Something a person wrote or did, and the answer to it."""
+    """A message, command or press of a person, and its answer."""
 
     message_id: Any  # "" for a slash command or a press
     text: str
@@ -58,49 +57,32 @@ class Said:
     answer: list[Any] = field(default_factory=list)  # ids of the messages that answer it, in order
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A message of the bot's as it was last seen."""
-
-    message: AnyMessage
-    at_s: float  # when it was last seen to change
-    edits: int = 0
-
-    @property
-    def text(self) -> str:
-        """Return its text."""
-        return self.message.text
-
-    @property
-    def whole(self) -> bool:
-        """Return True if it is complete."""
-        return not self.text.endswith(GROWS) and not self.message.streaming
-
-
 class Chat:
-    """A chat as one person has it before them."""
+    """A chat as one person sees it."""
 
     def __init__(
-        self, side: AnySimulator, person: int, name: str, show: Callable[[Entry], None],
-        *, room: tuple[int, str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        side: AnySimulator,
+        person: int,
+        name: str,
+        show: Callable[[Entry], None],
+        *,
+        room: tuple[int, str] | None = None,
+    ) -> None:
         """Open the person's direct chat with the bot, or the group chat `room` (number, name)."""
         side.name_person(person, name)
         self.name, self.platform = name, side.title
         self.label = f"{room[1] if room else name} on {side.title}"
         self.said: list[Said] = []
-        self.seen: dict[Any, Seen] = {}
+        self.seen: dict[Any, AnyMessage] = {}
         self.unasked: set[Any] = set()  # ids of messages that rightly answer nothing, such as "you are let in"
         self._side, self._person, self._show = side, person, show
         self._chat = side.room(room[0]) if room else side.direct(person)
         self._mention = f"{side.mention} " if room else ""
         self._news = asyncio.Event()
-        self._reactions: dict[Any, str] = {}
-
-    # ------------------------------------------------------------ the person
 
     def say(self, text: str, *, under: Said | None = None, meant: bool = True) -> Said:
-        """Write; in a group chat with the bot's name, unless it is not `meant` for the bot or stands in a thread."""
+        """Write; in a group chat with the bot's name, unless it is not `meant` for the bot or is in a thread."""
         mention = self._mention if meant and under is None else ""
         at_s = time.monotonic()
         above = None if under is None else under.message_id
@@ -113,16 +95,16 @@ class Chat:
         typed = f"/{name} {text}".strip()
         return self._record(Said("", typed, time.monotonic()), typed)
 
-    def press(self, message: Seen, label: str) -> Said:
+    def press(self, message: AnyMessage, label: str) -> Said:
         """Press a button under a message.
 
         Raises:
             StoryBroken: no button has this label.
         """
-        value = next((value for shown, value in message.message.buttons if shown == label), None)
+        value = dict(message.buttons).get(label)
         if value is None:
             raise StoryBroken(f"there is no button {label} in {self.label}")
-        self._side.press(self._chat, message.message.message_id, value, person=self._person)
+        self._side.press(self._chat, message.message_id, value, person=self._person)
         return self._record(Said("", f"[{label}]", time.monotonic()), f"(presses the button [{label}])")
 
     def _record(self, said: Said, shown: str) -> Said:
@@ -130,7 +112,7 @@ class Chat:
         self._show(Entry(Kind.SAID, shown, said.at_s, self.name, self.label))
         return said
 
-    async def until_answered(self, *said: Said, by: str, parts: int = 1) -> list[Seen]:
+    async def until_answered(self, *said: Said, by: str, parts: int = 1) -> list[AnyMessage]:
         """Wait for the complete answer to these messages: `parts` messages, the first of which contains `by`.
 
         Raises:
@@ -138,20 +120,20 @@ class Chat:
         """
         await self.until(lambda: bool(self._answer(by, parts)), f"“{by}” in {self.label}")
         answer = self._answer(by, parts)
+        complete_at_s = answer[-1].edits[-1].at_s if answer[-1].edits else answer[-1].at_s
         for line in said:
-            line.answer = [seen.message.message_id for seen in answer]
-            line.answer_after_s = answer[-1].at_s - line.at_s
+            line.answer = [message.message_id for message in answer]
+            line.answer_after_s = complete_at_s - line.at_s
         return answer
 
-    async def until_told(self, by: str) -> Seen:
+    async def until_told(self, by: str) -> AnyMessage:
         """Wait for a message that contains `by` and answers nothing.
 
         Raises:
             StoryBroken: it did not come.
         """
-        await self.until(lambda: bool(self._answer(by, 1)), f"“{by}” in {self.label}")
-        found = self._answer(by, 1)[0]
-        self.unasked.add(found.message.message_id)
+        (found,) = await self.until_answered(by=by)
+        self.unasked.add(found.message_id)
         return found
 
     async def until(self, condition: Callable[[], bool], what: str) -> None:
@@ -163,32 +145,30 @@ class Chat:
         try:
             async with asyncio.timeout(WAIT_S):
                 while not condition():
-                    news = self._news
-                    await news.wait()
+                    await self._news.wait()
+                    self._news.clear()
         except TimeoutError:
             raise StoryBroken(f"waited {WAIT_S:.0f} s in vain for {what}") from None
 
     @property
-    def open(self) -> Seen | None:
+    def open(self) -> AnyMessage | None:
         """Return the answer that is being written, or None."""
-        return next((seen for seen in self.seen.values() if not seen.whole), None)
+        return next((message for message in self.seen.values() if message.by_bot and not is_whole(message)), None)
 
     def reaction(self, said: Said) -> str:
         """Return the bot's reaction on a message."""
-        return self._reactions.get(said.message_id, "")
+        return self.seen[said.message_id].reaction
 
-    def stray(self) -> list[Seen]:
+    def stray(self) -> list[AnyMessage]:
         """Return the bot's messages that answer nothing."""
         asked = self.unasked.union(*(line.answer for line in self.said))
-        return [seen for message_id, seen in self.seen.items() if message_id not in asked]
+        return [message for message in self.seen.values() if message.by_bot and message.message_id not in asked]
 
-    def _answer(self, by: str, parts: int) -> list[Seen]:
+    def _answer(self, by: str, parts: int) -> list[AnyMessage]:
         free = self.stray()
-        start = next((at for at, seen in enumerate(free) if by in seen.text), None)
-        found = free[start : start + parts] if start is not None else []
-        return found if len(found) == parts and all(seen.whole for seen in found) else []
-
-    # ------------------------------------------------------------ the bot
+        start = next((at for at, message in enumerate(free) if by in message.text), len(free))
+        found = free[start : start + parts]
+        return found if len(found) == parts and all(map(is_whole, found)) else []
 
     async def watch(self) -> None:
         """Record what the bot does, until cancelled."""
@@ -198,39 +178,33 @@ class Chat:
 
     def _look(self) -> bool:
         """Record what is new. Return False always: the simulator calls it after every change."""
-        news = False
-        for message in map(as_read, self._side.messages(self._chat, self._person)):
-            news = (self._note_message(message) if message.by_bot else self._note_reaction(message)) or news
-        if news:
-            happened, self._news = self._news, asyncio.Event()
-            happened.set()
+        for shown in self._side.messages(self._chat, self._person):
+            message = replace(as_read(shown), reactions=dict(shown.reactions), edits=list(shown.edits))
+            before = self.seen.get(message.message_id)
+            if message == before:
+                continue
+            self.seen[message.message_id] = message
+            self._news.set()
+            if not message.by_bot and message.reaction != (before.reaction if before else ""):
+                self._show(Entry(Kind.REACTION, message.text, time.monotonic(), BOT, self.label, new=message.reaction))
+            elif message.by_bot and (
+                before is None or (message.text, message.streaming) != (before.text, before.streaming)
+            ):
+                kind, new = (Kind.ANSWER, "") if is_whole(message) else (Kind.GROWING, _find_growth(message, before))
+                where = f"{self.label}, in a thread" if message.thread is not None else self.label
+                self._show(Entry(kind, _with_files(message), time.monotonic(), BOT, where, new))
         return False
 
-    def _note_reaction(self, message: AnyMessage) -> bool:
-        if message.reaction == self._reactions.get(message.message_id, ""):
-            return False
-        self._reactions[message.message_id] = message.reaction
-        self._show(Entry(Kind.REACTION, message.text, time.monotonic(), BOT, self.label, new=message.reaction))
-        return True
 
-    def _note_message(self, message: AnyMessage) -> bool:
-        before = self.seen.get(message.message_id)
-        if before is not None and before.message == message:
-            return False
-        changed = before is None or before.text != message.text or before.message.streaming != message.streaming
-        now_s, edits = time.monotonic(), 0 if before is None else before.edits + changed
-        self.seen[message.message_id] = now = Seen(message, now_s if changed or before is None else before.at_s, edits)
-        if changed:
-            kind, new = (Kind.ANSWER, "") if now.whole else (Kind.GROWING, _find_growth(message.text, before))
-            where = f"{self.label}, in a thread" if message.thread is not None else self.label
-            self._show(Entry(kind, _with_files(message), now_s, BOT, where, message.entities or (), new))
-        return True
+def is_whole(message: AnyMessage) -> bool:
+    """Return True if the message is complete."""
+    return not message.streaming and not message.text.endswith(GROWS)
 
 
-def _find_growth(text: str, before: Seen | None) -> str:
+def _find_growth(message: AnyMessage, before: AnyMessage | None) -> str:
     """Return the end that a growing text has more than before."""
     earlier = before.text.removesuffix(GROWS).rstrip() if before is not None else ""
-    return text.removesuffix(GROWS).rstrip().removeprefix(earlier).strip() or GROWS
+    return message.text.removesuffix(GROWS).rstrip().removeprefix(earlier).strip() or GROWS
 
 
 def _with_files(message: AnyMessage) -> str:

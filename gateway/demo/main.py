@@ -156,7 +156,7 @@ def tally(chats: Sequence[Chat]) -> tuple[tuple[int, ...], list[str]]:
     said = [line for chat in chats for line in chat.said]
     lost = [line.text for line in said if line.meant and not line.answer]
     doubled = [text for chat in chats for text in _find_repeats(chat)]
-    pings = [ping for chat in chats for seen in chat.seen.values() for ping in seen.message.pings]
+    pings = [ping for chat in chats for seen in chat.seen.values() if seen.by_bot for ping in seen.pings]
     ignored, answered = sum(not line.meant for line in said), sum(bool(line.answer) for line in said)
     wrong = [
         *(f"Lost: “{text}” was not answered" for text in lost),
@@ -170,7 +170,7 @@ def tally(chats: Sequence[Chat]) -> tuple[tuple[int, ...], list[str]]:
 def _find_repeats(chat: Chat) -> Iterator[str]:
     """Yield what stands twice: whole messages, lines within one answer, and messages that answer nothing."""
     yield from (seen.text for seen in chat.stray())
-    yield from _repeats(seen.text for seen in chat.seen.values())
+    yield from _repeats(seen.text for seen in chat.seen.values() if seen.by_bot)
     for ids in {tuple(line.answer) for line in chat.said if line.answer}:
         yield from _repeats(row for id_ in ids for row in chat.seen[id_].text.splitlines() if len(row) >= LEAST_CHARS)
 

@@ -1,48 +1,44 @@
-"""The playground: the stage with two people on each platform, what they do there, and what they see, as JSON.
+"""The playground: the stage with two people on each platform, on a page where their chats are played.
 
 It runs in a process of its own, beside the gateway that it starts, so that a player can kill the gateway.
 """
 
 import asyncio
+import mimetypes
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from importlib.resources import files
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from channels.simulators.shared.simulator import AnySimulator
-from channels.simulators.shared.world import AnyMessage, File
-from gateway.demo.chat import GROWS
+from channels.simulators.shared.world import AnyMessage
+from channels.web.page_files import HEADERS
+from gateway.demo.chat import BOT, is_whole
 from gateway.demo.marks import as_read
 from gateway.demo.stage import DISCORD_ROOM, SLACK_ROOM, TELEGRAM_ROOM, Stage, StoryBroken
 from gateway.demo.story import CODE, SENDER
+from gateway.errors import GatewayError
 
+PATH, PORT, HOST = "/playground", 8084, "127.0.0.1"
 NAMES = {1: "Ann", 2: "Ben"}  # Ann becomes the owner
 PLACES = ("direct", "room")
 WORDS_PER_S = 14.0  # the offline coach: slowly enough to be killed in the middle of a sentence
 SHOWN_MESSAGES, SHOWN_CALLS = 80, 40
 LET_IN_S = 30.0
 LIMIT_S = 5  # how long a platform tells the gateway to wait
+LOOK_S = 0.15  # between two looks for a change
+MAX_BODY_BYTES = 64_000
 
-CONFIG = """\
-[gateway]
-log_format = "console"
-
-[model]
-name = "offline"
-words_per_s = {words_per_s}
-
-[access.accounts."telegram:main"]
-allow_groups = ["telegram:{telegram_room}"]
-
-[access.accounts."slack:main"]
-allow_groups = ["slack:{slack_room}"]
-
-[access.accounts."discord:main"]
-allow_groups = ["discord:{discord_room}"]
-"""
-
+_FILES = {PATH: "index.html", f"{PATH}/playground.css": "playground.css", f"{PATH}/playground.js": "playground.js"}
+_HEADERS = HEADERS | {"Cache-Control": "no-store"}
 _ROOMS = {"telegram": TELEGRAM_ROOM, "discord": DISCORD_ROOM, "slack": SLACK_ROOM}
 _SENDS = {"telegram": "sendMessage", "discord": "createMessage", "slack": "chat.postMessage"}
 _LIMITED: Mapping[str, Mapping[str, JsonValue]] = {
@@ -67,8 +63,57 @@ class Order(BaseModel):
     mention: bool = True  # begin a message in a room with the bot's name
 
 
-class NotDone(Exception):
-    """An order that cannot be carried out; the message says why."""
+async def serve(port: int, show: Callable[[str], None], *, attached: bool = False) -> None:
+    """Serve until cancelled, or, if `attached`, until our parent closes our standard input.
+
+    Raises:
+        GatewayError: the port is taken.
+    """
+    async with Stage() as stage:
+        playground = Playground(stage)
+        runner = web.AppRunner(playground.application(), access_log=None, shutdown_timeout=1.0)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, HOST, port).start()
+            show(f"Playground: http://{HOST}:{runner.addresses[0][1]}{PATH}")
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(playground.run())
+                if attached:
+                    await _input_ends()
+                    running.cancel()
+        except OSError as error:
+            raise GatewayError(f"port {port} cannot be used ({error.strerror}); give another with --port") from error
+        finally:
+            await runner.cleanup()
+
+
+async def _input_ends() -> None:
+    reader, loop = asyncio.StreamReader(), asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    with closing(transport):
+        await reader.read()
+
+
+@web.middleware
+async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse pages of other sites, also under a rebound name."""
+    name = origin = None
+    with suppress(ValueError):
+        name = urlsplit(f"//{request.host}").hostname
+        origin = urlsplit(request.headers.get("Origin", f"http://{request.host}")).netloc
+    if name not in {HOST, "localhost"} or origin != request.host:
+        raise web.HTTPForbidden(text="this is served to this machine alone\n")
+    return await handler(request)
+
+
+async def _page_file(request: web.Request) -> web.Response:
+    name = _FILES[request.path]
+    content = (files("gateway.demo") / "page" / name).read_bytes()
+    return web.Response(body=content, content_type=mimetypes.guess_type(name)[0], charset="utf-8", headers=_HEADERS)
+
+
+async def _no_icon(_request: web.Request) -> web.Response:
+    return web.Response(status=204)
 
 
 class Playground:
@@ -84,6 +129,18 @@ class Playground:
         for side in stage.platforms:
             for person, name in NAMES.items():
                 side.name_person(person, name)
+
+    def application(self) -> web.Application:
+        """Return the page, its files, the events of its state, and its actions."""
+        application = web.Application(middlewares=[_guard], client_max_size=MAX_BODY_BYTES)
+        for path in _FILES:
+            application.router.add_get(path, _page_file)
+        application.router.add_get("/favicon.ico", _no_icon)
+        application.router.add_get(f"{PATH}/events", self._events)
+        application.router.add_get(f"{PATH}/file", self._file)
+        application.router.add_get(f"{PATH}/log", self._log)
+        application.router.add_post(f"{PATH}/act", self._act)
+        return application
 
     # ------------------------------------------------------------ the gateway
 
@@ -123,82 +180,104 @@ class Playground:
 
     # ------------------------------------------------------------ actions
 
-    async def act(self, order: Order) -> None:
-        """Carry out an order.
+    async def _act(self, request: web.Request) -> web.Response:
+        """Carry out one order; answer 400 if it is malformed, 409 if it cannot be carried out."""
+        if request.content_type != "application/json":
+            raise web.HTTPUnsupportedMediaType(text="JSON is taken here\n")
+        try:
+            refusal = await self._carry_out(Order.model_validate_json(await request.read()))
+        except ValidationError as error:
+            fields = ", ".join(".".join(map(str, problem["loc"])) for problem in error.errors(include_url=False))
+            raise web.HTTPBadRequest(text=f"not an order of the playground: look at {fields or 'the JSON'}\n") from None
+        if refusal:
+            raise web.HTTPConflict(text=f"{refusal}\n")
+        return web.Response(status=204)
 
-        Raises:
-            NotDone: it cannot be carried out.
-        """
+    async def _carry_out(self, order: Order) -> str:
+        """Carry out an order. Return why it cannot be, or ""."""
+        side = self._sides[order.platform]
         match order.do:
             case "kill":
                 self._gateway = "killing"
                 await self._stage.kill()
                 self._gateway = "killed"
+            case "start" if self._stage.is_running or self._gateway == "starting":
+                return "The gateway runs."
             case "start":
-                if self._stage.is_running or self._gateway == "starting":
-                    raise NotDone("The gateway runs.")
                 await self._start()
-            case _:
-                self._act_on(self._sides[order.platform], order)
-
-    def _act_on(self, side: AnySimulator, order: Order) -> None:
-        match order.do:
             case "say":
-                self._talk(side, order)
+                return self._talk(side, order)
             case "press":
-                self._press(side, order)
+                return self._press(side, order)
             case "cut" | "mend":
                 side.cut_wire(mended=order.do == "mend")
             case "lose":
                 side.faults.load([{"kind": "cut", "method": _SENDS[side.name], "applied": True}])
-            case _:
+            case "limit":
                 side.faults.load([{"method": _SENDS[side.name], "retry_after_s": LIMIT_S, **_LIMITED[side.name]}])
+        return ""
 
-    def _talk(self, side: AnySimulator, order: Order) -> None:
+    def _talk(self, side: AnySimulator, order: Order) -> str:
         text = order.text.strip()
         if not text:
-            raise NotDone("There is nothing to say.")
+            return "There is nothing to say."
         chat = self._chat(side, order.place, order.person)
         name, _, rest = text.removeprefix("/").partition(" ")
         if not (text.startswith("/") and side.has_command(name, rest)):
             mention = f"{side.mention} " if order.place == "room" and order.mention else ""
             self._say(side, chat, order.person, mention + text)
-            return
+            return ""
         try:
             side.command(chat, name, rest.strip(), person=order.person)
         except LookupError as error:
-            raise NotDone(f"{side.title} says: {error}") from None
+            return f"{side.title} says: {error}"
+        return ""
 
     def _say(self, side: AnySimulator, chat: Any, person: int, text: str) -> None:
         self._authors[side.name, side.say(chat, text, person=person)] = person
 
-    def _press(self, side: AnySimulator, order: Order) -> None:
-        seen = self._messages(side, order.place, order.person)
-        held = next((message for message in seen if str(message.message_id) == order.message), None)
-        if held is None or order.value not in {value for _, value in held.buttons}:
-            raise NotDone("That button is gone.")
-        side.press(held.chat_id, held.message_id, order.value, person=order.person)
+    def _press(self, side: AnySimulator, order: Order) -> str:
+        found = _find(self._messages(side, order.place, order.person), order.message)
+        if found is None or order.value not in {value for _, value in found.buttons}:
+            return "That button is gone."
+        side.press(found.chat_id, found.message_id, order.value, person=order.person)
+        return ""
 
     # ------------------------------------------------------------ what the page shows
 
-    def state(self) -> dict[str, JsonValue]:
-        """Return everything that the page shows."""
-        pid = self._stage.pid if self._stage.is_running else None
-        return {
-            "gateway": {"state": self._gateway, "problem": self._problem, "pid": pid},
-            "platforms": [self._platform(side) for side in self._sides.values()],
-        }
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Send the whole state each time that it changes, as server-sent events."""
+        answer = web.StreamResponse(headers=_HEADERS | {"Content-Type": "text/event-stream"})
+        await answer.prepare(request)
+        shown = b""
+        while True:
+            pid = self._stage.pid if self._stage.is_running else None
+            state = orjson.dumps(
+                {
+                    "gateway": {"state": self._gateway, "problem": self._problem, "pid": pid},
+                    "platforms": [self._platform(side) for side in self._sides.values()],
+                }
+            )
+            if state != shown:
+                shown = state
+                await answer.write(b"data: " + state + b"\n\n")
+            await asyncio.sleep(LOOK_S)
 
-    def file(self, platform: str, message_id: str, number: int) -> File | None:
-        """Return a file of a message, or None."""
-        side = self._sides.get(platform)
+    async def _file(self, request: web.Request) -> web.Response:
+        """Send a file of a message: a picture, or bytes that a browser does not run."""
+        query = request.query
+        side, number = self._sides.get(query.get("platform", "")), query.get("n", "")
         views = [self._messages(side, place, person) for place in PLACES for person in NAMES] if side else []
-        held = next((message for view in views for message in view if str(message.message_id) == message_id), None)
-        return held.files[number] if held is not None and number < len(held.files) else None
+        found = _find([message for view in views for message in view], query.get("message", ""))
+        file = {str(at): each for at, each in enumerate(found.files)}.get(number) if found else None
+        if file is None:
+            raise web.HTTPNotFound
+        kind = mimetypes.guess_type(file.name)[0] or ""
+        safe = kind if kind.startswith("image/") and kind != "image/svg+xml" else "application/octet-stream"
+        return web.Response(body=file.content, content_type=safe, headers=_HEADERS)
 
-    def log(self) -> str:
-        """Return the end of the gateway's log."""
-        return self._stage.log_tail()
+    async def _log(self, _request: web.Request) -> web.Response:
+        return web.Response(text=self._stage.log_tail(), headers=_HEADERS)
 
     def _platform(self, side: AnySimulator) -> JsonValue:
         return {
@@ -227,13 +306,13 @@ class Playground:
         return {
             "id": str(message.message_id),
             "bot": message.by_bot,
-            "who": "TenK" if message.by_bot else author,
+            "who": BOT if message.by_bot else author,
             "text": message.text,
             "looks": list(message.entities or ()),
             "reaction": message.reaction,
             "private": message.private,
             "thread": message.thread is not None,
-            "growing": message.streaming or (message.by_bot and message.text.endswith(GROWS)),
+            "growing": message.by_bot and not is_whole(message),
             "buttons": [list(button) for button in message.buttons],
             "files": [{"name": file.name, "bytes": len(file.content)} for file in message.files],
             "at": self._ms(message.at_s),
@@ -248,6 +327,10 @@ class Playground:
     def _ms(self, at_s: float) -> int:
         """Return milliseconds since 1970, as browsers count."""
         return int((at_s + self._epoch_s) * 1000)
+
+
+def _find(messages: Sequence[AnyMessage], message_id: str) -> AnyMessage | None:
+    return next((message for message in messages if str(message.message_id) == message_id), None)
 
 
 def _code_in(side: AnySimulator, chat: Any) -> str:

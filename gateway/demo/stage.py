@@ -1,7 +1,6 @@
 """A temporary home with the real gateway as a process of its own, the `tenk` command, and three simulated platforms."""
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -11,13 +10,12 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.shared.simulator import AnySimulator
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
-from channels.slack.manifest import declared_commands
 
 DISCORD_ROOM, DISCORD_PERSON = 5001, 3001
 SLACK_ROOM = TELEGRAM_ROOM = 7
@@ -40,21 +38,16 @@ words_per_s = {words_per_s}
 [permissions]
 ask = ["plot_progress"]
 
+[access.accounts."telegram:main"]
+allow_groups = ["telegram:{telegram_room}"]
+
 [access.accounts."slack:main"]
 allow_groups = ["slack:{slack_room}"]
 
 [access.accounts."discord:main"]
-groups = "allowlist"
 allow = ["discord:{discord_person}"]
 allow_groups = ["discord:{discord_room}"]
 """
-
-
-MANIFESTS = (
-    Path(__file__).parents[2] / "config" / "slack-manifest.json",
-    Path(sys.prefix) / "share" / "tenk-gateway" / "slack-manifest.json",
-)
-"""The Slack app's manifest in the repository, or where it was installed."""
 
 CLEANER = 'while read pid; do gateway=$pid; done; [ -z "$gateway" ] || kill -9 "$gateway" 2>&-; rm -rf "$0"'
 """A shell that ends the gateway and removes its home once our end of its input is closed, even by kill -9."""
@@ -67,11 +60,9 @@ class StoryBroken(Exception):
 class Stage:
     """`async with` makes the temporary home and the platforms; the gateway runs between `start` and `end`."""
 
-    def __init__(self, config: str = CONFIG) -> None:
-        """Take the gateway's configuration, a template with the fields of `CONFIG`."""
-        self._template = config
+    def __init__(self) -> None:
         self.telegram, self.discord = TelegramSimulator.with_bot(), DiscordSimulator.with_bot()
-        self.slack = SlackSimulator.with_bot(commands=_declared_on_slack())
+        self.slack = SlackSimulator.with_bot()
         self.platforms: tuple[AnySimulator, ...] = (self.telegram, self.slack, self.discord)
         self._open = AsyncExitStack()
         self._home = Path(tempfile.mkdtemp(prefix="tenk-demo-"))
@@ -108,7 +99,7 @@ class Stage:
             StoryBroken: it ended, or does not read.
         """
         self._config.write_text(
-            self._template.format(
+            CONFIG.format(
                 words_per_s=words_per_s,
                 telegram_room=self.telegram.room(TELEGRAM_ROOM),
                 slack_room=self.slack.room(SLACK_ROOM),
@@ -129,10 +120,7 @@ class Stage:
 
     async def _start_process(self) -> asyncio.subprocess.Process:
         with self._log.open("ab") as log:
-            return await asyncio.create_subprocess_exec(
-                *self._command("run"), env=self._environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log,
-                stderr=log, start_new_session=True,
-            )  # fmt: skip
+            return await self._run(*self._command("run"), stdout=log)
 
     async def watch(self) -> None:
         """Wait until the gateway ends by itself.
@@ -207,10 +195,7 @@ class Stage:
             StoryBroken: it failed.
         """
         shown = " ".join(arguments)
-        process = await asyncio.create_subprocess_exec(
-            *self._command(*arguments), env=self._environment(), stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+        process = await self._run(*self._command(*arguments), stdout=asyncio.subprocess.PIPE)
         try:
             async with asyncio.timeout(COMMAND_S):
                 printed, _ = await process.communicate()
@@ -222,6 +207,16 @@ class Stage:
         if process.returncode != 0:
             raise StoryBroken(f"`tenk {shown}` ended with status {process.returncode}: {said}")
         return said
+
+    async def _run(self, *command: str, stdout: int | IO[bytes]) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            env=self._environment(),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def _command(self, *arguments: str) -> tuple[str, ...]:
         return (sys.executable, "-m", "gateway", *arguments, "--config", str(self._config))
@@ -240,12 +235,6 @@ class Stage:
         if self._gateway is None or not self.is_running:
             raise StoryBroken("the gateway is not running")
         return self._gateway
-
-
-def _declared_on_slack() -> list[str] | None:
-    """Return the slash commands of the manifest; None (any is accepted) if it is missing."""
-    file = next((path for path in MANIFESTS if path.exists()), None)
-    return None if file is None else declared_commands(json.loads(file.read_text(encoding="utf-8")))
 
 
 async def _time_until_read(platform: AnySimulator, arrivals: int, begun_s: float) -> float:

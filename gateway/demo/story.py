@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Mapping
 
-from gateway.demo.chat import PNG_HEAD, Chat, Entry, Kind, Said, Seen
+from channels.simulators.shared.world import AnyMessage
+from gateway.demo.chat import PNG_HEAD, Chat, Entry, Kind, Said
 from gateway.demo.stage import DISCORD_PERSON, DISCORD_ROOM, SLACK_ROOM, Stage, StoryBroken
 
 SLOW_WORDS_PER_S = 20.0  # the offline coach at first: slowly enough to be interrupted
@@ -23,7 +24,7 @@ class Story:
     """Plays the story, scene by scene, on a stage."""
 
     def __init__(self, stage: Stage, show: Callable[[Entry], None]) -> None:
-        """Seat everybody in their chats."""
+        """Open the chats of four people."""
         self._stage, self._show = stage, show
         self.ana, self.ben = Chat(stage.telegram, 1001, "Ana", show), Chat(stage.telegram, 1002, "Ben", show)
         self.cleo = Chat(stage.slack, 3, "Cleo", show)
@@ -105,7 +106,7 @@ class Story:
         await self.ana.until_answered(warm_up, by="Logged 15 min")
         await self.cleo.until_told("This bot is private")
         await self.general.until_answered(chess, by="Logged 50 min")
-        if open_before is None or answer[0].message.message_id != open_before.message.message_id:
+        if open_before is None or answer[0].message_id != open_before.message_id:
             raise StoryBroken("the half-written answer was not finished in its place")
         self._note("The short command came first; the answer that was cut is whole now, where it had begun.")
 
@@ -113,18 +114,18 @@ class Story:
         self._scene("5. A plan for her week, a chart, and all her numbers")
         await self.ana.until_answered(self.ana.say("/plan"), by="Summary")
         drawn = await self._confirm()
-        if not any(file.content.startswith(PNG_HEAD) for seen in drawn for file in seen.message.files):
+        if not any(file.content.startswith(PNG_HEAD) for seen in drawn for file in seen.files):
             raise StoryBroken("the chart should be a PNG")
         stats = await self.ana.until_answered(self.ana.say("/stats"), by="Your journey")
         if PRACTISED not in stats[0].text:
             raise StoryBroken(f"her practice should add up to {PRACTISED}: an entry was lost or doubled")
         self._note(f"{PRACTISED} in all: each entry counts once, also those around the kill.")
         exported = await self.ana.until_answered(self.ana.say("/export"), by=f"{ENTRIES} entries")
-        rows = [file.content.count(b"\n") for seen in exported for file in seen.message.files]
+        rows = [file.content.count(b"\n") for seen in exported for file in seen.files]
         if rows != [1 + ENTRIES]:
             raise StoryBroken(f"the exported file should hold a head and {ENTRIES} lines")
 
-    async def _confirm(self) -> list[Seen]:
+    async def _confirm(self) -> list[AnyMessage]:
         self._note("The operator wants pictures confirmed (ask = plot_progress), so she is asked first:")
         wish = self.ana.say("Draw me a chart, please")
         question = await self.ana.until_told("May I use")
@@ -163,7 +164,7 @@ class Story:
         asked = self.practice.say("30m singing")
         found = await self.practice.until_answered(asked, by="Logged 30 min")
         found += await self.practice.until_answered(self.practice.say("How am I doing?", under=asked), by="singing")
-        if {seen.message.thread for seen in found} != {asked.message_id}:
+        if {seen.thread for seen in found} != {asked.message_id}:
             raise StoryBroken("the answers do not stand in the thread under Cleo's message")
         self._note("Both answers stand in the thread under her message; there she need not name the bot.")
 
@@ -172,13 +173,13 @@ class Story:
         self._note("The configuration names the channel and lets Dan in. He asks the others something first:")
         self.general.say("Anybody up for a game of chess tonight?", meant=False)
         quoted = await self.general.until_answered(self.general.say("/log 20m @everyone"), by="everyone")
-        if any(seen.message.pings for seen in quoted):
+        if any(seen.pings for seen in quoted):
             raise StoryBroken("the answer pinged everyone")
-        self._note("The answer says @everyone and notifies nobody. It left alone what he said to the others.")
+        self._note("The answer says @everyone and notifies no one. It left alone what he said to the others.")
         await self.general.until_answered(self.general.command("stats"), by="1 h 10 min")
         discord = self._stage.discord
         if any("1 h 10 min" in answer.text for answer in discord.answers(discord.room(DISCORD_ROOM))):
-            raise StoryBroken("the others see how somebody is doing")
+            raise StoryBroken("the others see how Dan is doing")
         self._note("Only he sees how he is doing.")
         await self.general.until_answered(self.general.command("plan"), by="Summary")
 
@@ -205,7 +206,7 @@ class Story:
         """Wait until a live answer has grown so many times."""
 
         def has_grown() -> bool:
-            return chat.open is not None and chat.open.edits >= edits
+            return chat.open is not None and len(chat.open.edits) >= edits
 
         await chat.until(has_grown, f"an answer that grows in {chat.label}")
 

@@ -23,7 +23,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             await ana.until_told("You are in")
             await ana.until_answered(ana.say("/log 45m guitar"), by="Logged")
             asked = ana.say("What can you do?")
-            await ana.until(lambda: ana.open is not None and ana.open.edits > 0, "a growing answer")
+            await ana.until(lambda: ana.open is not None and bool(ana.open.edits), "a growing answer")
             more = ana.say("guide")
             await ana.until(lambda: ana.open is not None and "Hours alone" in ana.open.text, "a second piece")
             await stage.kill()

@@ -62,7 +62,7 @@ async def test_an_answer_is_whole_when_its_stream_ended() -> None:
         message.text, message.stream_ends_s = "You did 45 min", 0.0
         room.stir()
         (answer,) = await room.chat.until_answered(said, by="45 min")
-    assert (["9.1"], said.message_id) == (said.answer, answer.message.thread)
+    assert (["9.1"], said.message_id) == (said.answer, answer.thread)
     assert [Kind.GROWING, Kind.ANSWER] == [entry.kind for entry in room.told if entry.who == "TenK"]
     assert [] == room.chat.stray()
 

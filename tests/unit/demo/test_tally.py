@@ -3,7 +3,7 @@
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.shared.world import Message
 from channels.simulators.telegram.server import TelegramSimulator
-from gateway.demo.chat import Chat, Seen
+from gateway.demo.chat import Chat
 from gateway.demo.main import tally
 
 LINE = "Logged 45 min of guitar, and that is a long line"
@@ -17,8 +17,8 @@ def a_room() -> Chat:
     return Chat(DiscordSimulator.with_bot(), 3001, "Dan", print, room=(5001, "#general"))
 
 
-def seen(message_id: str, text: str, *pings: str) -> Seen:
-    return Seen(Message(message_id, "1", "900", True, text, at_s=0.5, pings=pings), 0.5)
+def seen(message_id: str, text: str, *pings: str) -> Message[str]:
+    return Message(message_id, "1", "900", True, text, at_s=0.5, pings=pings)
 
 
 def answer(chat: Chat, text: str, *answers: str) -> None:
