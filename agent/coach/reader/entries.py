@@ -1,6 +1,6 @@
 """Practice in a message: which entries it may mean, and what of it could not be read. Nothing is written here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -9,15 +9,13 @@ from rapidfuzz import fuzz
 
 from agent.coach.vocabulary.amounts import DAY_MINUTES, Amount, find_amounts, read_number
 from agent.coach.vocabulary.days import NamedDay, find_days
-from agent.coach.vocabulary.words import Token, alike, fold, phrases, to_tokens
+from agent.coach.vocabulary.mentions import LIKE, Mention, find_mentions
+from agent.coach.vocabulary.words import Token, fold, phrases, to_tokens
 
 MOST_CHOICES = 3
 MOST_NAME_WORDS = 3
 MOST_AMOUNTS = 8
 MOST_LEADING_WORDS = 12
-LIKE = 78
-"""Least likeness, 0 to 100, at which two words may be the same name."""
-
 MOST_BARE_MINUTES = 300
 _SEPARATORS = frozenset(",;.+|/&\n")
 _HARMLESS = frozenset(",.!:")
@@ -45,52 +43,6 @@ class PracticeDraft:
     is_sure: bool = False  # it has the shape of a log line: the one choice can be written at once
     is_alike: bool = False  # the choices are equally likely
     unread: str = ""  # what of the message no choice writes down
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A skill in a message."""
-
-    skill: str
-    first: int
-    end: int
-    is_exact: bool
-
-
-def find_mentions(tokens: Sequence[Token], skills: Sequence[str], taken: Iterable[int] = ()) -> list[Mention]:
-    """Return the skills that are named, in order: those by their name, else those by a word like it."""
-    free, found = set(range(len(tokens))) - set(taken), list[Mention]()
-    for skill in sorted(skills, key=lambda each: -len(each)):
-        name = tuple(token.text for token in to_tokens(skill))
-        for at in range(len(tokens) - len(name) + 1):
-            place = range(at, at + len(name))
-            if name and free.issuperset(place) and name == tuple(token.text for token in tokens[at : at + len(name)]):
-                free.difference_update(place)
-                found.append(Mention(skill, at, at + len(name), True))
-    for at in sorted(free):
-        near = _nearest(tokens[at].text, skills) if tokens[at].is_word else None
-        if near is not None and all(near != each.skill for each in found):
-            found.append(Mention(near, at, at + 1, False))
-    return sorted(found, key=lambda each: each.first)
-
-
-def _nearest(word: str, skills: Sequence[str]) -> str | None:
-    """Return the skill that this one word may mean."""
-    if len(word) < 3 or phrases("fillers").at(to_tokens(word), 0) or phrases("ends").at(to_tokens(word), 0):
-        return None
-    meant = alike(word)
-    named = [(skill, to_tokens(skill)) for skill in skills]
-    scores = [(max(_likeness(word, meant, each.text) for each in name), skill) for skill, name in named if name]
-    best = max(scores, default=(0.0, ""))
-    return best[1] if best[0] >= LIKE else None
-
-
-def _likeness(word: str, meant: frozenset[str], name: str) -> float:
-    if name in meant:
-        return 100.0
-    if min(len(word), len(name)) < 4:
-        return 0.0
-    return fuzz.ratio(word, name) if word[0] == name[0] or len(word) > 5 else 0.0
 
 
 def read_practice(text: str, today: date, skills: Sequence[str]) -> PracticeDraft | None:

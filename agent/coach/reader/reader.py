@@ -14,7 +14,7 @@ from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reader import requests
-from agent.coach.reader.entries import MOST_CHOICES, PracticeDraft, find_mentions, read_practice
+from agent.coach.reader.entries import MOST_CHOICES, PracticeDraft, read_practice
 from agent.coach.reader.work import CannotAnswer, NeedsTools, Work
 from agent.coach.reports import (
     EntriesReport,
@@ -28,6 +28,7 @@ from agent.coach.reports import (
 from agent.coach.rule_plan import plan_sessions, plan_text
 from agent.coach.texts import say
 from agent.coach.vocabulary.amounts import find_amounts
+from agent.coach.vocabulary.mentions import find_mentions
 from agent.coach.vocabulary.words import languages, phrases, to_tokens
 from agent.models.offline import RuleAnswer
 from agent.ports import ModelRequest

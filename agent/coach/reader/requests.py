@@ -10,12 +10,13 @@ from rapidfuzz import fuzz, process
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_words import NewValues, read_values
 from agent.coach.log_line import LogLineError, parse_logs
-from agent.coach.reader.entries import Choice, find_mentions, unread_words
+from agent.coach.reader.entries import Choice, unread_words
 from agent.coach.reminders import read_reminder_words
 from agent.coach.reports import EntryRow
 from agent.coach.texts import say, say_date
 from agent.coach.vocabulary.amounts import Amount, find_amounts, read_number
 from agent.coach.vocabulary.days import DAY, find_days
+from agent.coach.vocabulary.mentions import find_mentions
 from agent.coach.vocabulary.words import Phrases, Token, fold, languages, phrases, to_tokens
 from agent.transcript import SuggestedReply
 

@@ -19,6 +19,7 @@ class NamedDay:
     first: int  # tokens from here
     end: int  # up to here
     may_come: bool = False  # it can be said of what is still to come, too: "tonight"
+    lacks_month: bool = False  # "the 20th"
 
 
 def find_days(tokens: Sequence[Token], today: date) -> list[NamedDay]:
@@ -92,7 +93,7 @@ def _of_this_month(
         return None  # "the 20 bars"
     days = (today - back * DAY for back in range(31))
     day = next((day for day in days if day.day == number[0]), None)
-    return None if day is None else NamedDay(day, at, number[1], may_come=day.month != today.month)
+    return None if day is None else NamedDay(day, at, number[1], day.month != today.month, lacks_month=True)
 
 
 def _of_month(tokens: Sequence[Token], at: int) -> tuple[int, int] | None:
