@@ -21,7 +21,7 @@ def read_change(data: Mapping[str, object]) -> ChangeResult | None:
 
 
 def change_text(language: str, result: ChangeResult, today: date) -> str:
-    """Return one short paragraph: what was changed, and the total it led to; "" for a plan, which is said whole."""
+    """Return one short paragraph: the change, and the total it led to; "" for a plan, whose text is the answer."""
     return _TEXTS[result["change"]](language, result, today)
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from agent.calendar import week_of
 from agent.catalogue import escape
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_words import take_skill
+from agent.coach.entry_arguments import take_skill
 from agent.coach.practice import DayTotal, Skill
 from agent.coach.texts import COACH_TEXTS, say
 from agent.wellformed import clean
@@ -20,7 +20,7 @@ WEEK = timedelta(days=7)
 MAX_WEEKS = 26
 USUAL_WEEKS = 12
 MAX_SKILLS = 8
-"""Colours that can be told apart; of more skills the smallest are drawn as one."""
+"""Colours that a reader can distinguish; of more skills the smallest are drawn as one."""
 
 OTHERS_COLOUR = "#94a3b8"
 MAX_CHARS = 200

@@ -52,7 +52,7 @@ AXIS_WIDTH, GOAL_WIDTH = 50, 58
 LEGEND_COLUMNS, LEGEND_ROW = 2, 26
 MAX_BAR = 60
 LABEL_ROOM = 42
-"""What a date or a total under or over a bar needs."""
+"""Width of a date or a total at a bar."""
 
 GOAL_IN_SIGHT = 2.5
 """A goal over so many times the highest bar is told of at the edge: else it would press the bars flat."""

@@ -1,8 +1,8 @@
-"""Spells minutes as people read them. Pure; how long a text says is `vocabulary.amounts`' to read."""
+"""Minutes as people read them. Pure."""
 
 
 def spell_minutes(minutes: int) -> str:
-    """Minutes as "45 min", "2 h" or "12 h 15 min": the same in every language, thousands apart by a thin space."""
+    """Return "45 min", "2 h" or "12 h 15 min": the same in every language, with a thin space in thousands."""
     hours, rest = divmod(minutes, 60)
     if not hours:
         return f"{rest} min"

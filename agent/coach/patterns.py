@@ -11,10 +11,10 @@ from agent.coach.practice import PracticeSession, Skill
 from agent.coach.reports import Consistency, PatternsReport, Trend, WeekRow
 
 MAX_SESSIONS = 500
-"""How many of the newest sessions are analysed."""
+"""The newest sessions, which are analysed."""
 
 MAX_READ = 10_000
-"""How many are read: among them are those of archived skills, and the longest ever."""
+"""Sessions that are read: among them are those of archived skills, and the longest ever."""
 
 WEEKS_LISTED = 8
 

@@ -17,12 +17,12 @@ from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
 from agent.catalogue import NAMES, escape, language_of
 from agent.coach.durations import spell_minutes
-from agent.coach.kept_plan import insights_text, kept_plan_text, plan_report
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
 from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
 from agent.coach.practice import Insight, PracticeReader, PracticeWriter, WeeklyPlan
 from agent.coach.rule_plan import insights_of
+from agent.coach.saved_plan import insights_text, plan_report, saved_plan_text
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.definition import Agent
 from agent.end_texts import failure_text
@@ -100,7 +100,7 @@ class _PlanRun:
 async def run_plan_turn(
     turn: Turn, ports: TurnPorts, agent: Agent, reader: PracticeReader, writer: PracticeWriter, run_turn: RunTurn
 ) -> EndReason:
-    """Answer with a weekly plan and keep it, or show the one that is kept; from wherever the turn's journal stands.
+    """Answer with a weekly plan and save it, or show the saved one; resume from the turn's journal.
 
     Raises:
         Fenced: another process owns the session; nothing more was written.
@@ -135,7 +135,7 @@ async def run_plan_turn(
 
 
 async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
-    """Return the plan that is kept for the week, with what was done of it; "" where there is none."""
+    """Return the saved plan of the week and what was done of it, or ""."""
     principal, now = run.turn.principal, run.agent.clock()
     week = plan_week(principal, now, is_next=wish.is_next)
     plan = await run.reader.plan(principal, week)
@@ -146,7 +146,7 @@ async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
     today = today_of(principal, now)
     this_week = week_of(today, principal.week_start)
     report = plan_report(plan, week, today, skills, sessions, this_week=this_week)
-    return kept_plan_text(run.language, report)
+    return saved_plan_text(run.language, report)
 
 
 async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Prefetched, ModelResponded]:
@@ -239,7 +239,7 @@ async def _finish(run: _PlanRun, saved: ToolReturned | None, response: ModelResp
 
 
 def _find_saved(turn: Turn) -> ToolReturned | None:
-    """Return the kept plan of an attempt that died before its end."""
+    """Return the plan that an attempt saved before it died."""
     if any(isinstance(event, ModelResponded) for event in turn.events):
         return None
     found = (event for event in turn.events if isinstance(event, ToolReturned) and event.call_key == _key(turn))
@@ -284,7 +284,7 @@ PLAN_BLOCK = (
     '{"insights": [{"type": "progress|plateau|streak|suggestion|milestone", "title": "...", "description": "...", '
     '"skill": "its name, or null"}], "sessions": [{"date": "YYYY-MM-DD", "skill": "its name", "minutes": 30}]}'
 )
-"""What a model writes behind its plan."""
+"""The data block that a model writes behind its plan."""
 
 
 def _bounds_text(frame: PlanFrame) -> str:

@@ -32,7 +32,7 @@ _NEXT_WEEK = re.compile(
 class PlanWish:
     """One wish about a plan."""
 
-    shows: bool = False  # the one that is kept is wanted, if there is one
+    shows: bool = False  # the saved plan is wanted, if there is one
     is_next: bool = False  # of the next week
     skill: str | None = None  # for this skill alone, by name
 
@@ -44,7 +44,7 @@ class PlanWish:
 
 
 def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
-    """Parse a request for a plan from `/plan ...` or from words; `/plan` alone shows the kept plan."""
+    """Parse a request for a plan from `/plan ...` or from words; `/plan` alone shows the saved plan."""
     called = _COMMAND.match(text)
     words = name_key(text[called.end() if called else 0 :][:MAX_CHARS])
     listed = words.split()

@@ -224,7 +224,7 @@ class PracticeReader(Protocol):
 
 
 Result = dict[str, Any]
-"""What a change came to, as a JSON object; `agent.coach.changes` words it."""
+"""The result of a change, as a JSON object that `agent.coach.changes` puts into words."""
 
 
 class PracticeWriter(Protocol):
@@ -354,7 +354,7 @@ COLOUR_NAMES = {
     "brown": "#92400e", "marrón": "#92400e", "marron": "#92400e", "grey": "#6b7280", "gray": "#6b7280",
     "gris": "#6b7280", "teal": "#0d9488", "turquesa": "#0d9488", "cyan": "#0891b2", "cian": "#0891b2",
 }  # fmt: skip
-"""What people may say instead of "#rrggbb"; what each is called is `colour.…` of the catalogue."""
+"""Names of colours that people may use instead of "#rrggbb"; the catalogue has their names as `colour.…`."""
 
 
 def emoji_for(name: str) -> str:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ValidationError
 from agent.catalogue import escape, language_of
 from agent.coach.changes import change_text, read_change
 from agent.coach.durations import spell_minutes
-from agent.coach.kept_plan import kept_plan_text
 from agent.coach.practice import level_of, next_level, say_level
 from agent.coach.reports import (
     Consistency,
@@ -26,6 +25,7 @@ from agent.coach.reports import (
     SkillsReport,
     Trend,
 )
+from agent.coach.saved_plan import saved_plan_text
 from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_on
 
 
@@ -213,7 +213,7 @@ def _best_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str
 
 
 def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
-    """Habits, where there are days enough to have some."""
+    """Return the lines about habits; none if there are too few days."""
     if patterns.trend is Trend.TOO_EARLY and sum(map(bool, patterns.sessions_by_weekday)) < 3:
         return []
     minutes = patterns.minutes_by_weekday
@@ -274,7 +274,7 @@ _REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
     "get_journey_stats": (JourneyReport, lambda language, report, _today: stats_text(language, report)),
     "get_practice_sessions": (SessionsReport, lambda language, report, today: history_text(language, [report], today)),
     "get_entries": (EntriesReport, entries_text),
-    "show_plan": (PlanReport, lambda language, report, _today: kept_plan_text(language, report)),
+    "show_plan": (PlanReport, lambda language, report, _today: saved_plan_text(language, report)),
 }
 
 

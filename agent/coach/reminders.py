@@ -22,20 +22,20 @@ MAX_ABOUT_CHARS = 100
 EVERY_DAY = tuple(range(7))
 
 LATE_FOR = timedelta(hours=6)
-"""Later than this a slot that comes again is left out, and of one that does not it is said that it was missed.
+"""A reminder that is later than this is skipped; one for a single day is said to be missed.
 
-Of several missed slots the last is said, once."""
+Of several missed slots only the last is said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """One reminder as it is kept."""
+    """One reminder as it is stored."""
 
     id: str
     at: time  # on the person's wall
-    weekdays: tuple[int, ...]  # Monday 0; () where it is for one day
+    weekdays: tuple[int, ...]  # Monday 0; () if it is for one day
     day: date | None  # the one day; None: every week
-    about: str  # what of; "": practice
+    about: str  # its subject; "": practice
     next_at: datetime | None  # aware UTC; None: never again
 
 
@@ -50,7 +50,7 @@ class Slot:
 def next_slot(
     at: time, weekdays: Sequence[int], day: date | None, zone: str, after: datetime, after_day: date | None = None
 ) -> Slot | None:
-    """Return the first slot later than `after`, on a date later than `after_day`; None where none is left."""
+    """Return the first slot later than `after`, on a date later than `after_day`; None if none is left."""
     where = zone_of(zone)
     first = after.astimezone(where).date() - DAY
     for candidate in (day,) if day is not None else (first + ahead * DAY for ahead in range(10)):
@@ -88,7 +88,7 @@ class ReminderWords:
     weekdays: tuple[int, ...] = ()
     day: date | None = None
     about: str = ""
-    bad_time: str = ""  # what looked like a time and is none
+    bad_time: str = ""  # text that looks like a time and is none
 
 
 _TIME = re.compile(
@@ -116,7 +116,7 @@ _FILLERS = frozenset(["on", "el", "la", "los", "las", "every", "cada", "for", "p
 
 
 def read_reminder(text: str, today: date) -> ReminderWords:
-    """Time and days in any order, "19:00 mon,wed guitar" or "tomorrow 7pm"; the rest is what of."""
+    """Parse time and days in any order, then the subject: "19:00 mon,wed guitar", "tomorrow 7pm"."""
     said = clean(text[:MAX_CHARS])
     for phrase, word in _PHRASES:
         said = re.sub(rf"\b{phrase}\b", word, said, flags=re.IGNORECASE)
@@ -170,7 +170,7 @@ def _day_of(word: str, today: date) -> date | None:
 
 
 def read_reminder_words(text: str, now: datetime) -> ReminderWords | None:
-    """Return time, days and what of, as people say them: "tomorrow at seven", "in 20 minutes"; None without a time."""
+    """Parse time, days and subject as people say them: "tomorrow at seven", "in 20 minutes"; None without a time."""
     tokens = to_tokens(text)
     ahead = next((each for each in find_amounts(tokens) if phrases("ahead").at(tokens, each.first - 1)), None)
     if ahead is not None:
@@ -228,7 +228,7 @@ def _about(text: str, tokens: Sequence[Token], used: set[int]) -> str:
 
 
 def reminders_text(language: str, reminders: Sequence[Reminder], today: date) -> str:
-    """All of them, numbered, and how to take one away."""
+    """Return the numbered list of reminders, and how to cancel one."""
     if not reminders:
         return say(language, "remind.none")
     lines = []
@@ -240,9 +240,9 @@ def reminders_text(language: str, reminders: Sequence[Reminder], today: date) ->
 
 
 def due_text(language: str, at: str, about: str, *, late: bool, done: str, streak: str, cheers: bool = True) -> str:
-    """One that is due: what of, and what there is to build on; `done` is today's practice, `streak` the days, or "".
+    """Return the text of a due reminder; `done` is today's practice, `streak` the days, or "".
 
-    Only what `cheers` is about practice.
+    Both are left out unless it `cheers`: a reminder about anything but practice does not.
     """
     first = say(language, "remind.due_about", time=at, about=escape(about)) if about else ""
     first = first or say(language, "remind.due", time=at)
@@ -254,7 +254,7 @@ def due_text(language: str, at: str, about: str, *, late: bool, done: str, strea
 
 
 def missed_text(language: str, at: str, about: str, day: date, today: date) -> str:
-    """One for a single day that could not be said in time."""
+    """Return the text of a reminder for a single day that could not be said in time."""
     subject = say(language, "remind.about", about=escape(about)) if about else ""
     when = say_on(language, day, today)
     return say(language, "remind.missed", time=at, about=subject, when=when)

@@ -227,7 +227,7 @@ class PlanReport(_Report):
     is_this: bool  # the running week
     is_next: bool  # a week that has not begun
     today: date
-    found: bool  # False: none is kept for that week
+    found: bool  # False: that week has no plan
     content: str  # Markdown
     insights: tuple[Insight, ...]
     planned: tuple[PlannedRow, ...]  # by day; none where the plan does not say

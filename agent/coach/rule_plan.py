@@ -1,4 +1,4 @@
-"""Plans a week by rules from the numbers: the offline coach's plan, and the findings kept with any plan. Pure."""
+"""Plans a week by rules from the numbers: the offline coach's plan, and the findings saved with any plan. Pure."""
 
 from collections.abc import Sequence
 

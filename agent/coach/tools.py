@@ -16,7 +16,6 @@ from agent.coach import reports
 from agent.coach.chart import ChartWish, chart_of
 from agent.coach.chart_picture import plot
 from agent.coach.journey import journey_report
-from agent.coach.kept_plan import plan_report
 from agent.coach.patterns import MAX_READ, longest_by_skill, of_skills, patterns_report
 from agent.coach.plan_answer import bounded_sessions
 from agent.coach.plan_data import WEEK, max_session, plan_week
@@ -33,6 +32,7 @@ from agent.coach.practice import (
     name_key,
 )
 from agent.coach.reminders import EVERY_DAY, Reminder
+from agent.coach.saved_plan import plan_report
 from agent.coach.tool_arguments import (
     MaybeSkill,
     NewLog,
@@ -103,7 +103,7 @@ class CoachTools:
 
     @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True, says="tool.show_plan")
     async def show_plan(self, context: ToolContext, arguments: WhichWeek) -> JsonValue:
-        """Return the kept plan of a week, and what was done of it."""
+        """Return the saved plan of a week, and what was done of it."""
         principal, today = context.principal, today_of(context.principal, context.now)
         this_week = week_of(today, principal.week_start)
         week = this_week + {"this": 0, "next": 1, "last": -1}[arguments.week] * WEEK

@@ -31,26 +31,26 @@ from gateway.store.engine import Connection, Store
 
 
 class PracticeQuery(WhoseQuery):
-    """Whose practice, how far back, and of what."""
+    """Parameters of a request for practice: the person, how far back, and the skill."""
 
     days: int = Field(30, ge=1, le=3660)
     skill: str | None = Field(None, max_length=200, description="Id or name; none: all.")
 
 
 class SkillsQuery(WhoseQuery):
-    """Whose skills."""
+    """Parameters of a request for skills."""
 
-    include_archived: bool = Field(False, description="With those put away.")
+    include_archived: bool = Field(False, description="Include archived skills.")
 
 
 class PlansQuery(WhoseQuery):
-    """Whose plans, and how many."""
+    """Parameters of a request for plans: the person, and how many."""
 
     limit: int = Field(12, ge=1, le=200)
 
 
 class PlanQuery(WhoseQuery):
-    """Whose plan, and of which week."""
+    """Parameters of a request for a plan: the person, and the week."""
 
     day: date | None = Field(None, description="Any day of the week; none: today.")
 
@@ -67,14 +67,14 @@ class PracticeEntry(ApiModel):
 
 
 class PracticeLogAnswer(ApiModel):
-    """What was practised, the newest first."""
+    """Logged practice, the newest first."""
 
     sessions: tuple[PracticeEntry, ...]
     total_minutes: int
 
 
 class PracticeRequest(ApiModel):
-    """Practice that was done."""
+    """Practice to log."""
 
     skill: str = Field(min_length=1, max_length=200, description="Name or id; a new name makes a new skill.")
     minutes: int = Field(ge=1, le=1440)
@@ -84,7 +84,7 @@ class PracticeRequest(ApiModel):
 
 
 class LoggedAnswer(ApiModel):
-    """What was logged, and what the skill has come to."""
+    """The logged entry, and the total of its skill."""
 
     entry: PracticeEntry
     created_skill: bool
@@ -101,12 +101,12 @@ class WeeklyPlanAnswer(ApiModel):
 
 
 class PlanRequest(ApiModel):
-    """A plan that is wanted."""
+    """A request for a plan."""
 
     about: str = Field(
         "",
         max_length=200,
-        description="As behind /plan: a skill, `new`, `next`; none: the plan that is kept, made if there is none.",
+        description="The argument of /plan: a skill, `new`, `next`; none: the saved plan, made if there is none.",
     )
     user: str | None = Field(None, pattern=NAME)
     session: str = Field("main", pattern=NAME, description="The conversation in which it is made.")
@@ -132,14 +132,14 @@ class PlansAnswer(ApiModel):
 
 @dataclass(frozen=True, slots=True)
 class CoachRoutes:
-    """The handlers over one store and its conversations."""
+    """Handlers of the coach's routes."""
 
     store: Store
     conversations: Conversations
     clock: Callable[[], datetime] = wall_now
 
     async def practice(self, call: ApiRequest) -> PracticeLogAnswer:
-        """What somebody practised."""
+        """Return the practice of a person."""
         query = call.query
         assert isinstance(query, PracticeQuery), "its row says so"
         principal = await call.principal(query.user)
@@ -159,7 +159,7 @@ class CoachRoutes:
         return PracticeLogAnswer(sessions=entries, total_minutes=sum(entry.minutes for entry in entries))
 
     async def log(self, call: ApiRequest) -> LoggedAnswer:
-        """Log practice, once an Idempotency-Key."""
+        """Log practice, once for each Idempotency-Key."""
         body = call.body
         assert isinstance(body, PracticeRequest), "its row says so"
         principal, now = await call.principal(body.user), self.clock()
@@ -177,7 +177,7 @@ class CoachRoutes:
         return LoggedAnswer(entry=entry, created_skill=logged["created_skill"], skill_total_minutes=total)
 
     async def skills(self, call: ApiRequest) -> SkillsReport:
-        """Somebody's skills, with levels."""
+        """Return the skills of a person, with levels."""
         query = call.query
         assert isinstance(query, SkillsQuery), "its row says so"
         principal = await call.principal(query.user)
@@ -185,7 +185,7 @@ class CoachRoutes:
         return skills_report(await reader.skills(principal, include_archived=query.include_archived))
 
     async def plans(self, call: ApiRequest) -> PlansAnswer:
-        """Somebody's weekly plans."""
+        """Return the weekly plans of a person."""
         query = call.query
         assert isinstance(query, PlansQuery), "its row says so"
         principal = await call.principal(query.user)
@@ -193,7 +193,7 @@ class CoachRoutes:
         return PlansAnswer(plans=tuple(map(_plan, found)))
 
     async def plan(self, call: ApiRequest) -> WeeklyPlanAnswer:
-        """Somebody's plan of a week."""
+        """Return a person's plan of one week."""
         query = call.query
         assert isinstance(query, PlanQuery), "its row says so"
         principal = await call.principal(query.user)
@@ -204,7 +204,7 @@ class CoachRoutes:
         return _plan(found)
 
     async def make_plan(self, call: ApiRequest) -> MadePlanAnswer | web.StreamResponse:
-        """Say `/plan` as the person, and answer with the plan that is kept then."""
+        """Run `/plan` as the person. Return its turn, and the saved plan."""
         body = call.body
         assert isinstance(body, PlanRequest), "its row says so"
         said = ChatRequest(
@@ -241,7 +241,7 @@ def _plan(plan: WeeklyPlan) -> WeeklyPlanAnswer:
 
 
 def coach_routes(store: Store, conversations: Conversations) -> tuple[ApiRoute, ...]:
-    """The coach's rows of the table."""
+    """Return the coach's routes of `/v1`."""
     handlers = CoachRoutes(store, conversations)
     asking = partial(ApiRoute, method="GET", scope=Scope.CHAT, tag="practice")
     return (

@@ -1,4 +1,4 @@
-"""The coach's commands: answered at once, without a model. What they change and read is the principal's own."""
+"""The coach's commands, which answer at once and without a model, from the person's own data."""
 
 import re
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from agent.catalogue import escape, language_of
 from agent.coach.chart import chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_words import WantedEntries, read_values, read_wanted, spelled_hours, take_skill
+from agent.coach.entry_arguments import WantedEntries, read_values, read_wanted, spelled_hours, take_skill
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, explain_log, parse_logs
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import EntriesReport, EntryRow, entries_report, skills_report
-from agent.coach.skill_words import read_skill_wish
+from agent.coach.skill_arguments import read_skill_wish
 from agent.coach.texts import say
 from agent.ports import LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
-from gateway.coach.change_words import change_practice
+from gateway.coach.changes import change_practice
 from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands, timer_commands
 from gateway.commands.base import Command, Invocation, Reply, Write
@@ -41,11 +41,11 @@ GOAL_WORDS = frozenset(["a", "an", "of", "the", "per", "each", "every", "week", 
 _GOAL_TIME = re.compile(r"[\d.,:½]+ ?(?:[^\W\d]+\b)?")
 
 MAX_WANTED_CHARS = 200
-"""More than three times the longest name of a skill; the rest of what was written is not looked at."""
+"""Characters of an argument that are read: more than three times the longest name of a skill."""
 
 
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """The coach's commands over what `reader` knows."""
+    """Return all commands of the coach."""
     practised, charted = CommandOption("text", "menu.log.text", required=True), CommandOption("what", "menu.chart.what")
     one_skill, planned_skill = CommandOption("skill", "menu.stats.skill"), CommandOption("skill", "menu.plan.skill")
     wished, goal = CommandOption("what", "menu.skill.what"), CommandOption("time", "menu.goal.time")
@@ -108,7 +108,7 @@ async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:
 
 
 async def _chart(reader: PracticeReader, asked: Invocation) -> Reply:
-    """Draw what is asked for; where nothing is logged, say so."""
+    """Draw a chart, or say that nothing is logged."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     skills = await reader.skills(principal, include_archived=bool(asked.arguments.strip()))
     wish = read_chart_wish(asked.arguments, skills)
@@ -125,7 +125,7 @@ async def _chart(reader: PracticeReader, asked: Invocation) -> Reply:
 
 
 async def _skill(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Change a skill, or show it; without a name all of them, those put away included."""
+    """Change or show a skill; without a name, list all skills, archived ones included."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     skills = await reader.skills(principal, include_archived=True)
     if not asked.arguments.strip():
@@ -149,7 +149,7 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 
 
 async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Show the goal for a week, or set it: of all, or of the skill that is named."""
+    """Show or set the weekly goal, of all practice or of one skill."""
     language, wanted = language_of(asked.principal.locale), clean(asked.arguments[:MAX_WANTED_CHARS])
     if not wanted:
         goal = await reader.weekly_goal(asked.principal)
@@ -172,12 +172,12 @@ async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 
 
 async def _plan(_: Invocation) -> Reply:
-    """Never called: the router starts a turn of the kind `plan`."""
+    """Do nothing: the router starts a turn of the kind `plan` instead."""
     return Reply("")
 
 
 def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
-    """The skill of this name, else the only one whose name begins so."""
+    """Return the skill of this name, else the only one whose name begins with it."""
     key = name_key(wanted[:MAX_WANTED_CHARS])
     exact = next((skill for skill in skills if name_key(skill.name) == key), None)
     begun = [skill for skill in skills if name_key(skill.name).startswith(key)]
@@ -185,12 +185,12 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
 
 
 def _as_written(text: str) -> str:
-    """A person's words in a sentence of ours: literal, and not too many."""
+    """Return a person's words for use in our sentence: escaped and cut."""
     return escape(clean(text[:MAX_WANTED_CHARS])[:64])
 
 
 def entry_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """The commands over what `reader` knows."""
+    """Return the commands about entries."""
     listed = (CommandOption("which", "menu.entries.which"),)
     edited = (CommandOption("what", "menu.edit.what", required=True),)
     deleted = (CommandOption("which", "menu.delete.which", required=True),)
@@ -203,7 +203,7 @@ def entry_commands(reader: PracticeReader) -> tuple[Command, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a command is about."""
+    """The entries that a command may mean."""
 
     language: str
     skills: tuple[Skill, ...]
@@ -212,7 +212,7 @@ class _Found:
 
     @property
     def picked(self) -> EntryRow | None:
-        """The one entry that is meant; None where it is not clear."""
+        """Return the one entry that is meant, or None if it is unclear."""
         rows, pick = self.report.entries, self.wanted.pick
         if pick is not None:
             return rows[pick - 1] if 1 <= pick <= len(rows) else None
@@ -234,13 +234,13 @@ async def _find_entries(reader: PracticeReader, asked: Invocation, *, searches: 
 
 
 async def _entries(reader: PracticeReader, asked: Invocation) -> Reply:
-    """What was done on a day, in a month, of a skill, or with these words in the notes."""
+    """List the entries of a day, a month or a skill, or those with these words in their notes."""
     found = await _find_entries(reader, asked, searches=True)
     return Reply(entries_text(found.language, found.report, today_of(asked.principal, asked.now)))
 
 
 async def _delete(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Take back the one entry that is meant; where there are several, list them."""
+    """Delete the one entry that is meant; of several, ask which."""
     found = await _find_entries(reader, asked, searches=False)
     if not (found.wanted.span or found.wanted.skill or found.wanted.id):
         return Reply(say(found.language, "entries.how_delete"))
@@ -251,7 +251,7 @@ async def _delete(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 
 
 async def _edit(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Correct the one entry that is meant; without day and skill the one logged last."""
+    """Correct the one entry that is meant; without day and skill, the one logged last."""
     found = await _find_entries(reader, asked, searches=False)
     values = read_values(found.wanted.rest, today_of(asked.principal, asked.now), found.skills)
     says = values.minutes is not None or values.skill or values.day or values.notes is not None
@@ -267,7 +267,7 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 
 
 def _which(found: _Found, asked: Invocation, name: str) -> str:
-    """The entries that may be meant, numbered, and how to say which."""
+    """Return a numbered list of the entries, and how to choose one."""
     listed = entries_text(found.language, found.report, today_of(asked.principal, asked.now), numbered=True)
     if not found.report.found:
         return listed

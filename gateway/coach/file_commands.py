@@ -1,4 +1,4 @@
-"""`/export` and `/import`: all practice as a file, there and back; `agent.coach.practice_file` reads it."""
+"""The commands `/export` and `/import`, for all practice as a file."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from agent.ports import LocalEffect
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
-from gateway.coach.change_words import change_practice
+from gateway.coach.changes import change_practice
 from gateway.commands.base import Command, Invocation, Reply, Write
 
 MAX_EXPORTED = 100_000
@@ -24,7 +24,7 @@ SHOWN_BAD = 10
 
 
 def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """The commands over what `reader` knows."""
+    """Return `/export` and `/import`."""
     form = CommandOption("format", "menu.export.format", choices=("csv", "json"))
     rows = CommandOption("rows", "menu.import.rows")
     return (
@@ -34,7 +34,7 @@ def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
 
 
 async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
-    """Everything logged, as a CSV file, or as JSON."""
+    """Send all practice as a CSV or JSON file."""
     language = language_of(asked.principal.locale)
     skills = await reader.skills(asked.principal, include_archived=True)
     sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
@@ -49,9 +49,9 @@ async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
 
 
 def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession], language: str = "en") -> bytes:
-    """UTF-8 with a byte order mark, one row a session, the oldest first; all text is quoted, and none of it a formula.
+    """Return one row for each session, the oldest first, as UTF-8 with a byte order mark.
 
-    Its columns are named in the language; /import knows them in each.
+    Texts are quoted, and none is a formula. The columns have names in `language`; `/import` knows those of every one.
     """
     names = {skill.id: skill.name for skill in skills}
     out = io.StringIO()
@@ -64,7 +64,7 @@ def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession], l
 
 
 async def _import(asked: Invocation) -> Reply | Write:
-    """Say what a file would add and which lines are no entries; with "now" add it. The file is attached, or pasted."""
+    """Say what an attached or pasted file would add, and which of its lines are no entries; with "now", add it."""
     language, today = language_of(asked.principal.locale), today_of(asked.principal, asked.now)
     first, _, rest = asked.arguments.partition("\n" if "\n" in asked.arguments else " ")
     does = first.strip().casefold() in NOW
@@ -80,7 +80,6 @@ async def _import(asked: Invocation) -> Reply | Write:
 
 
 def _dry_run(language: str, found: PracticeFile, today: date) -> str:
-    """What would be added, and what not."""
     blocks = []
     if found.rows:
         days = [row.day for row in found.rows]
@@ -97,7 +96,7 @@ def _dry_run(language: str, found: PracticeFile, today: date) -> str:
 
 
 def _bad_text(language: str, found: PracticeFile) -> str:
-    """The lines that are no entries, the first ones by name; "" where there are none."""
+    """Return the number of lines that are no entries and the first of them, or ""."""
     if not found.bad:
         return ""
     lines = [COACH_TEXTS.plural(language, "import.bad_lines", len(found.bad))]

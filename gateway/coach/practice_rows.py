@@ -53,17 +53,17 @@ def own_first(table: sa.Table, principal: Principal) -> sa.ColumnElement[bool]:
 
 
 def holder_of(skill_id: str) -> sa.ScalarSelect[str]:
-    """Select the user id of a skill. Its entries have the same one, so that none is cut off from it by /unlink."""
+    """Select the user id of a skill, which its entries have, too, so that /unlink separates none from it."""
     return sa.select(skills.c.user_id).where(skills.c.id == skill_id).scalar_subquery()
 
 
 def living(principal: Principal) -> sa.ColumnElement[bool]:
-    """Whether a session is this person's and not undone."""
+    """Match the sessions of this person that were not undone."""
     return sa.and_(own(practice_sessions, principal), _logged.undone_at.is_(None))
 
 
 def all_skills(connection: sa.Connection, principal: Principal, include_archived: bool) -> tuple[Skill, ...]:
-    """The skills, the most practised first, then by name."""
+    """Return the skills, the most practised first, then by name."""
     found = tuple(_skills(connection, own(skills, principal)))
     shown = (skill for skill in found if include_archived or not skill.archived)
     return tuple(sorted(shown, key=lambda skill: (-skill.total_minutes, name_key(skill.name))))
@@ -86,7 +86,7 @@ def find_named(connection: sa.Connection, principal: Principal, name: str) -> Se
 def sessions(
     connection: sa.Connection, principal: Principal, skill_id: str | None, since: date | None, limit: int
 ) -> tuple[PracticeSession, ...]:
-    """The newest sessions first."""
+    """Return sessions, the newest first."""
     query = _sessions(principal).order_by(_logged.local_date.desc(), _logged.created_at.desc(), _logged.id.desc())
     if skill_id is not None:
         query = query.where(_logged.skill_id == skill_id)
@@ -96,7 +96,7 @@ def sessions(
 
 
 def last_logged(connection: sa.Connection, principal: Principal) -> PracticeSession | None:
-    """The session logged last, whatever day it was for."""
+    """Return the session that was logged last, for whatever day."""
     row = connection.execute(
         _sessions(principal).order_by(_logged.created_at.desc(), _logged.id.desc()).limit(1)
     ).first()
@@ -104,20 +104,20 @@ def last_logged(connection: sa.Connection, principal: Principal) -> PracticeSess
 
 
 def find_session(connection: sa.Connection, principal: Principal, session_id: str) -> PracticeSession | None:
-    """The session of this id, unless it was undone."""
+    """Return the session of this id, unless it was undone."""
     row = connection.execute(_sessions(principal).where(_logged.id == session_id)).first()
     return None if row is None else _session(row)
 
 
 def minutes_on(connection: sa.Connection, principal: Principal, day: date, beside: str = "") -> int:
-    """All minutes on one date, but those of the session `beside`."""
+    """Return the minutes of one date, without those of the session `beside`."""
     total = sa.select(sa.func.coalesce(sa.func.sum(_logged.minutes), 0))
     query = total.where(living(principal), _logged.local_date == day, _logged.id != beside)
     return int(connection.execute(query).scalar_one())
 
 
 def day_totals(connection: sa.Connection, principal: Principal) -> tuple[DayTotal, ...]:
-    """All practice, summed by skill and date, the oldest date first."""
+    """Return all practice, summed by skill and date, the oldest date first."""
     rows = connection.execute(
         sa.select(_logged.skill_id, _logged.local_date, sa.func.sum(_logged.minutes))
         .where(living(principal))
@@ -128,14 +128,14 @@ def day_totals(connection: sa.Connection, principal: Principal) -> tuple[DayTota
 
 
 def plan_of(connection: sa.Connection, principal: Principal, week: date) -> WeeklyPlan | None:
-    """The plan of the week that began on this day."""
+    """Return the plan of the week that began on this day."""
     newest = _plans(principal).where(weekly_plans.c.week == week).limit(1)
     row = connection.execute(newest).first()
     return None if row is None else _plan(row)
 
 
 def plans(connection: sa.Connection, principal: Principal, limit: int) -> tuple[WeeklyPlan, ...]:
-    """The newest weeks first."""
+    """Return weekly plans, the newest first."""
     weeks = sa.select(weekly_plans.c.week).where(own(weekly_plans, principal)).distinct()
     newest = weeks.order_by(weekly_plans.c.week.desc()).limit(limit).subquery()
     rows = connection.execute(_plans(principal).where(weekly_plans.c.week.in_(sa.select(newest.c.week))))
@@ -162,7 +162,7 @@ def _plan(row: "sa.Row[tuple[object, ...]]") -> WeeklyPlan:
 
 
 def weekly_goal(connection: sa.Connection, principal: Principal) -> int | None:
-    """The minutes a week that they set themselves; None: they set none."""
+    """Return the weekly goal in minutes, or None."""
     query = sa.select(practice_settings.c.weekly_goal_minutes).where(own(practice_settings, principal))
     goal: int | None = connection.execute(query.order_by(own_first(practice_settings, principal))).scalar()
     return goal or None

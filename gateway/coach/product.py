@@ -1,4 +1,4 @@
-"""TenK Coach is this: one agent product, put together of what `agent.coach` says and what is kept for it here."""
+"""The description of TenK Coach as an agent product."""
 
 from collections.abc import Mapping
 from functools import partial

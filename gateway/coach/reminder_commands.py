@@ -1,4 +1,4 @@
-"""`/remind` and a reminder that is due, `/start` and `/done` of a clock, `/forget`: what has its time."""
+"""The commands `/remind`, `/start`, `/done` and `/forget`, and the text of a reminder that is due."""
 
 import json
 from datetime import date
@@ -7,7 +7,7 @@ from functools import partial
 from agent.calendar import is_zone, today_of, zone_of
 from agent.catalogue import escape, language_of
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_words import take_skill
+from agent.coach.entry_arguments import take_skill
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader, name_key
 from agent.coach.reminders import Reminder, due_text, missed_text, read_reminder, read_reminder_words, reminders_text
@@ -17,7 +17,7 @@ from agent.ports import Change, LocalEffect
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach import writer
-from gateway.coach.change_words import change_practice
+from gateway.coach.changes import change_practice
 from gateway.coach.reminder_rows import NAME
 from gateway.commands.base import Command, Invocation, Reply, Write
 from gateway.commands.people import forget_person, refuse_to_forget
@@ -31,7 +31,7 @@ LATE_MIN = 10
 
 
 def reminder_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """The commands over what `reader` knows."""
+    """Return `/remind`, and the command that a due reminder runs."""
     when = CommandOption("when", "menu.remind.when")
     return (
         Command("remind", "menu.remind", partial(_remind, reader), options=(when,)),
@@ -40,7 +40,7 @@ def reminder_commands(reader: PracticeReader) -> tuple[Command, ...]:
 
 
 async def _remind(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Set a reminder, list them, or take them away."""
+    """Set, list or cancel reminders."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     today, wanted = today_of(principal, asked.now), asked.arguments.strip()
     known = await reader.reminders(principal)
@@ -66,7 +66,7 @@ async def _remind(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 
 
 def _off(language: str, asked: Invocation, known: tuple[Reminder, ...], which: str) -> Reply | Write:
-    """Take the n-th away, or all."""
+    """Cancel the n-th reminder, or all."""
     if not known:
         return Reply(say(language, "remind.none"))
     if which in {"", "all", "todo", "todos"}:
@@ -79,7 +79,7 @@ def _off(language: str, asked: Invocation, known: tuple[Reminder, ...], which: s
 
 
 async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
-    """Say it, with what there is to build on: today's practice, or the streak."""
+    """Say a reminder, with today's practice or the streak."""
     said = json.loads(asked.arguments)
     today = today_of(asked.principal, asked.now)
     language = language_of(asked.principal.locale)
@@ -109,7 +109,7 @@ MAX_CHARS = 1_000
 
 
 def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """The commands; `/start` without a skill greets, as every agent's does."""
+    """Return `/start`, `/done` and `/forget`."""
     skill, notes = CommandOption("skill", "menu.start.skill"), CommandOption("notes", "menu.done.notes")
     what = CommandOption("what", "menu.forget.what")
     return (
@@ -120,7 +120,7 @@ def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
 
 
 async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Start the clock for a skill that they have; else say who this is, and what the clock needs."""
+    """Start the clock for a known skill; else greet, and say what the clock needs."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     wanted = clean(asked.arguments[:MAX_CHARS])
     found = take_skill(wanted, await reader.skills(principal)) if wanted else None
@@ -133,7 +133,7 @@ async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
 
 
 async def _stop(asked: Invocation) -> Reply | Write:
-    """Stop the clock and log; a time that is said counts instead of what it counted, the rest are notes."""
+    """Stop the clock and log; a time in the text replaces the one it counted, the rest are notes."""
     said = clean(asked.arguments[:MAX_CHARS])
     if said.casefold() in TIMER_OFF:
         discard = LocalEffect(writer.stop_timer, discards=True)
@@ -147,7 +147,7 @@ async def _stop(asked: Invocation) -> Reply | Write:
 
 
 async def _forget(reader: PracticeReader, asked: Invocation) -> Reply | Write:
-    """Say what can be forgotten; delete what is chosen, after it was said twice; the conversation begins anew."""
+    """Say what can be deleted; delete it once it is confirmed, and begin a new conversation."""
     language, words = language_of(asked.principal.locale), asked.arguments.casefold().split()
     chosen = _CHOICES.get(words[0]) if words else None
     if chosen is None or len(words) > 2:

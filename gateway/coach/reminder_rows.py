@@ -1,10 +1,10 @@
-"""Reminders in the store: read, and what is due of them; `gateway.coach.writer` sets them.
+"""Queries of reminders: those of a person, and those that are due.
 
-`take_due` is one half of the scheduler's commit: it moves each reminder on, and the events that it gives are admitted
-in the same transaction. So a slot is said once, whatever is killed when.
+`take_due` is one half of the scheduler's commit: it moves each reminder to its next slot, and the same transaction
+admits the events that it returns. So a slot is said once, whenever the process is killed.
 
-What is to be said later is said where it was asked for, which the key of the change that asked tells: `inbox:ROW/index`
-of a command's change, or `turn/step/index` of a tool's call.
+A reminder is said in the chat where it was asked for. The key of its change names that chat: `inbox:ROW/index` for a
+command, `turn/step/index` for a tool call.
 """
 
 import json
@@ -28,21 +28,21 @@ _said = users.alias()
 _person_id = (
     sa.select(sa.func.coalesce(_said.c.alias_of, _said.c.id)).where(_said.c.id == reminders.c.user_id).scalar_subquery()
 )
-"""The user id of the person whom a reminder reaches, also by a link."""
+"""The user id of the person whom a reminder reaches, if their account is linked, too."""
 
 MAX_REMINDERS = 50
 NAME = "reminder"
-"""The command that a due reminder is; nobody can type it."""
+"""The internal command of a due reminder."""
 
 
 def all_reminders(connection: sa.Connection, principal: Principal) -> tuple[Reminder, ...]:
-    """Those that are to come, the next first."""
+    """Return the reminders of a person, the next first."""
     query = sa.select(reminders).where(own(reminders, principal)).order_by(reminders.c.next_at, reminders.c.id)
     return tuple(_reminder(row) for row in connection.execute(query))
 
 
 def next_due_at(connection: sa.Connection, now: datetime) -> datetime | None:
-    """When something is to be taken: the next slot, or now where somebody has moved to another zone. A system query."""
+    """Return the next slot over all tenants; now, if a person has moved to another zone; None without reminders."""
     moved = sa.select(reminders.c.id).where(_has_moved()).limit(1)
     if connection.execute(moved).first() is not None:
         return now
@@ -51,7 +51,7 @@ def next_due_at(connection: sa.Connection, now: datetime) -> datetime | None:
 
 
 def take_due(connection: sa.Connection, now: datetime) -> Sequence[DueEvent]:
-    """What is due now, each moved on to its next slot; what comes to no one any more is taken away. A system query."""
+    """Return what is due over all tenants. Move each reminder to its next slot, or delete it if there is none."""
     _follow_zones(connection, now)
     due = connection.execute(sa.select(reminders).where(reminders.c.next_at <= now).order_by(reminders.c.next_at))
     return [event for row in due.all() if (event := _take(connection, row, now)) is not None]
@@ -89,7 +89,7 @@ def _move_on(connection: sa.Connection, row: "sa.Row[Any]", reminder: Reminder, 
 
 
 def _follow_zones(connection: sa.Connection, now: datetime) -> None:
-    """A reminder goes by the zone its person is in; a date that was said already is not said again."""
+    """Move reminders to the zone where their person is now, without repeating a date that was said already."""
     moved_to = users.c.timezone.label("moved_to")
     query = sa.select(reminders, moved_to).join_from(reminders, users, users.c.id == _person_id)
     for row in connection.execute(query.where(users.c.timezone != reminders.c.zone)).all():
@@ -115,7 +115,7 @@ def _reminder(row: "sa.Row[Any]") -> Reminder:
 
 
 def to_json(address: Address) -> dict[str, str | None]:
-    """Return an address as a reminder keeps it."""
+    """Return an address as JSON for the column of a reminder."""
     return {
         "channel": address.channel,
         "account": address.account,
@@ -133,7 +133,7 @@ class Origin:
 
 
 def direct_origin(connection: sa.Connection, key: str) -> Origin | None:
-    """Where it was asked, if that is a direct chat; None elsewhere: what one person is told is nobody else's."""
+    """Return the direct chat in which a change was asked for; None in a group, where others would read it."""
     first, _, _ = key.partition("/")
     row_id = first.removeprefix("inbox:")
     which = inbox.c.turn_id == first if row_id == first else inbox.c.id == int(row_id)

@@ -112,4 +112,4 @@ PRACTICE_TABLES = AgentTables(
     metadata,
     (partial(add_column, column=weekly_plans.c.sessions), partial(add_column, column=skills.c.weekly_minutes)),
 )
-"""The first version's tables were made by the harness's own migrations until 0006."""
+"""The tables, and a step for each column that tables of an earlier version lack."""

@@ -104,7 +104,7 @@ def edit_session(
     notes: str | None = None,
     skill: str | None = None,
 ) -> Result:
-    """Correct a session, or the one logged last; what is None stays."""
+    """Correct a session, by default the one logged last; None leaves a field as it is."""
     if session_id is None:
         session = rows.last_logged(change.tx, change.principal)
     else:
@@ -138,12 +138,12 @@ def edit_session(
 
 
 def undo_last_log(change: Change) -> Result:
-    """Take back the session logged last; a skill that only it had created is archived."""
+    """Undo the session logged last; archive a skill that only it had created."""
     return _undo(change, rows.last_logged(change.tx, change.principal), Refusal.NOTHING_TO_UNDO)
 
 
 def delete_session(change: Change, session_id: str) -> Result:
-    """Take back any session; a skill that only it had created is archived."""
+    """Undo any session; archive a skill that only it had created."""
     return _undo(change, rows.find_session(change.tx, change.principal, session_id), Refusal.UNKNOWN_SESSION)
 
 
@@ -161,7 +161,7 @@ def _undo(change: Change, session: PracticeSession | None, missing: Refusal) -> 
 
 
 def import_entries(change: Change, entries: Sequence[FileRow], looks: Sequence[tuple[str, SkillEdit]] = ()) -> Result:
-    """Add each entry as if it was logged now, but those that are there already; `looks` is how new skills look."""
+    """Log each entry that is not there already; `looks` gives the emoji and colour of new skills."""
     by_id = {skill.id: skill for skill in rows.all_skills(change.tx, change.principal, include_archived=True)}
     by_name = {name_key(skill.name): skill for skill in by_id.values()}
     there = Counter(
@@ -232,7 +232,7 @@ def create_skill(
     colour: str | None = None,
     goal_minutes: int = GOAL_MINUTES,
 ) -> Result:
-    """Add a skill; one of that name stays as it is, an archived one comes back."""
+    """Add a skill; keep one of that name, restore an archived one."""
     known = rows.find_skill(change.tx, change.principal, name)
     skill = known or _insert_skill(change, name, emoji, colour, goal_minutes)
     if skill.archived:
@@ -283,7 +283,7 @@ def _columns(change: Change, skill: Skill, edit: SkillEdit) -> dict[str, str | i
 
 
 def merge_skills(change: Change, skill: str, into: str) -> Result:
-    """Give all sessions of a skill to another, undone ones too; the first is no more."""
+    """Give all sessions of a skill, undone ones too, to another skill, and delete the first."""
     gone, stays = _find_skill(change, skill), _find_skill(change, into)
     if gone.id == stays.id:  # a linked user may have a skill of this name, too
         named = rows.find_named(change.tx, change.principal, stays.name)
@@ -303,7 +303,7 @@ def merge_skills(change: Change, skill: str, into: str) -> Result:
 
 
 def set_weekly_goal(change: Change, minutes: int) -> Result:
-    """Keep a goal over all skills; 0: none any more."""
+    """Save a weekly goal over all skills; 0 removes it."""
     goal = _check_week(minutes)
     change.tx.execute(
         upsert(change.tx, practice_settings, ("weekly_goal_minutes",)),
@@ -322,7 +322,7 @@ def _check_week(minutes: int) -> int:
 
 
 def save_plan(change: Change, plan: WeeklyPlan) -> Result:
-    """Keep the plan of a week; one that was there is replaced."""
+    """Save the plan of a week, in place of an earlier one."""
     mine = {skill.id for skill in rows.all_skills(change.tx, change.principal, include_archived=True)}
     insights = tuple(each if each.skill_id in mine else replace(each, skill_id=None) for each in plan.insights)
     replaced = rows.plan_of(change.tx, change.principal, plan.week) is not None
@@ -344,7 +344,7 @@ def save_plan(change: Change, plan: WeeklyPlan) -> Result:
 
 
 def keep_chart(change: Change, chart: Result, png: bytes, name: str, description: str) -> Result:
-    """Keep the picture of a chart, so that it goes out with the turn's answer; b"": there is none."""
+    """Save the picture of a chart, so that the turn's answer sends it; b"" for none."""
     if not png:
         return {"change": "chart_sent", "file": None, "chart": chart}
     put_file(change.tx, change.principal.tenant, file_id(change.key), png, change.now)
@@ -354,7 +354,7 @@ def keep_chart(change: Change, chart: Result, png: bytes, name: str, description
 def set_reminder(
     change: Change, at: time, weekdays: tuple[int, ...], day: date | None = None, about: str = ""
 ) -> Result:
-    """Remind the person on these weekdays, or on one day; the same once more for the same chat replaces the first."""
+    """Save a reminder on these weekdays or on one day, in place of an equal one for the same chat."""
     principal, zone = change.principal, change.principal.timezone
     if day is not None and not exists(day, at, zone):
         raise PracticeRefused(Refusal.NO_SUCH_TIME, f"{at:%H:%M}")
@@ -389,7 +389,7 @@ def set_reminder(
 
 
 def cancel_reminders(change: Change, reminder_id: str | None = None) -> Result:
-    """Take one reminder away, or all."""
+    """Cancel one reminder, or all."""
     which = rows.own(reminders, change.principal)
     if reminder_id is not None:
         which = sa.and_(which, reminders.c.id == reminder_id)
@@ -400,7 +400,7 @@ def cancel_reminders(change: Change, reminder_id: str | None = None) -> Result:
 
 
 def start_timer(change: Change, skill: str) -> Result:
-    """Start a clock for a skill; one runs a person."""
+    """Start the person's clock for a skill."""
     running = _running(change)
     if running is not None:
         raise PracticeRefused(Refusal.TIMER_RUNS, running[0])
@@ -454,7 +454,7 @@ def _find_skill(change: Change, name_or_id: str) -> Skill:
 
 
 def _take_up_skill(change: Change, name_or_id: str) -> tuple[Skill | None, Skill]:
-    """Return the skill as it was known, None if it was not, and as it is practised now: there, and not archived."""
+    """Return the skill as it was before (None: unknown) and after it is created or restored."""
     known = rows.find_skill(change.tx, change.principal, name_or_id)
     skill = known or _insert_skill(change, name_or_id)
     if skill.archived:
@@ -505,7 +505,7 @@ def _name_fields(skill: Skill) -> Result:
 
 
 def _entry(session: PracticeSession, skill: Skill, total_minutes: int) -> Result:
-    """Return what is told of any session that was logged, edited or taken back."""
+    """Return the result of a change of a session."""
     return {
         "session_id": session.id, **_name_fields(skill), "minutes": session.minutes, "date": session.day.isoformat(),
         "notes": session.notes, "total_minutes": total_minutes,

@@ -1,4 +1,4 @@
-"""A temporary home with the real gateway as a process of its own, the `tenk` command, and three simulated platforms."""
+"""The demo's stage: the real gateway as a process of its own in a temporary home, and three simulated platforms."""
 
 import asyncio
 import os

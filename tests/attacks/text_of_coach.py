@@ -7,14 +7,14 @@ from agent.answer_gate import misfit
 from agent.coach import (
     chart,
     chart_picture,
-    entry_words,
+    entry_arguments,
     plan_answer,
     plan_data,
     practice,
     practice_file,
     reminders,
     reports,
-    skill_words,
+    skill_arguments,
 )
 from agent.coach.plan_data import PlanFrame
 from agent.coach.reader import entries, reader, requests
@@ -71,13 +71,13 @@ def plan_words(text: str) -> None:
     plan_data.read_wish(text, known)
 
 
-def entry_arguments(text: str) -> None:
+def arguments_of_entries(text: str) -> None:
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
     for said in (text, f"monday guitar {text}", f"40m {text}", f"40m to {text}", f"40m on {text}"):
-        entry_words.read_wanted(said, TODAY, 0, known)
-        entry_words.read_values(said[: entry_words.MAX_CHARS], TODAY, known)
-        skill_words.read_skill_wish(f"guitar {said}", known)
-    entry_words.spelled_hours(text[:64])
+        entry_arguments.read_wanted(said, TODAY, 0, known)
+        entry_arguments.read_values(said[: entry_arguments.MAX_CHARS], TODAY, known)
+        skill_arguments.read_skill_wish(f"guitar {said}", known)
+    entry_arguments.spelled_hours(text[:64])
 
 
 def searched_notes(text: str) -> None:
@@ -121,7 +121,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.chart:read_chart_wish": Entry(chart_words, chart.MAX_CHARS),
     "agent.coach.chart_picture:chart_svg": Entry(drawn, practice.MAX_NAME_CHARS),
     "agent.coach.plan_data:read_wish": Entry(plan_words, plan_data.MAX_CHARS),
-    "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
+    "agent.coach.entry_arguments:read_wanted": Entry(arguments_of_entries, entry_arguments.MAX_CHARS),
     "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
     "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),
     "agent.coach.plan_answer:read_plan": Entry(written_plan),

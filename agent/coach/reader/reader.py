@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from agent.catalogue import escape, language_of
 from agent.coach.chart import weeks_in
-from agent.coach.kept_plan import kept_plan_text
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
@@ -26,6 +25,7 @@ from agent.coach.reports import (
     SkillsReport,
 )
 from agent.coach.rule_plan import plan_sessions, plan_text
+from agent.coach.saved_plan import saved_plan_text
 from agent.coach.texts import say
 from agent.coach.vocabulary.amounts import find_amounts
 from agent.coach.vocabulary.mentions import find_mentions
@@ -242,10 +242,10 @@ def _chart(asked: ReadMessage) -> ReaderAnswer:
 
 
 def _plan(asked: ReadMessage) -> ReaderAnswer:
-    """Show the plan that is kept; without one, offer to make it."""
+    """Show the saved plan; without one, offer to make it."""
     report = asked.work.read(PlanReport, "show_plan", asked.language)
     if report.found:
-        return ReaderAnswer(kept_plan_text(asked.language, report))
+        return ReaderAnswer(saved_plan_text(asked.language, report))
     named = requests.named_skill(asked.text, asked.skills)
     made = _one(asked, "offer.make_plan", "/plan new" if named is None else f"/plan new {named}")
     return ReaderAnswer(f"{made.text} {asked.say('offer.plan_as_is')}", made.offers)
@@ -309,7 +309,7 @@ _READS = {
     "stats": ("get_journey_stats", "analyze_practice_patterns"), "history": ("get_entries",), "plan": ("show_plan",),
     "undo": ("get_entries",), "delete": ("get_entries",), "edit": ("get_entries",),
 }  # fmt: skip
-"""What an answer needs beside the skills, asked for in the same step."""
+"""Tools that an answer needs beside the skills, asked in the same step."""
 
 _REQUESTS: dict[str, Callable[[ReadMessage], ReaderAnswer]] = {
     "stats": _stats,

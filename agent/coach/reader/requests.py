@@ -8,7 +8,7 @@ from importlib.resources import files
 from rapidfuzz import fuzz, process
 
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_words import NewValues, read_values
+from agent.coach.entry_arguments import NewValues, read_values
 from agent.coach.log_line import LogLineError, parse_logs
 from agent.coach.reader.entries import Choice, unread_words
 from agent.coach.reminders import read_reminder_words

@@ -1,4 +1,4 @@
-"""Changes that the coach's commands make: each in the commit of its command, with words for what became of it."""
+"""Changes that the coach's commands make, each in the commit of its command, and the answers to them."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from gateway.store.engine import Connection
 
 
 def change_practice(asked: Invocation, *effects: LocalEffect, more: str = "") -> Write:
-    """Make these changes and say what became of each, with `more` below."""
+    """Make these changes and answer with the result of each, and `more` below."""
     return Write(_change_and_say, asked, effects, more)
 
 

@@ -1,9 +1,9 @@
-"""The arguments of `/skill`: whose name, what is to be done, and with what. Pure."""
+"""The arguments of `/skill`: a name, an action and its value. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.coach.entry_words import spelled_hours, take_skill
+from agent.coach.entry_arguments import spelled_hours, take_skill
 from agent.coach.practice import COLOUR_NAMES, Skill, SkillEdit
 from agent.wellformed import clean
 
@@ -35,7 +35,7 @@ class SkillWish:
 
 
 def read_skill_wish(text: str, skills: Sequence[Skill]) -> SkillWish:
-    """`NAME archive|restore|rename NEW|merge OTHER|colour C|emoji E|goal 500h|week 5h`."""
+    """Parse `NAME archive|restore|rename NEW|merge OTHER|colour C|emoji E|goal 500h|week 5h`."""
     found = take_skill(clean(text[:MAX_CHARS]), skills)
     if found is None:
         return SkillWish(None)

@@ -122,7 +122,7 @@ def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] 
 
 
 def _day_of(word: str, today: date) -> date | None:
-    """Return a weekday is the last one there was, today included, as `/log` has it."""
+    """Return the day that one word names; a weekday is the last one there was, today included."""
     tokens = to_tokens(word)
     if (named := find_days(tokens, today)) and named[0].end == len(tokens):
         return named[0].day
@@ -156,7 +156,7 @@ _SPANS: tuple[tuple[str, Callable[[date, int], DayRange]], ...] = (
 
 
 def spelled_hours(text: str) -> int | None:
-    """Minutes of a goal: "500h", "5 hours", "90m", and a bare number as hours; None where there is none."""
+    """Return the minutes of a goal: "500h", "5 hours", "90m", a bare number as hours; None for any other text."""
     text = text.strip()
     if text.isdecimal() and len(text) < 7:
         return int(text) * 60

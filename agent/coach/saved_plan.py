@@ -1,4 +1,4 @@
-"""A plan that is kept, beside what was done of it: the report of `show_plan`, and its words. Pure."""
+"""A saved plan beside what was done of it: the report of `show_plan`, and its text. Pure."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ def plan_report(
     )
 
 
-def kept_plan_text(language: str, report: PlanReport) -> str:
+def saved_plan_text(language: str, report: PlanReport) -> str:
     """Return the progress of the plan day by day and the plan itself; how to get one if there is none."""
     if not report.found:
         return say(language, "plan.none_next" if report.is_next else "plan.none")
