@@ -63,7 +63,7 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         anonymous = await here.rows("SELECT DISTINCT user_id FROM usage WHERE user_id = 'forgotten'")
         assert 1 == len(anonymous)
         here.sim.say(2, "/forget talk yes")
-        await here.told(2, "what we said is deleted")
+        await here.told(2, "our conversations are deleted")
         await until_done(here)
         assert ["Tombuctu"] == await bytes_left(here, "Tombuctu", "You are good at")
         here.sim.say(2, "/stats")
@@ -87,7 +87,7 @@ async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Pat
             assert "You are the only owner here" in here.texts(WHO)[-1]
         assert not await here.rows("SELECT id FROM erasures")
         here.sim.say(WHO, "/forget talk yes")
-        await here.told(WHO, "what we said is deleted")
+        await here.told(WHO, "our conversations are deleted")
         await until_done(here)
         assert [{"role": "owner"}] == await here.rows("SELECT role FROM users")
 
@@ -102,7 +102,7 @@ async def test_what_slack_tells_again_after_a_gap_is_no_strangers(tmp_path: Path
                     slack.say(chat, f"My word is {CANARY}")
                     await here.until(lambda: len(slack.answers(chat)) == 1, "an answer")
                     slack.command(chat, "forget", "everything yes")
-                    await here.until(lambda: "we start as strangers" in slack.answers(chat)[-1].text, "a goodbye")
+                    await here.until(lambda: "we start from the beginning" in slack.answers(chat)[-1].text, "a goodbye")
                     await until_done(here)
                     assert [] == await bytes_left(here, CANARY, f"U{WHO}")
                 slack.say(chat, f"hello, start {start}")

@@ -160,8 +160,8 @@ async def test_a_correction_of_several_things_is_one_command(ana: Conversation) 
         ("what can u do", "What I can do"),
         ("it hurts", "rest comes first"),
         ("thanks!", "You are welcome"),
-        ("no thanks", "nothing was changed"),
-        ("yes", "nothing open that a yes answers"),
+        ("no thanks", "I changed nothing"),
+        ("yes", "no open question to say yes to"),
     ],
 )
 async def test_a_request_that_only_reads_is_answered(practised: Conversation, text: str, says: str) -> None:

@@ -119,13 +119,13 @@ class TestSkill:
     @pytest.mark.parametrize(
         ("words", "told"),
         [
-            ("piano archive", "is put away"),
+            ("piano archive", "is archived and no longer counts"),
             ("piano rename grand piano", "“Piano” is called **grand piano** now."),
-            ("piano colour blue", "has the colour blue now"),
-            ("piano colour #ABCDEF", "has the colour #abcdef now"),
+            ("piano colour blue", "is blue now"),
+            ("piano colour #ABCDEF", "is #abcdef now"),
             ("piano goal 500h", "The goal of 🎹 **Piano** is 500 h now."),
             ("piano week 5h", "Your goal for 🎹 **Piano** is 5 h a week."),
-            ("piano emoji 🎼", "**Piano** has 🎼 now."),
+            ("piano emoji 🎼", "The emoji of **Piano** is 🎼 now."),
             ("piano merge into guitar", "1 entry of “Piano” is part of 🎸 **Guitar** now. Total 6 h 30 min."),
             ("piano rename guitar", "You have a skill “Guitar” already."),
             ("piano merge piano", "cannot be merged with itself"),
