@@ -122,7 +122,7 @@ class Journal:
 
     @property
     def last(self) -> JournalEvent | None:
-        """The newest event."""
+        """Return the newest event, or None."""
         return self.events[-1] if self.events else None
 
     @property

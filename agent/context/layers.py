@@ -22,7 +22,7 @@ COLLAPSED = "(Steps left out for room: {steps}.)"
 
 
 def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
-    """Layer 1: blank all tool results but the newest `keep`; their calls stay."""
+    """Blank (layer 1) all tool results but the newest `keep`; their calls stay."""
     results = [index for index, item in enumerate(items) if isinstance(item, ToolItem)]
     old = set(results[: max(0, len(results) - keep)])
     return [
@@ -34,7 +34,7 @@ def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[I
 
 
 def drop_results(items: Sequence[Item], ids: Collection[str]) -> list[Item]:
-    """Layer 2: blank the results of these calls; each call still has one."""
+    """Blank (layer 2) the results of these calls; each call still has one."""
     return [
         replace(item, content=DROPPED)
         if isinstance(item, ToolItem) and item.call_id in ids and len(item.content) > len(DROPPED)
@@ -56,7 +56,7 @@ def largest_results(items: Sequence[Item], excess_tokens: float) -> list[str]:
 
 
 def collapse_steps(items: Sequence[Item], keep: int = KEPT_TURNS) -> list[Item]:
-    """Layer 3: in turns before the newest `keep`, replace each span of calls and results by one line."""
+    """Replace (layer 3) each span of calls and results before the newest `keep` turns by one line."""
     starts = [index for index, item in enumerate(items) if isinstance(item, UserItem)]
     if len(starts) <= keep:
         return list(items)

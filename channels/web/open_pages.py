@@ -175,7 +175,7 @@ class OpenPages:
     def show_reaction(self, chat: str, message_id: str, reaction: Reaction | None) -> None:
         """Show a reaction on the person's message; unfinished answers that it steered move below it."""
         shown = None if reaction is None else reaction.value
-        self.hub.tell(chat, {"type": "reaction", "message": message_id, "sign": shown})
+        self.hub.tell(chat, {"type": "reaction", "message": message_id, "reaction": shown})
         if reaction is Reaction.STEERED:
             growing = self._unfinished.get(chat, {})
             for id_ in self._unfinished_at.pop((chat, message_id), ()):

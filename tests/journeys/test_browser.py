@@ -120,7 +120,7 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
         await page.value("document.getElementById('scroller').scrollTop = 0")
         await page.picture(pictures / "3-phone.png")
         assert await page.value("document.documentElement.scrollWidth <= innerWidth")
-        assert await page.value("document.querySelector('.me .sign').textContent")
+        assert await page.value("document.querySelector('.me .reaction').textContent")
         assert "TenK Coach" == await page.value("document.title")
         assert await page.value("document.documentElement.scrollHeight <= innerHeight")
         assert 1 == await page.value("document.querySelector('.picture img').naturalWidth")

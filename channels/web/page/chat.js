@@ -1,4 +1,4 @@
-// The chat page: what the person does becomes frames, what frames say is kept and shown.
+// The chat page: sends frames of the person's actions, stores and shows the frames it receives.
 
 import { Device } from "/web/device.js";
 import { Files } from "/web/files.js";
@@ -17,17 +17,17 @@ const stop = document.getElementById("stop");
 const away = document.getElementById("away");
 const editing = document.getElementById("editing");
 
-const AWAY_AFTER_MS = 1500; // a connection that comes back sooner is not worth a word
+const AWAY_AFTER_MS = 1500; // shorter interruptions are not shown
 
 let store, link, view, files, device, commands = [], chosen = 0;
-let edited = null; // the message that is being changed
-const offered = new Set(); // what may have been taken: nothing of it can be changed where it waits
-let draft = ""; // what was being written before
+let edited = null; // the message that is being edited
+const offered = new Set(); // ids of frames that the gateway may have taken: they cannot be edited any more
+let draft = ""; // the text before the edit began
 let awayTimer = null;
-let recalled = false; // what was said before was shown, by this tab or from the store
-let held = null; // the timer after which everything that was not taken is offered again
+let recalled = false; // earlier messages were shown, by this tab or from the store
+let held = null; // timer for sending all unconfirmed frames again
 
-// Who this browser is; the gateway tells, and waits with it where too many come at once.
+// Return this browser's identity from the gateway; retry if the gateway is busy.
 async function enter() {
   const answer = await fetch("/web/session", { method: "POST" });
   if (!answer.ok) throw Object.assign(new Error(answer.statusText), { waitS: Number(answer.headers.get("Retry-After")) });
@@ -64,13 +64,13 @@ async function begin() {
   if (session.signed_out || location.hash === "#signed-out") tellSignedOut();
 }
 
-// Whoever reads and writes as the same person said so, in another browser.
+// The person signed this browser out in another one.
 function tellSignedOut() {
   history.replaceState(null, "", location.pathname + location.search);
   device.tellSignedOut();
 }
 
-// A link to go on as somebody is in the part of the address that no server and no log sees.
+// The code of a link to another browser is in the fragment, which no server and no log sees.
 function acceptDevice() {
   const code = /^#device=([A-Za-z0-9_-]{32})$/.exec(location.hash)?.[1];
   if (!code) return;
@@ -78,7 +78,7 @@ function acceptDevice() {
   device.open(code);
 }
 
-// An invitation in the address is said once, and taken out of the address, so that nothing repeats or shows it.
+// Send an invitation's code once and remove it from the address, so that it is neither repeated nor shown.
 function acceptInvite() {
   const here = new URL(location.href);
   const code = here.searchParams.get("invite");
@@ -88,7 +88,7 @@ function acceptInvite() {
   if (/^[0-9A-Za-z-]{8,40}$/.test(code)) say(`/start ${code}`);
 }
 
-// Whether this is still the conversation that the browser's cookie stands for; asked before it connects again.
+// Return true if the cookie still belongs to this conversation; checked before each reconnection.
 async function known() {
   const session = await enter();
   if (session.chat === store.chat) return true;
@@ -116,7 +116,7 @@ function onState(now) {
   }
 }
 
-// Not reachable: says what becomes of what is written meanwhile.
+// Show that the gateway is unreachable, and that messages are sent later.
 function showAway() {
   const words = textOf(navigator.onLine ? "page.not_reachable" : "page.no_network", { title: document.title });
   if (away.hidden || away.textContent !== words) tell(words);
@@ -126,7 +126,7 @@ function showAway() {
   document.body.classList.add("off");
 }
 
-// Everything that was not taken yet goes again, in its order; the gateway knows it by its id.
+// Send all unconfirmed frames again in order; the gateway recognises them by id.
 function offer() {
   clearTimeout(held);
   held = null;
@@ -138,7 +138,7 @@ function give(frames) {
   if (link.send(frames)) for (const frame of frames) offered.add(frame.id);
 }
 
-// What is said meanwhile waits behind it, or it would overtake.
+// Later messages wait, so that they do not overtake.
 function offerLater(seconds, why) {
   clearTimeout(held);
   held = setTimeout(offer, seconds * 1000);
@@ -158,13 +158,13 @@ const HANDLERS = {
     const late = store.messages.size > 0 && frame.messages.some((one) => !store.messages.has(one.id));
     for (const message of frame.messages) if (isNews(message)) keep(message, !recalled);
     if (late) view.rebuild(store.sort());
-    for (const one of [...store.messages.values()]) if (one.sign === "working" || one.sign === "queued") change(one.id, { sign: null }); // signs are not kept
-    recalled = true; // from now on it is what was said while this page was away
+    for (const one of [...store.messages.values()]) if (one.reaction === "working" || one.reaction === "queued") change(one.id, { reaction: null }); // reactions are not stored
+    recalled = true; // later histories have the messages that this page missed
   },
   message: (frame) => keep(frame),
   said: (frame) => keep(frame),
   deleted: (frame) => keep(frame),
-  reaction: (frame) => change(frame.message, { sign: frame.sign }),
+  reaction: (frame) => change(frame.message, { reaction: frame.reaction }),
   buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
   typing: (frame) => view.type(frame.for_s),
   busy: (frame) => view.wait(frame.for_s),
@@ -184,7 +184,7 @@ function onFrame(frame) {
   settled();
 }
 
-// Whether the store tells more of a message than this page has; of what is done the page knows the buttons and signs.
+// Return true if the stored message differs from the shown one; buttons and reactions are only known here.
 function isNews(message) {
   const held = store.messages.get(message.id);
   if (!held || held.unsent || held.live || held.waiting) return true;
@@ -198,7 +198,7 @@ function keep(frame, silent = false) {
   view.show(store.put(message), silent);
 }
 
-// What can be done now: change the last that was said, ask again for what it came to, stop what runs.
+// Show the available actions: edit the last message, ask it again, stop the running turn.
 function settled() {
   const all = [...store.messages.values()];
   const said = all.findLast((message) => message.type === "said");
@@ -241,7 +241,7 @@ function put(frame) {
   return store.put({ type: "said", id, text, at: new Date().toISOString(), unsent: true, edited: type === "edit" });
 }
 
-// A control that stands for a command; nothing of it is shown as said.
+// Send a command of a control; it is not shown as a message.
 function act(name, words = "") {
   submitFrame({ type: "do", id: newId(), name, arguments: words });
 }
@@ -264,7 +264,7 @@ function endEdit() {
   fit();
 }
 
-// What was not sent yet is changed where it waits; what was answered already is asked anew, below its answer.
+// Change an unsent message in place; ask an answered one anew, below its answer.
 function changeSaid(words) {
   const [id, before] = [edited, store.messages.get(edited)];
   endEdit();
@@ -292,7 +292,7 @@ function press(message, data) {
 function fit() {
   send.disabled = (text.value.trim() === "" && !files?.any) || (files && !files.ready);
   if (view) showStop();
-  text.style.height = "auto"; // the controls beside it may have come or gone
+  text.style.height = "auto"; // the controls beside it may have changed
   text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
 }
 
@@ -337,8 +337,8 @@ text.addEventListener("keydown", (event) => {
   shifted = event.shiftKey || event.ctrlKey || event.altKey;
 });
 
-// Enter sends, on a phone's keyboard too, whose key says so; with Shift it begins a new line. Keyboards of phones tell
-// which key it was by what they are about to write alone; who picks a word of an input method sends nothing.
+// Enter sends, on phones too, whose key shows it; Shift+Enter begins a new line. Phone keyboards tell a key only by
+// the text they insert; choosing a word of an input method sends nothing.
 let shifted = false;
 text.addEventListener("beforeinput", (event) => {
   if (["insertLineBreak", "insertParagraph"].includes(event.inputType) && !event.isComposing && !shifted) submit(event);

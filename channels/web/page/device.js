@@ -1,5 +1,5 @@
-// A person's browsers: which there are, another by a link (made here, opened there, allowed here), one signed out. What
-// one may is decided by the gateway.
+// A person's browsers: list them, link another (offer, confirm, accept), sign one out. The gateway decides what is
+// allowed.
 
 import { copy, made, textOf } from "/web/view.js";
 
@@ -22,7 +22,7 @@ async function ask(body) {
     if (answer.ok) return await answer.json();
     if (answer.status === 403) return { refused: (await answer.text()).trim() };
   } catch {
-    // told below
+    // reported below
   }
   return { refused: textOf("page.try_later") };
 }
@@ -86,7 +86,7 @@ export class Device {
     url.select();
   }
 
-  // A browser has opened our link and shows a number, or has become us.
+  // Another browser opened our link and shows a number, or was linked.
   heard(frame) {
     if (frame.number === "") {
       return face(textOf("page.device_done"));
@@ -100,7 +100,7 @@ export class Device {
     face(done.refused || textOf(allow ? "page.device_waits" : "page.device_denied"));
   }
 
-  // This browser was opened by a link of somebody's: nothing happens before its person says so.
+  // This browser opened a link: nothing happens before its person allows it.
   open(code) {
     face(textOf("page.device_compare"), [go]);
     go.onclick = async () => {

@@ -1,4 +1,4 @@
-// Files that go with the next message: picked, pasted or dropped, and handed over at once, so that sending waits for nothing.
+// Files of the next message: picked, pasted or dropped, and uploaded at once.
 
 import { newId } from "/web/store.js";
 import { made, sizeText, tell, textOf } from "/web/view.js";
@@ -11,7 +11,7 @@ const TEXTS = /\.(txt|md|csv|tsv|log|json|xml|ya?ml|toml|ini|py|js|ts|html?|css|
 const chips = document.getElementById("chips");
 const picker = document.getElementById("picker");
 
-// A request that tells what part of the body has gone; `fetch` cannot. One that fails has status 0.
+// Upload with progress, which `fetch` lacks. A failed request has status 0.
 function hand(url, body, onPart) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
@@ -53,7 +53,7 @@ export class Files {
   }
 
   forget() {
-    this.message = newId(); // of the message that they will go with
+    this.message = newId(); // id of their message
     this.next = 0;
     this.held = [];
     chips.replaceChildren();
@@ -69,7 +69,7 @@ export class Files {
     return this.held.every((one) => one.state === "here");
   }
 
-  // What the message says of them, and what the page shows of them meanwhile.
+  // Return the files' entries in the message, and for the page until the gateway confirms it.
   toFrames() {
     return this.held.map(({ number, name, mime, size }) => ({ number, name, mime, size }));
   }
@@ -126,7 +126,7 @@ export class Files {
     if (this.held.includes(one)) this.mark(one, "failed", why);
   }
 
-  // How much of it has left this browser; the bar fills, and the number is for who cannot see it.
+  // Show the progress as a bar, and as a number for screen readers.
   progress(one, part) {
     const bar = one.chip.querySelector("progress");
     if (!bar) return;

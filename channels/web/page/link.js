@@ -1,13 +1,12 @@
-// The connection: a WebSocket, or server-sent events and POST where that does not get through. It comes back by itself.
-// What frames mean is not known here.
+// The connection: a WebSocket, or server-sent events and POST if that is blocked. It reconnects by itself.
 
 const RETRY_MS = [300, 800, 1500, 3000, 6000, 10000];
-const SOCKET_TRIES = 3; // that never opened, before the other way is tried
-const COME_LATER = 1013; // the close code of a gateway that has no room for this page just now
+const SOCKET_TRIES = 3; // failed attempts before the other transport is tried
+const COME_LATER = 1013; // close code of a gateway without room for this page
 
 export class Link {
   constructor({ onFrame, onState, known }) {
-    this.known = known; // async () => whether we are who we were; asked before every further try
+    this.known = known; // async () => true if the identity is unchanged; called before each reconnection
     this.onFrame = onFrame;
     this.onState = onState; // "on" | "off"
     this.failures = 0;
@@ -86,7 +85,7 @@ export class Link {
     this.timer = setTimeout(() => this.start(), wait * (0.8 + 0.4 * Math.random()));
   }
 
-  // Whether the frames are on their way; what was taken is told by a frame.
+  // Return true if the frames were sent; a frame confirms what was taken.
   send(frames) {
     if (this.socket?.readyState === WebSocket.OPEN) {
       for (const frame of frames) this.socket.send(JSON.stringify(frame));

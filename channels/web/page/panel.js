@@ -1,4 +1,4 @@
-// Past conversations in a dialog: listed, read, and gone on with. What is said in them is shown as in the chat.
+// A dialog of past conversations: list, read and continue them.
 
 import { decorate, fileShown, made, textOf } from "/web/view.js";
 
@@ -11,7 +11,7 @@ const resume = document.getElementById("resume");
 const note = document.getElementById("panel-note");
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-let shown = null; // the conversation that is read
+let shown = null; // the open conversation
 
 export class Panel {
   constructor({ onResume, title }) {
@@ -59,7 +59,7 @@ export class Panel {
     read.scrollTop = read.scrollHeight;
   }
 
-  // The list, or one conversation of it.
+  // Show the list, or one conversation.
   face(one) {
     shown = one;
     heading.textContent = one ? one.title || textOf("page.untitled") : textOf("page.conversations");
@@ -90,7 +90,7 @@ export class Panel {
       const answer = await fetch(path);
       if (answer.ok) return await answer.json();
     } catch {
-      // told below
+      // reported below
     }
     note.textContent = textOf("page.try_later");
     return null;

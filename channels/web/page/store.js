@@ -1,5 +1,4 @@
-// What this browser keeps across a reload: the conversation as this tab shows it, and, for all its tabs, what the gateway
-// has not taken yet. Nothing is shown or sent here.
+// Storage across reloads: this tab's conversation, and the frames of all tabs that the gateway has not confirmed.
 
 const KEY = "tenk-chat-1";
 const MOST = 200;
@@ -22,26 +21,26 @@ export class Store {
   put(message) {
     const before = this.messages.get(message.id);
     if (message.below && before?.below !== message.below) this.messages = placedBelow(this.messages, message);
-    const at = (message.edited && before?.at) || message.at || before?.at; // changed words stand where they were said
+    const at = (message.edited && before?.at) || message.at || before?.at; // an edited message keeps its place
     this.messages.set(message.id, { ...before, ...message, at });
     if (this.messages.size > MOST) this.messages.delete(this.messages.keys().next().value);
     return this.messages.get(message.id);
   }
 
-  // By time: what was said earlier came later.
+  // Sort by time: earlier messages may arrive later.
   sort() {
     const sorted = [...this.messages].sort(([, one], [, other]) => (one.at || "").localeCompare(other.at || ""));
     this.messages = new Map(sorted);
     return this.messages.values();
   }
 
-  // What is to be sent: kept beside the tab, which may be closed before the gateway can be reached.
+  // Unsent frames are stored outside the tab, which may be closed before the gateway can be reached.
   queue(frame) {
     this.unsent.push(frame);
     this.change((frames) => [...frames, frame]);
   }
 
-  // What waits is to say something else.
+  // Change the text of an unsent message.
   rewrite(frame) {
     this.change((frames) => frames.map((one) => (one.id === frame.id ? frame : one)));
     this.save();
@@ -59,7 +58,7 @@ export class Store {
     else if (frames.length) forget("localStorage", this.waiting);
   }
 
-  // Nothing of this chat stays in this browser: it is nobody's any more.
+  // Delete the chat from this browser.
   forget() {
     this.gone = true;
     for (const key of [this.key, `${this.key}:draft`]) forget("sessionStorage", key);
@@ -87,7 +86,7 @@ function placedBelow(messages, { id, below }) {
   return new Map([...others.slice(0, place), [id, messages.get(id) || {}], ...others.slice(place)]);
 }
 
-// Whether it is kept: the browser may have no room for so much, or for anything.
+// Return true if it was stored: the browser may refuse storage.
 function write(place, key, value) {
   try {
     window[place].setItem(key, JSON.stringify(value));
@@ -101,7 +100,7 @@ function forget(place, key) {
   try {
     window[place].removeItem(key);
   } catch {
-    // nothing is kept there either
+    // storage is not available
   }
 }
 

@@ -1,14 +1,14 @@
-// How the conversation looks. The HTML of our messages comes from the gateway, which escapes every character of them;
-// what the person said is only ever set as text.
+// The view of the conversation. The HTML of our messages comes from the gateway, which escapes all text;
+// the person's messages are only set as text.
 
 const TEXTS = JSON.parse(document.body.dataset.texts);
 
-// What the person reads, in the page's language, which the gateway chose; `{name}` stands for a value.
+// Texts in the page's language, which the gateway chose; `{name}` is a field.
 export function textOf(key, values = {}) {
   return TEXTS[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 }
 
-const SIGNS = {
+const REACTIONS = {
   working: ["✍️", textOf("page.sign_working")],
   queued: ["👀", textOf("page.sign_queued")],
   steered: ["👌", textOf("page.sign_steered")],
@@ -79,7 +79,7 @@ export async function copy(text, button) {
   }, 2000);
 }
 
-// Where there is no clipboard: over plain http from another machine.
+// Without a clipboard, over plain http from another machine.
 function copyBySelection(text) {
   const area = made("textarea", { value: text, className: "unseen" });
   const before = document.activeElement;
@@ -91,7 +91,7 @@ function copyBySelection(text) {
   return done;
 }
 
-// Says something to who listens to the page, once.
+// Announce a text to screen readers, once.
 export function tell(words) {
   told.append(made("p", { textContent: words }));
   while (told.children.length > TOLD_AT_ONCE) told.firstChild.remove();
@@ -112,7 +112,7 @@ export function sizeText(bytes) {
   return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-// A table wider than its message scrolls by itself; a code block says its language and can be copied.
+// Make wide tables scroll; give code blocks their language and a copy button.
 export function decorate(bubble) {
   for (const table of bubble.querySelectorAll("table")) {
     const around = made("div", { className: "wide", tabIndex: 0 });
@@ -140,7 +140,7 @@ export class View {
     this.onRetry = onRetry;
     this.title = title;
     this.items = new Map();
-    this.said = new Map(); // what was told of each finished message
+    this.said = new Map(); // the announced text of each finished message
     this.lastDay = "";
     this.typingTimer = null;
     this.waitTimer = null;
@@ -160,7 +160,7 @@ export class View {
     newer.hidden = true;
   }
 
-  // `silent`: nobody who listens is told of it, for it is no news.
+  // `silent`: do not announce it to screen readers.
   show(message, silent = false) {
     const follow = this.atEnd() || message.type === "said";
     let item = this.items.get(message.id);
@@ -188,7 +188,7 @@ export class View {
     const item = made("li", { className: `msg ${message.type === "said" ? "me" : "bot"}` });
     item.innerHTML =
       '<span class="unseen"></span><div class="bubble"></div><div class="presses" hidden></div>' +
-      '<div class="meta"><time></time><span class="edited"></span><span class="sign"></span><span class="way"></span><span class="why"></span><span class="acts"></span></div>';
+      '<div class="meta"><time></time><span class="edited"></span><span class="reaction"></span><span class="way"></span><span class="why"></span><span class="acts"></span></div>';
     item.querySelector(".unseen").textContent = message.type === "said" ? `${textOf("page.you")}:` : `${this.title}:`;
     item.querySelector("time").dateTime = at.toISOString();
     item.querySelector("time").textContent = time.format(at);
@@ -208,8 +208,8 @@ export class View {
   fillSaid(item, message) {
     item.querySelector(".bubble").textContent = message.text;
     if (message.files?.length) item.querySelector(".bubble").append(...message.files.map(fileShown));
-    const [sign, means] = SIGNS[message.sign] || ["", ""];
-    named(item.querySelector(".sign"), sign, means);
+    const [reaction, means] = REACTIONS[message.reaction] || ["", ""];
+    named(item.querySelector(".reaction"), reaction, means);
     const [mark, words] = message.unsent ? ["◌", textOf("page.way_unsent")] : ["✓", textOf("page.way_sent")];
     named(item.querySelector(".way"), mark, words);
     item.querySelector(".why").dataset.words = words;
@@ -235,7 +235,7 @@ export class View {
     if (!grows) this.tellOnce(message.id, bubble, silent);
   }
 
-  // An answer is told when it is done, and again only when it says something else: not with each word.
+  // Announce an answer when it is complete, and again only if it changes.
   tellOnce(id, bubble, silent) {
     const words = bubble.innerText;
     if (this.said.get(id) === words) return;
@@ -268,7 +268,7 @@ export class View {
     item.querySelector(".acts").replaceChildren();
   }
 
-  // Which of the messages are the last ones: those that can be changed, or asked again.
+  // Mark the last messages, which can be edited or asked again.
   markLast(editable, retryable) {
     for (const one of log.querySelectorAll(".last")) one.classList.remove("last");
     this.items.get(editable)?.classList.add("last");
@@ -286,7 +286,7 @@ export class View {
     this.onTyping?.(seconds > 0);
   }
 
-  // Says once how long to wait, and then counts down in silence: who listens is not told each second.
+  // Announce the waiting time once, then count down silently.
   wait(seconds) {
     clearInterval(this.waitTimer);
     busy.hidden = seconds <= 0;
