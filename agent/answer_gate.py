@@ -63,7 +63,7 @@ def read_gate(written: str) -> Mapping[str, Any]:
         if unknown := sorted(set(_keywords(schema)) - KEYWORDS):
             raise BadGate(f"the gate does not check {', '.join(unknown)}; it knows {', '.join(CHECKED)}")
     except (ValueError, RecursionError) as problem:
-        raise problem if isinstance(problem, BadGate) else BadGate(f"this is no JSON: {problem}") from None
+        raise problem if isinstance(problem, BadGate) else BadGate(f"this is not JSON: {problem}") from None
     return schema
 
 

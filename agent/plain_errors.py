@@ -33,7 +33,7 @@ _WANTED: Mapping[str, str] = {
     "int_parsing_size": "this whole number is too large",
     "int_type": WHOLE,
     "iteration_error": LIST,
-    "json_invalid": "this is no JSON: {error}",
+    "json_invalid": "this is not JSON: {error}",
     "less_than": "it has to be less than {lt}",
     "less_than_equal": "it has to be {le} or less",
     "list_type": LIST,

@@ -147,7 +147,7 @@ async def condense(
         NotCondensed: the model failed, or wrote no notes.
     """
     if model.name.startswith(UNRECORDED):
-        raise NotCondensed(f"{model.name} is no model")
+        raise NotCondensed(f"{model.name} is not a model")
     before = summary or Summary("", spans[kept].turn_id)
     notes = before.notes
     instructions = replace(INSTRUCTIONS, dynamic=f"Keep this too: {also}") if also else INSTRUCTIONS
@@ -212,7 +212,7 @@ def _read(response: ModelResponded, room: WindowRoom) -> str:
     if not text or response.tool_calls or response.stop is StopReason.REFUSED:
         raise NotCondensed("the model wrote no notes")
     if response.model.startswith(UNRECORDED):
-        raise NotCondensed(f"{response.model} is no model")
+        raise NotCondensed(f"{response.model} is not a model")
     if (excess := estimate_text(text) / room.notes_tokens) > 1:
         text = text[: int(len(text) / excess)]
     return text

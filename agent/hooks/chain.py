@@ -127,7 +127,7 @@ class HookChain:
             return PreTool()
         heard = await self.ask(HookPoint.PRE_TOOL, _told_of(use), use.tool.name, "input")
         if heard.replace is not None and not isinstance(heard.replace, dict):
-            return PreTool(Deny("a hook put something in the place of its input that is no object."))
+            return PreTool(Deny("a hook replaced its input by something that is not an object."))
         return PreTool(_verdict(heard), heard.context, heard.replace)
 
     def listens_after(self, tool: str) -> bool:
@@ -175,7 +175,7 @@ def _told_of_person(principal: Principal) -> dict[str, JsonValue]:
 async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
     said = await hook.call(dict(told))
     if hook.point is HookPoint.USER_PROMPT and not isinstance(said.replace, str | None):
-        raise HookFailed("it put something in the words' place that is no text")
+        raise HookFailed("it replaced the text by something that is not text")
     return said
 
 
@@ -249,7 +249,7 @@ def program_hook(argv: Sequence[str]) -> CallHook:
             said = orjson.loads(ended.output)
         except orjson.JSONDecodeError:
             shown = ended.output.decode(errors="replace").strip()[:SHOWN_CHARS]
-            raise HookFailed(f"it printed no JSON but {shown!r}") from None
+            raise HookFailed(f"it printed this instead of JSON: {shown!r}") from None
         return read_said(said)
 
     return call
@@ -270,4 +270,4 @@ def read_said(said: object) -> HookSaid:
     except ValidationError as problem:
         errors = problem.errors(include_url=False, include_input=False)[:3]
         told = "; ".join(f"{'.'.join(map(str, error['loc'])) or 'it'}: {words_of_problem(error)}" for error in errors)
-        raise HookFailed(f"what it said cannot be read: {told[:SHOWN_CHARS]}") from None
+        raise HookFailed(f"its answer cannot be read: {told[:SHOWN_CHARS]}") from None

@@ -95,5 +95,5 @@ class HookConfig(BaseModel):
         if self.use is None and self.point is None:
             raise ValueError(f"a hook needs its point; there are {', '.join(HookPoint)}")
         if self.use is not None and self.point is not None:
-            raise ValueError("what a name stands for has its own point; leave it out")
+            raise ValueError("a hook named by `use` has its own point; leave it out")
         return self

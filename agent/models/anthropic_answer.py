@@ -165,7 +165,7 @@ class MessageAssembly:
 
     def _add(self, pieces: list[str], piece: Any) -> None:
         if type(piece) is not str:
-            raise TypeError("a piece of a block is no text")
+            raise TypeError("a piece of a block is not text")
         pieces.append(piece)
         self._count(len(piece))
 
@@ -232,7 +232,7 @@ class MessageAssembly:
 
 
 def _unreadable(problem: Exception) -> Exception:
-    return failure(FailureKind.NETWORK, f"the answer is no message ({type(problem).__name__})")
+    return failure(FailureKind.NETWORK, f"the answer is not a message ({type(problem).__name__})")
 
 
 def _counts_in(usage: dict[str, Any] | None) -> dict[str, Any]:

@@ -195,7 +195,7 @@ class HttpWire:
                     return await _read_stream(answer, assembly)
                 return read_whole(await read_body(answer), assembly)
         except aiohttp.InvalidURL:
-            raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
+            raise failure(FailureKind.BAD_REQUEST, "the base URL is not a URL") from None
         except TimeoutError:
             raise replace(failure(FailureKind.NETWORK, "no connection in time"), unasked=True) from None
         except (aiohttp.ClientError, OSError) as problem:
@@ -236,7 +236,9 @@ class HttpWire:
     async def _refuse(self, answer: aiohttp.ClientResponse, access: Access) -> NoReturn:
         if answer.status < 400:
             raise failure(
-                FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
+                FailureKind.BAD_REQUEST,
+                "the server redirects; set the base URL to its target",
+                status=answer.status,
             )
         text = (await read_body(answer)).decode(errors="replace")
         problem = from_answer(answer.status, answer.headers, text, self._clock(), access.secret)
@@ -259,7 +261,7 @@ def trouble_words(problem: Exception) -> str:
     if isinstance(problem, aiohttp.ClientConnectorDNSError):
         return "the server's name is unknown"
     if isinstance(problem, aiohttp.ClientConnectorError):
-        return "no connection: nothing listens there, or no way leads there"
+        return "no connection: the server is down or cannot be reached"
     return f"no usable answer ({type(problem).__name__})"
 
 
@@ -327,7 +329,7 @@ def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
     try:
         events = parser.feed(chunk)
     except EventTooLong:
-        raise failure(FailureKind.NETWORK, "the stream holds an event beyond measure") from None
+        raise failure(FailureKind.NETWORK, "the stream has an event that is too long") from None
     if not events:
         assembly.note_ping()
     is_done = False

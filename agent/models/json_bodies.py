@@ -60,7 +60,7 @@ def decode(data: bytes) -> Any:
         lenient = json.loads(data.decode(errors="replace"), parse_int=_to_number)
         return orjson.loads(well_formed(json.dumps(lenient, ensure_ascii=False)))
     except (ValueError, RecursionError):
-        raise failure(FailureKind.NETWORK, "the answer is no JSON") from None
+        raise failure(FailureKind.NETWORK, "the answer is not JSON") from None
 
 
 def _to_number(digits: str) -> int | float:

@@ -52,7 +52,7 @@ async def ask_server(config: LinkConfig, name: str) -> ModelServerFacts:
             is_near = config.is_local or server.kind == LLAMA_CPP
             return await questions.add_details(server, name) if is_near else server
     except aiohttp.InvalidURL:
-        raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
+        raise failure(FailureKind.BAD_REQUEST, "the base URL is not a URL") from None
     except TimeoutError:
         raise failure(FailureKind.NETWORK, f"no answer within {LOOK_S:g} s") from None
     except (aiohttp.ClientError, OSError) as problem:

@@ -312,7 +312,7 @@ class CompletionAssembly:
             new = last < 0 or (fragment.get("id") and fragment["id"] != self._slots[last].id)
             index = last + 1 if new else last
         if type(index) is not int:
-            raise TypeError("a call's place is no number")
+            raise TypeError("the index of a call is not a number")
         index = self._places.get(index, index)
         if index in self._slots and self._slots[index].is_followed_by(fragment):
             index = self._places[fragment["index"]] = max(self._slots) + 1
@@ -346,7 +346,7 @@ class CompletionAssembly:
 
 
 def _unreadable(problem: Exception) -> Exception:
-    return failure(FailureKind.NETWORK, f"the answer is no chat completion ({type(problem).__name__})")
+    return failure(FailureKind.NETWORK, f"the answer is not a chat completion ({type(problem).__name__})")
 
 
 def _join(parts: JsonValue) -> str:

@@ -136,7 +136,7 @@ def _check_json_schema(schema: Mapping[str, Any]) -> None:
     except RecursionError:
         raise UnusableSchema("it holds itself") from None
     except (TypeError, ValueError) as error:
-        raise UnusableSchema(f"it is no JSON: {error}") from None
+        raise UnusableSchema(f"it is not JSON: {error}") from None
     if schema.get("type") != "object":
         raise UnusableSchema(f'its "type" is {schema.get("type")!r}, and has to be "object"')
     properties, required = schema.get("properties", {}), schema.get("required", [])
@@ -266,14 +266,14 @@ def parse(written: str) -> dict[str, Any]:
     except RecursionError:
         raise NotJson("The arguments are nested too deep.") from None
     except ValueError as problem:
-        raise NotJson(f"The arguments are no valid JSON: {str(problem)[:200]}") from None
+        raise NotJson(f"The arguments are not valid JSON: {str(problem)[:200]}") from None
     raise NotJson(f"The arguments must be a JSON object, not {type(given).__name__}.")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
@@ -286,12 +286,12 @@ def _int(digits: str) -> int:
 def _float(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError("a number beyond measure")
+        raise ValueError("a number that is too large")
     return number
 
 
 def _constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _STRICT = json.JSONDecoder(

@@ -103,7 +103,7 @@ async def test_a_second_answer_that_does_not_fit_is_given_and_said_to_be_so() ->
     [
         ('{"oneOf": []}', "does not check oneOf"),
         ("[]", "is an object"),
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ('{"type": "date"}', "'date'"),
         ('{"type": ["object", "date"]}', "'date'"),
         ('{"type": 5}', "type is a word or a list of words here"),

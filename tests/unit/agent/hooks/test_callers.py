@@ -25,8 +25,8 @@ async def test_its_arguments_are_its_own(tmp_path: Path):
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("print('fine')", "printed no JSON but 'fine'"),
-        ("pass", "printed no JSON but ''"),
+        ("print('fine')", "printed this instead of JSON: 'fine'"),
+        ("pass", "printed this instead of JSON: ''"),
         ("sys.exit(1)", "exited with 1"),
         ("sys.exit('no such user')", "exited with 1: no such user"),
         ("print('[1]')", "cannot be read"),

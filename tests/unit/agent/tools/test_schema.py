@@ -78,7 +78,7 @@ def test_an_output_is_held_against_a_json_schema() -> None:
     [
         ({}, 'its "type" is None, and has to be "object"'),
         ({"type": "string"}, 'its "type" is \'string\', and has to be "object"'),
-        ({"type": "object", "default": {1, 2}}, "it is no JSON: "),
+        ({"type": "object", "default": {1, 2}}, "it is not JSON: "),
         ({"type": "object", "properties": ["town"]}, 'its "properties" have to be'),
         ({"type": "object", "properties": {"town": "string"}}, 'its "properties" have to be'),
         ({"type": "object", "required": "town"}, 'its "required" has to be a list of names'),
