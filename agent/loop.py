@@ -1,4 +1,4 @@
-"""The agent loop: model and tools take turns until there is an answer, and every step is journaled.
+"""The agent loop: model and tools alternate until there is an answer, and every step is journaled.
 
 The journal is the only state: each round looks at its last event and does what comes next, so that another process can
 resume the turn. The person's new messages (steering) are read at four checkpoints, marked below.

@@ -23,7 +23,7 @@ WIRE = "anthropic"
 """Marks a thinking block in a transcript as this wire's; no other wire sends it."""
 
 CACHE_MARK = {"type": "ephemeral"}
-MARKED_TURNS = 2
+MARKED_MESSAGES = 2
 NOTHING = "(nothing)"
 """Replaces an empty text, which the API refuses."""
 
@@ -138,8 +138,8 @@ def _images(item: Item, content: Mapping[str, bytes]) -> Blocks:
 
 
 def _mark(found: Sequence[dict[str, Any]], ends: Sequence[Item]) -> None:
-    turns = [(message, end) for message, end in zip(found, ends, strict=True) if message["role"] == "user"]
-    for message, end in turns[-MARKED_TURNS:]:
+    asked = [(message, end) for message, end in zip(found, ends, strict=True) if message["role"] == "user"]
+    for message, end in asked[-MARKED_MESSAGES:]:
         message["content"][-1] = _to_blocks(end)[-1] | {"cache_control": CACHE_MARK}
 
 

@@ -116,9 +116,7 @@ class StandIn:
         self.name = rules.name
         self._rules = rules
         self._notice = notice
-        self._reasons: dict[
-            str, FailureKind | OverBudget
-        ] = {}  # by person: why the model does not answer the current turn
+        self._reasons: dict[str, FailureKind | OverBudget] = {}  # by person, for the current turn
         self._told: dict[str, tuple[str, datetime | None]] = {}  # by person: the notice on a cap, and the cap's reset
 
     async def answer(

@@ -54,9 +54,7 @@ class OpenAIModel:
         )
         self._servers = servers or KnownServers()
         self._left_out = frozenset[str]() if config.usage_in_stream else frozenset({"stream_options"})
-        self._facts: tuple[ModelServerFacts | None, ModelFacts] | None = (
-            None  # and the server facts from which they were made
-        )
+        self._facts: tuple[ModelServerFacts | None, ModelFacts] | None = None  # with their source
         self._key = usable_key(config, KEY_NAME)
         self._access = access_of(self._key, config, ALWAYS, _headers_of)
         self._base = (config.base_url or OFFICIAL).rstrip("/")

@@ -133,9 +133,7 @@ class Tool:
     aliases: tuple[str, ...] = ()  # other names that a model may use
     validate: Check | None = None  # checks what no schema can express; raises ToolError
     permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, if no rule decides
-    backfill: Backfill | None = (
-        None  # returns the arguments for hooks, permission and run; the transcript keeps the original
-    )
+    backfill: Backfill | None = None  # returns the arguments for hooks, permission and run, not for the transcript
 
     @property
     def spec(self) -> ToolSpec:

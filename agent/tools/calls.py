@@ -19,9 +19,7 @@ class PendingCall:
     intended: ToolIntended | None = None  # journaled by a process that crashed while it ran
     backfilled: str = ""  # its input after a backfill, JSON; unchanged once its person was asked about it
     safe: bool = False  # may run in parallel with other safe calls
-    read: tuple[Arguments, SecurityRisk] | None = (
-        None  # its input, parsed to decide when it may start; None: not parsed
-    )
+    read: tuple[Arguments, SecurityRisk] | None = None  # its parsed input; None: not parsed yet
     ran_with: str | None = None  # its input, if hooks listen for its result
     notes: tuple[Nudged, ...] = ()  # texts of hooks, to be journaled with it
     on_end: Callable[[], None] | None = None  # called when it has run, before its result is journaled

@@ -140,9 +140,7 @@ class ChainPermissions:
     """The permissions of `agent.permissions` with the product's own check; one object serves many turns at once."""
 
     chain: PermissionChain
-    can_use_tool: CanUseTool | None = (
-        None  # the product's own check: may allow what a rule asks for, deny, rewrite the input
-    )
+    can_use_tool: CanUseTool | None = None  # the product's own check: may allow, deny, rewrite the input
     judge: Judge | None = None  # None: in mode auto a person is asked
 
     async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:

@@ -294,9 +294,8 @@ def _constant(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
 
 
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_int=_int, parse_float=_float, parse_constant=_constant
-)  # `json.loads` would build one for each call
+# Built once: `json.loads` would build one for each call.
+_STRICT = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_int, parse_float=_float, parse_constant=_constant)
 
 
 def _clean(value: Any) -> Any:

@@ -32,9 +32,7 @@ class Finding:
     words: str
     to_do: str = ""  # advice; "": no fault
     key: tuple[str, ...] = ()  # path of the value at fault in the configuration; empty: none
-    mend: Callable[[], Awaitable[str]] | None = (
-        None  # repairs the fault and returns what it did; None: a person must repair it
-    )
+    mend: Callable[[], Awaitable[str]] | None = None  # repairs the fault, returns what it did; None: a person must
 
 
 class NoAnswer(Exception):

@@ -170,9 +170,9 @@ class _SpanReader:
             elif kind == "image":
                 self._say_image(token)
             elif kind.startswith("link"):
-                self._turn_link(token)
+                self._change_link(token)
             else:
-                self._turn_style(kind)
+                self._change_style(kind)
         self._end_span()
         return tuple(self._spans)
 
@@ -194,15 +194,15 @@ class _SpanReader:
             self._spans.append(Span("".join(self._last), *self._looks))
             self._last = []
 
-    def _turn_style(self, kind: str) -> None:
-        name, _, turn = kind.rpartition("_")
-        if turn == "open":
+    def _change_style(self, kind: str) -> None:
+        name, _, change = kind.rpartition("_")
+        if change == "open":
             self._outside.append(self._style)
             self._style |= _STYLES[name]
         else:
             self._style = self._outside.pop()
 
-    def _turn_link(self, token: "Token") -> None:
+    def _change_link(self, token: "Token") -> None:
         if token.type == "link_open":
             self._begin_link(_checked_link(str(token.attrs["href"])))
             if token.markup == "autolink" and self._url is None:
