@@ -98,8 +98,8 @@ def test_the_page_shows_what_stands_in_a_document_as_text() -> None:
     assert "<script>" not in docs_page(whole)
 
 
-def test_the_readme_and_the_routes_agree() -> None:
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+def test_the_page_on_the_api_and_the_routes_agree() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "http-api.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(?:GET |POST )?(/v1/[a-z{}/-]+)[`)]", text))
     assert named
     assert set() == named - {route.path for route in routes()}
