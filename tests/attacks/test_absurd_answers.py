@@ -181,6 +181,7 @@ async def test_an_answer_that_unpacks_beyond_measure_is_given_up() -> None:
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405])
 async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> None:
+    """A proxy that refuses without passing the call on has not made it."""
     page: dict[str, object] = {"kind": "html", "status": status, "times": None}
     sends: list[tuple[Fault, Send, OutboundPart]] = []
     async with telegram.telegram() as one, discord.discord() as two, slack.slack() as three:

@@ -295,6 +295,7 @@ async def test_thoughts_between_words_keep_their_places(server, model):
 
 @pytest.mark.parametrize(("stop", "kept"), [("max_tokens", ["a"]), ("tool_use", ["a", "b"])])
 async def test_a_thought_that_was_cut_is_not_sent_back(server, model, stop, kept):
+    """The API refuses a thought without its signature; a server that never signs gets all of its own back."""
     content = [
         {"type": "thinking", "thinking": "a", "signature": "s1"},
         {"type": "text", "text": "one "},

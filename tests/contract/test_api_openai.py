@@ -156,6 +156,7 @@ async def test_the_clients_own_retry_of_a_busy_model_gets_the_answer(tmp_path: P
 
 
 async def test_a_conversation_that_is_too_long_is_the_clients_own_error(tmp_path: Path) -> None:
+    """OpenAI's clients look for this code with status 400, and shorten their request."""
     full = Fault(status=400, body={"error": {"message": "maximum context length", "code": "context_length_exceeded"}})
     async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
         here.model.brain = lambda _body: full

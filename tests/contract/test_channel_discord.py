@@ -27,6 +27,7 @@ async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
 
 
 async def test_a_graceful_end_keeps_the_session():
+    """The socket closes with a 4xxx code, because 1000 and 1001 would end the session."""
     async with discord() as rig:
         async with rig.running():
             pass
@@ -90,6 +91,7 @@ async def test_without_asking_for_the_intent_the_bot_runs():
 
 
 async def test_new_sessions_are_rationed():
+    """More than 20 IDENTIFY an hour could cost the token."""
     async with discord() as rig:
         async with rig.running():
             for number in range(19):

@@ -98,6 +98,7 @@ async def test_a_lone_surrogate_in_a_message_is_mended():
 
 
 async def test_health_says_that_it_hears_while_a_gap_is_being_filled():
+    """READY as soon as a session exists, with the missing part named; the same after a kill in the gap."""
     async with discord() as rig:
         await rig.lose_session((1, "in the gap"))
         for _ in range(2):
@@ -173,6 +174,7 @@ async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(
 
 
 async def test_what_a_gap_holds_comes_in_the_order_it_was_said_however_the_pages_are_sorted():
+    """An emulator, or another version of Discord, may list messages in any order."""
     async with discord() as rig:
         said = [f"m{n}" for n in range(230)]
         await rig.lose_session(*(((1, 1, ROOM)[number % 3], text) for number, text in enumerate(said)))

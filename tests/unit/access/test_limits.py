@@ -20,6 +20,7 @@ def limits(clock: Clock) -> PersonLimits:
 
 
 def test_a_burst_is_taken_then_the_rate_holds() -> None:
+    """30 a minute are one every two seconds."""
     clock = Clock()
     bounds = limits(clock)
     assert [None, None, Over(Bound.RATE, tell=True, retry_after_s=2.0)] == [bounds.charge("ana", 0) for _ in range(3)]

@@ -45,6 +45,7 @@ def test_looks_become_entities(markdown, entities):
 
 
 def test_offsets_count_utf16_units():
+    """An emoji before an entity moves it by two units, one inside lengthens it by two."""
     assert [{"type": "bold", "offset": 3, "length": 3}] == json.loads(rendered("😀 **😀b**").markup or "")
 
 

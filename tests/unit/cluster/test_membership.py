@@ -198,6 +198,7 @@ async def test_one_that_heard_nothing_for_longer_than_a_lease_lets_others_come_b
 
 
 def test_no_two_processes_have_one_name_though_their_homes_are_copies_and_their_numbers_alike(tmp_path: Path) -> None:
+    """In containers each is process 1; under one name both would hold the same shards by the same epochs."""
     first, second = member_id(tmp_path), member_id(tmp_path)
     assert first != second
     assert first.partition(".")[0] == second.partition(".")[0]

@@ -69,6 +69,7 @@ async def test_two_charts_are_drawn_at_once_and_no_more():
 
 
 def test_what_is_logged_in_a_week_that_has_not_begun_here_breaks_nothing():
+    """A person logs on Monday, then flies west, where it is still Sunday."""
     totals = [DayTotal("s0", TODAY + timedelta(days=1), 30)]
     chart = chart_of([a_skill(0)], totals, TODAY, 0, ChartWish(), None)
     assert [date(2026, 11, 16)] == [week.week for week in chart.weeks] and not chart.total

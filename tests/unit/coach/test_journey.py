@@ -61,6 +61,7 @@ class TestJourney:
 
 class TestProjection:
     def test_the_goal_is_reached_at_the_recent_pace(self):
+        """After an hour a day for eight weeks, 44 h of 100 are left: seven weeks at 7 h a week."""
         days = days_ago(dict.fromkeys(range(56), 60))
         assert goal(6000, 44 * 60, 7 * 60, 7, TODAY + timedelta(weeks=7)) == project(days, 6000, TODAY)
 

@@ -22,6 +22,7 @@ def noon(day: date) -> datetime:
 
 class TestSlots:
     def test_it_is_the_persons_wall_that_counts(self):
+        """19:00 in Madrid is 18:00 UTC in winter and 17:00 in summer."""
         winter, summer = date(2026, 1, 10), date(2026, 7, 10)
         for day, hour in ((winter, 18), (summer, 17)):
             slot = next_slot(time(19), EVERY_DAY, None, MADRID, noon(day))

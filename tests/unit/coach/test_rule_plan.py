@@ -32,6 +32,7 @@ def practised(*entries: tuple[int, int]) -> list[PracticeSession]:
     ],
 )
 def test_a_week_is_measured_by_the_weeks_there_were(entries: list[tuple[int, int]], minutes: int) -> None:
+    """The aim is a tenth more than the average of the last four weeks, or of the weeks since the first entry."""
     assert minutes == weekly_minutes(patterns_report(practised(*entries), TODAY))
 
 
@@ -65,6 +66,7 @@ class TestFit:
         assert {10} == {each.minutes for each in sessions_of(only)}
 
     async def test_a_high_goal_does_not_double_a_week(self):
+        """The plan grows by a fifth at most and says that the goal lies further on."""
         practice = FakePractice()
         practice.goal = 300
         for day in range(3, 31, 2):

@@ -31,6 +31,7 @@ class TestStreaks:
 
     @given(st.sets(st.integers(0, 60)))
     def test_the_current_streak_is_counted_by_hand(self, days):
+        """The check walks back a day at a time from today or yesterday."""
         at = 0 if 0 in days else 1
         walked = 0
         while at in days:

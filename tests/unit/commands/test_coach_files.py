@@ -149,6 +149,7 @@ class TestExport:
     async def test_no_cell_begins_a_formula_whatever_separates_cells(
         self, practice: ConnectedPractice, before: str, mark: str
     ):
+        """Spreadsheets of many countries split cells at ";", inside our quotes too."""
         practice.change(LocalEffect(writer.log, "guitar", 45, TODAY, f"{before}{mark}cmd()"))
         (skill,), sessions = await practice.skills(ANA), await practice.sessions(ANA)
         content = practice_csv([skill], sessions).decode("utf-8-sig")

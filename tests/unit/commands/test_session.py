@@ -146,6 +146,7 @@ class TestTimezone:
 
     @pytest.mark.parametrize("written", ["UTC+2", "GMT-3", "+05:30", "CEST", "EST"])
     async def test_an_offset_or_an_abbreviation_is_taken_for_no_other_zone(self, chat: Chat, written: str):
+        """A suggestion of UTC would move a person in UTC+2 by two hours, and CEST is not Australia/West."""
         reply = await chat.reply("timezone", written)
         assert reply.changed.person is None
         assert "region and city" in reply.text

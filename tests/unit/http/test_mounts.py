@@ -113,7 +113,7 @@ async def test_other_sites_cannot_post(origin: str):
 
 
 async def test_other_sites_cannot_open_a_socket():
-    """Cover A19."""
+    """Cover A19: browsers let any page open a WebSocket to any host."""
     async with served(Loaded([Hook()])) as url, aiohttp.ClientSession() as session:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await session.ws_connect(f"{url}stream", headers={"Origin": "http://evil.example"})
