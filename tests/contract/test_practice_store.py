@@ -371,6 +371,8 @@ class TestPlans:
 
 
 class TestIsolation:
+    """Isolation of people, A48 to A52: no id reads or changes another person's data."""
+
     @pytest.mark.parametrize("stranger", [BEA, ELSEWHERE, replace(ANA, tenant="t2"), replace(BEA, tenant="t2")])
     async def test_nothing_of_another_is_read(self, ledger: Ledger, reader: StoredPractice, stranger: Principal):
         skill_id = (await ledger.log("Guitar", 30))["skill_id"]
