@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from channels.base import KnownChat
 from channels.messages import Address
-from gateway.store.dialect import HotStatement, insert_new, upsert, upsert_in
+from gateway.store.dialect import insert_new, upsert
 from gateway.store.outbox import IS_OPEN
 from gateway.store.people import ids_of
 from gateway.store.tables.people import grants, identities, tickets, users
@@ -42,9 +42,6 @@ def cursors_of(connection: sa.Connection, channel: str, account: str) -> dict[in
     return {int(name.partition("/")[2] or 0): cursor for name, cursor in connection.execute(query)}
 
 
-_move_cursor = HotStatement(lambda dialect: upsert_in(dialect, channel_accounts, ("cursor", "last_heard_at")))
-
-
 def move_cursor(
     connection: sa.Connection,
     tenant: str,
@@ -57,7 +54,7 @@ def move_cursor(
     """Commit how far a channel account has read, by one of its connections; None: there is no such one any more."""
     name = _connection_name(account, number)
     moved = {"tenant_id": tenant, "channel": channel, "account": name, "cursor": cursor, "last_heard_at": now}
-    _move_cursor.count(connection, moved)
+    connection.execute(upsert(connection, channel_accounts, ("cursor", "last_heard_at")), moved)
 
 
 def set_cursors(

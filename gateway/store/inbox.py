@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from channels.messages import INBOUND_EVENT, ButtonPressed, CommandInvoked, InboundEvent, Rejected, Route
 from gateway.store import reply_routes, retention
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.dialect import insert_new
 from gateway.store.journal import shard_of
 from gateway.store.people import ids_of
 from gateway.store.tables.traffic import REDACTED, inbox, outbox
@@ -58,14 +58,11 @@ class NewRow:
     kept: bool = True  # False: of what it says nothing is stored
 
 
-_admit = HotStatement(lambda dialect: insert_new_in(dialect, inbox).returning(inbox.c.id))
-
-
 def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     """Insert the row. Return its id, or None if this event was admitted before."""
     event = row.event
-    added = _admit.rows(
-        connection,
+    id_: int | None = connection.execute(
+        insert_new(connection, inbox, inbox.c.id),
         {
             "tenant_id": event.tenant,
             "channel": event.address.channel,
@@ -86,10 +83,9 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "detail": row.detail,
             "done_at": now if row.outcome else None,
         },
-    )
-    if not added:
+    ).scalar()
+    if id_ is None:
         return None
-    id_ = int(added[0][0])
     if row.outcome is not None:
         note_outcome(connection, row.outcome, 1)
     if row.outcome is Outcome.CONTEXT:
@@ -131,7 +127,7 @@ def quarantine(
 ) -> None:
     """Keep what could not be understood, for the operator."""
     inserted = connection.execute(
-        insert_new(connection, inbox).returning(inbox.c.id),
+        insert_new(connection, inbox, inbox.c.id),
         {
             "tenant_id": tenant,
             "channel": channel,
@@ -214,7 +210,7 @@ def waiting(
     return _rows(connection.execute(query))
 
 
-_claim = HotStatement(
+_CLAIM = (
     sa.update(inbox)
     .where(
         inbox.c.id == sa.bindparam("b_id"),
@@ -227,7 +223,7 @@ _claim = HotStatement(
 
 def claim(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> int:
     """Give open rows to a turn, at least one attempt counted; how many it got. A row cleared meanwhile is left out."""
-    return sum(_claim.count(connection, {"b_id": id_, "b_turn": turn_id}) for id_ in ids)
+    return sum(connection.execute(_CLAIM, {"b_id": id_, "b_turn": turn_id}).rowcount for id_ in ids)
 
 
 def count_attempt(connection: sa.Connection, ids: Sequence[int]) -> int:
@@ -257,19 +253,19 @@ def open_of(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> list
     return list(connection.execute(query).scalars())
 
 
-_settling = (
+_SETTLE = (
     sa.update(inbox)
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
     .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
 )
-_settle = HotStatement(_settling)
-_refuse = HotStatement(_settling.values(payload=retention.NOTHING))
+_REFUSE = _SETTLE.values(payload=retention.NOTHING)
 
 
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
     """Record the outcome of an open row; False where it had one already. Of a refused one only the key is kept."""
-    statement = _refuse if outcome is Outcome.REFUSED else _settle
-    done = statement.count(connection, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
+    statement = _REFUSE if outcome is Outcome.REFUSED else _SETTLE
+    values = {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now}
+    done = connection.execute(statement, values).rowcount
     if done == 1:
         note_outcome(connection, outcome, 1)
         if outcome is Outcome.CONTEXT:
@@ -277,7 +273,7 @@ def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime,
     return done == 1
 
 
-_settle_turn = HotStatement(
+_SETTLE_TURN = (
     sa.update(inbox)
     .where(inbox.c.turn_id == sa.bindparam("b_turn"), inbox.c.outcome.is_(None))
     .values(
@@ -294,7 +290,7 @@ def settle_turn(
 ) -> None:
     """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
     values = {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now}
-    for (ended,) in _settle_turn.rows(connection, values):
+    for ended in connection.execute(_SETTLE_TURN, values).scalars().all():
         note_outcome(connection, ended, 1)
 
 

@@ -25,7 +25,7 @@ from agent.transcript import (
     TurnStarted,
 )
 from channels.messages import Address
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.dialect import insert_new
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
 from gateway.store.tables.traffic import inbox
@@ -67,18 +67,17 @@ def forget_attempts(connection: sa.Connection, *which: sa.ColumnElement[bool]) -
     connection.execute(sa.update(inbox).where(*counted, *which).values(attempts=0))
 
 
-_epoch = HotStatement(
+_EPOCH = (
     # while this transaction runs no other process takes the shard
     sa.select(shards.c.epoch)
     .where(shards.c.shard == sa.bindparam("b_shard"))
-    .with_for_update(read=True, key_share=True),
+    .with_for_update(read=True, key_share=True)
 )
 
 
 def check_fence(connection: sa.Connection, fence: Fence) -> None:
     """Raise Fenced if another process owns the shard by now."""
-    found = _epoch.rows(connection, {"b_shard": fence.shard})
-    if not found or found[0][0] != fence.epoch:
+    if connection.execute(_EPOCH, {"b_shard": fence.shard}).scalar() != fence.epoch:
         raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
 
 
@@ -224,14 +223,10 @@ def unpack_address(text: str) -> Address:
     return Address(channel, account, chat, thread or None)
 
 
-_begin_turn = HotStatement(lambda dialect: insert_new_in(dialect, turns))
-_append = HotStatement(lambda dialect: insert_new_in(dialect, events))
-
-
 def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     """Record that a turn runs."""
-    _begin_turn.count(
-        connection,
+    connection.execute(
+        insert_new(connection, turns),
         {
             "id": turn.id,
             "tenant_id": turn.tenant,
@@ -245,7 +240,7 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
     )
 
 
-_end_turn = HotStatement(
+_END_TURN = (
     sa.update(turns)
     .where(turns.c.id == sa.bindparam("b_id"), turns.c.end_reason.is_(None))
     .values(end_reason=sa.bindparam("b_reason"), ended_at=sa.bindparam("b_now"))
@@ -254,7 +249,7 @@ _end_turn = HotStatement(
 
 def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> None:
     """Record that a turn is over; one that was before stays as it ended."""
-    _end_turn.count(connection, {"b_id": turn_id, "b_reason": reason, "b_now": now})
+    connection.execute(_END_TURN, {"b_id": turn_id, "b_reason": reason, "b_now": now})
 
 
 def person_of(connection: sa.Connection, turn_id: str) -> str | None:
@@ -284,13 +279,13 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
         for index, event in enumerate(added)
     ]
     if rows:
-        _append.write_all(connection, rows)
+        connection.execute(insert_new(connection, events), rows)
     said = [item for event in added if isinstance(event, TurnStarted | Steered) for item in event.items]
     if pictures := [picture.id for item in said for picture in item.pictures if picture.id]:
         connection.execute(sa.update(blobs).where(blobs.c.id.in_(pictures)).values(turn_id=turn.id))
 
 
-_forget_attempts = HotStatement(
+_FORGET_ATTEMPTS = (
     sa.update(inbox)
     .where(inbox.c.turn_id == sa.bindparam("b_turn"), inbox.c.outcome.is_(None), inbox.c.attempts > 0)
     .values(attempts=0)
@@ -302,7 +297,7 @@ def append_step(
 ) -> None:
     """Append the events of a step; the attempts at the turn count anew."""
     append(connection, turn, seq, added, at)
-    _forget_attempts.count(connection, {"b_turn": turn.id})
+    connection.execute(_FORGET_ATTEMPTS, {"b_turn": turn.id})
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from agent.errors import Fenced
 from gateway.store import journal
-from gateway.store.dialect import LOCKED, HotStatement, insert_new
+from gateway.store.dialect import LOCKED, insert_new
 from gateway.store.inbox import InboxRow, waiting
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.base import Instant
@@ -94,7 +94,7 @@ class Round:
     at: datetime | None = field(default=None, compare=False)  # by the server's clock; None: it is no member any more
 
 
-_hold = HotStatement(
+_HOLD = (
     sa.select(leases.c.name)
     .where(leases.c.name == sa.bindparam("b_name"), leases.c.epoch == sa.bindparam("b_epoch"))
     .with_for_update(read=True, key_share=True)
@@ -106,7 +106,7 @@ def holds(connection: sa.Connection, lease: Lease) -> bool:
     if lease.epoch == SOLE:
         return True
     held: set[Lease] = connection.info.setdefault(LOCKED, set())
-    if lease not in held and _hold.rows(connection, {"b_name": lease.name, "b_epoch": lease.epoch}):
+    if lease not in held and connection.execute(_HOLD, {"b_name": lease.name, "b_epoch": lease.epoch}).first():
         held.add(lease)
     return lease in held
 

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from channels.base import OWN_VIEWS
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from channels.viewers.viewer_frames import MOST_NUMBERS
-from gateway.store.dialect import HotStatement, insert_new, insert_new_in
+from gateway.store.dialect import insert_new
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import IN_OWN_VIEWS, outbox
 from gateway.store.tables.traffic import parked_lanes as parked
@@ -116,9 +116,6 @@ def idem_key(part: OutboxPart) -> str:
     return base64.b32encode(digest[:15]).decode().lower() + "t"
 
 
-_put = HotStatement(lambda dialect: insert_new_in(dialect, outbox).returning(outbox.c.id))
-
-
 def put(
     connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime, *, first_claimed: bool = False
 ) -> list[OutboxRow]:
@@ -134,8 +131,8 @@ def put(
         row = OutboxRow(0, tenant, part, idem_key(part), state, attempts=1 if claimed else 0, created_at=now)
         if part.address.channel in OWN_VIEWS:
             row = replace(row, part=replace(part, target=shown_id(part)), state=PartState.SENT)
-        added = _put.rows(connection, _to_values(row))
-        rows += [replace(row, id=int(added[0][0]))] if added else _find_open(connection, part)
+        id_ = connection.execute(insert_new(connection, outbox, outbox.c.id), _to_values(row)).scalar()
+        rows += _find_open(connection, part) if id_ is None else [replace(row, id=id_)]
     return rows
 
 
@@ -343,12 +340,12 @@ def files_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, bytes]:
     return {row.id: row.content for row in rows}
 
 
-_sent = HotStatement(
+_SENT = (
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
     .values(state=PartState.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
 )
-_mark = HotStatement(
+_MARK = (
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"), IS_OPEN)
     .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
@@ -360,15 +357,15 @@ def mark_sending(connection: sa.Connection, id_: int, action: Action) -> bool:
 
     Return False if the row is done already.
     """
-    return _mark.count(connection, {"b_id": id_, "b_action": action}) > 0
+    return connection.execute(_MARK, {"b_id": id_, "b_action": action}).rowcount > 0
 
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
     """Record the receipt."""
-    _sent.count(connection, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
+    connection.execute(_SENT, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
 
 
-_put_back = HotStatement(
+_SAVE = (
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
     .values(
@@ -386,8 +383,8 @@ _put_back = HotStatement(
 
 def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: datetime) -> None:
     """Store a row as an attempt left it: state, marks, when to try again, what goes instead."""
-    _put_back.count(
-        connection,
+    connection.execute(
+        _SAVE,
         {
             "b_id": row.id,
             "b_state": row.state,

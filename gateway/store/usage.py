@@ -7,13 +7,14 @@ A sum of cost covers the calls whose cost is known, and says how many are not. P
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from agent.fallbacks import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
-from gateway.store.dialect import HotStatement, insert_in, insert_into, insert_new, insert_new_in
+from gateway.store.dialect import insert_in, insert_into, insert_new
 from gateway.store.journal import TurnRow, events_of_turn
 from gateway.store.people import ids_of
 from gateway.store.tables.base import EPOCH
@@ -53,8 +54,9 @@ def _added_to_day(insert: Any) -> Any:
     return insert.on_conflict_do_update(index_elements=list(usage_days.primary_key.columns), set_=sums)
 
 
-_note_call = HotStatement(lambda dialect: insert_new_in(dialect, usage))
-_note_day = HotStatement(lambda dialect: _added_to_day(insert_in(dialect, usage_days)))
+@cache
+def _add_to_day(dialect: str) -> Any:
+    return _added_to_day(insert_in(dialect, usage_days))
 
 
 def note_call(
@@ -70,8 +72,10 @@ def note_call(
     counted = {name: getattr(used, name) for name in _MAY_BE_UNKNOWN}
     place = {"session_id": turn.session_id, "turn_id": turn.id, "step": response.step, "discarded": number}
     flags = {"discarded": int(number > 0), "estimated": int(estimated), "unpriced": int(used.cost_microusd is None)}
-    if _note_call.count(connection, {**whose, **counted, **place, "estimated": estimated, "at": now}):
-        _note_day.count(connection, {**whose, **counted, **flags, "calls": 1, "day": _number_of(now)})
+    call = {**whose, **counted, **place, "estimated": estimated, "at": now}
+    if connection.execute(insert_new(connection, usage), call).rowcount:
+        day = {**whose, **counted, **flags, "calls": 1, "day": _number_of(now)}
+        connection.execute(_add_to_day(connection.dialect.name), day)
 
 
 def _number_of(at: datetime) -> int:

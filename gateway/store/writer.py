@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from agent.foreign_code import contain_exits
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
-from gateway.store.dialect import DRIVER, LOCKED, SPOILED
+from gateway.store.dialect import LOCKED, SPOILED
 from gateway.store.looking import unavailable
 from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
@@ -91,7 +91,6 @@ def mark_errors(engine: Engine) -> None:
     def begin(connection: Connection) -> None:
         connection.info[SPOILED] = False
         connection.info[LOCKED] = set()
-        connection.info.pop(DRIVER, None)
         _forget_outcomes(connection)
 
     event.listen(engine, "handle_error", spoil)

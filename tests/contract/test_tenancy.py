@@ -1,18 +1,16 @@
 """The tenant filter of a store: no statement meets another tenant's rows (S3)."""
 
-import sys
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from gateway.access.pairing import POLICY, approve_code
 from gateway.access.tickets import locked_until
 from gateway.store import inbox as rows
-from gateway.store.dialect import HotStatement
 from gateway.store.engine import Store
 from gateway.store.erasure import of_person
 from gateway.store.tables.people import audit, users
@@ -113,16 +111,6 @@ async def test_joins_subqueries_and_unions_have_it_too(shared: Store) -> None:
     assert ["acme"] == await shared.of("acme").read(lambda c: c.execute(of_lanes).scalars().all())
 
 
-async def test_hot_statements_have_it(shared: Store) -> None:
-    found = HotStatement(sa.select(audit.c.subject).where(audit.c.action == sa.bindparam("b_action")))
-
-    def ask(connection: sa.Connection) -> list[object]:
-        return [row[0] for row in found.rows(connection, {"b_action": "noted"})]
-
-    for part, expected in (("acme", ["acme"]), (None, ["acme", "bell"]), ("bell", ["bell"]), ("nobody", [])):
-        assert expected == await shared.of(part).commit(ask)
-
-
 async def test_jobs_of_one_commit_see_each_their_own(shared: Store) -> None:
     parts = (shared.of("acme"), shared, shared.of("bell"), shared.of("bell"), shared.of("acme"))
     begun = [part.queue(subjects) for part in parts]
@@ -168,18 +156,6 @@ def test_what_is_unique_is_so_within_a_tenant() -> None:
     ]
     assert [] == [key for key in keys if "tenant_id" not in key[1] and key[1][0] not in OUR_OWN_IDS]
     assert [] == [index for table in TABLES for index in table.indexes if index.unique]
-
-
-def test_every_hot_statement_has_the_filter() -> None:
-    modules = [
-        module for name, module in list(sys.modules.items()) if name.startswith(("gateway.store", "gateway.coach"))
-    ]
-    hot = {id(each): each for module in modules for each in vars(module).values() if isinstance(each, HotStatement)}
-    assert len(hot) > 10
-    for statement in hot.values():
-        for dialect in (sqlite.dialect(), postgresql.dialect()):
-            spelled = statement._spell(dialect.name)  # noqa: SLF001  what it is on this dialect
-            assert [] == unfiltered(spelled, dialect)
 
 
 def test_a_statement_without_it_would_be_seen() -> None:

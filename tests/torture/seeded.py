@@ -118,7 +118,7 @@ BUGS = (
     ),
     Bug(
         10, "no fence", "gateway/store/journal.py",
-        "    if not found or found[0][0] != fence.epoch:", "    if False:",
+        '    if connection.execute(_EPOCH, {"b_shard": fence.shard}).scalar() != fence.epoch:', "    if False:",
         take_over,
     ),
     Bug(
@@ -138,7 +138,7 @@ BUGS = (
     ),
     Bug(
         14, "attempt not persisted", "gateway/store/outbox.py",
-        '_mark.count(connection, {"b_id": id_, "b_action": action}) > 0', "True",
+        'connection.execute(_MARK, {"b_id": id_, "b_action": action}).rowcount > 0', "True",
         Case("send_done", long, hit=2),
     ),
     Bug(
