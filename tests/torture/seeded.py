@@ -148,7 +148,7 @@ BUGS = (
     ),
     Bug(
         16, "an edit cut by a death is given up", "gateway/delivery/lane.py",
-        "failure, now, self._config.give_up_after_s,", "failure, now, 0.0,",
+        "            self._config.give_up_after_s,\n", "            0.0,\n",
         Case("edit_done", slow),
     ),
     Bug(

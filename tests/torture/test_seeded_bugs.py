@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.torture.campaign import PLATFORMS
-from tests.torture.cases import DOUBLE, SINGLE, THREADS, Case
+from tests.torture.cases import COMMITTED, DOUBLE, SINGLE, THREADS, Case
 from tests.torture.gateway_process import ROOT
 from tests.torture.invariants import examine
 from tests.torture.sampling import sampled
@@ -13,7 +13,7 @@ from tests.torture.scenarios import Unfenced, deliver_twice, die_in_a_gap, take_
 from tests.torture.seeded import BUGS, Bug, plant, provoke
 from tests.torture.world import NotSettled, World
 
-TRIED_ELSEWHERE = {case.name for case in (*SINGLE, *DOUBLE, *THREADS)}
+TRIED_ELSEWHERE = {case.name for case in (*SINGLE, *COMMITTED, *DOUBLE, *THREADS)}
 
 
 def test_what_finds_a_bug_finds_nothing_in_our_own_code() -> None:
