@@ -15,7 +15,6 @@ REASONS = {
     "gateway/store/addresses.py": "looks whether the driver is installed",
     "gateway/store/agent_tables.py": "adds a column to a table",
     "gateway/store/backup.py": "copies an SQLite file whole",
-    "gateway/store/dialect.py": "gives the driver statements that SQLAlchemy compiled",
     "gateway/store/dump.py": "locks every table, and looks at who is connected",
     "gateway/store/inspection.py": "looks at the server's settings, or at the file before it is opened",
     "gateway/store/load.py": "changes a setting of its own session",
