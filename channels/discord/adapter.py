@@ -1,6 +1,6 @@
-"""`DiscordChannel`: one bot account as a channel. Receiving is in `consumer`, calls in `wire`.
+"""One Discord bot account as a channel. `consumer` receives, `wire` makes calls.
 
-No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
+No retry, splitting or pacing here: a call is made once and ends in a receipt or one of three errors.
 """
 
 import asyncio
@@ -59,7 +59,6 @@ class DiscordChannel:
     max_media_bytes = MAX_MEDIA_BYTES
 
     def __init__(self, config: DiscordAccount, *, sleep: Sleep = asyncio.sleep, clock: Clock = steady_now) -> None:
-        """Nothing is connected yet. `sleep` and `clock` are for tests."""
         self.account = config.name
         self.renderer: Renderer = DiscordRenderer()
         self._config = config
@@ -118,15 +117,15 @@ class DiscordChannel:
         return Connections("shards", sum(shard.is_open for shard in running), len(running)) if running else None
 
     async def aclose(self) -> None:
-        """Close the connections; `run` has ended before."""
+        """Close the connections after `run` has ended."""
         await self._wire.aclose()
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
-        """The content; Discord's addresses of files run out, so the message is asked for a fresh one.
+        """Return the content of an attachment.
 
         Raises:
             Permanent: it is larger than `max_bytes`, or gone.
-            Retryable: not now.
+            Retryable: Discord does not deliver it now.
         """
         with as_channel_errors():
             return await fetch_file(self._wire, attachment, max_bytes)
@@ -134,7 +133,7 @@ class DiscordChannel:
     # ------------------------------------------------------------ out
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Say one part: by its interaction, if that still waits for its answer, else in the chat.
+        """Send one part: complete its interaction if that is still open, else post to the chat.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
@@ -147,7 +146,7 @@ class DiscordChannel:
             return Receipt(await self._say(part, now))
 
     async def _say(self, part: OutboundPart, now: datetime) -> str:
-        """The answer to an interaction, else a message; where the bot may not write, what follows the answer."""
+        """Complete the interaction, else post a message; send a follow-up if the bot may not write in the channel."""
         if part.route is not None and part.route.expires_at > now:
             reply_route = ReplyRoute.of(part.route)
             completed = await self._replies.complete(reply_route, part.idem_key, body_of(part), part.media)
@@ -164,10 +163,10 @@ class DiscordChannel:
         return _sure(id_of(sent))
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Replace the text of our message; repeating it changes nothing.
+        """Replace the text of our message; repeating the call changes nothing.
 
         Raises:
-            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
+            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE if the message was deleted.
         """
         body = body_of(replace(part, media=()))
         if not part.unfinished:
@@ -186,12 +185,12 @@ class DiscordChannel:
         return Receipt(platform_id)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
-        """The receipt of an earlier attempt; None where none is found (see `sent_lookup`).
+        """Return the receipt of an earlier attempt, or None if none is found (see `sent_lookup`).
 
         Raises:
             Permanent: the chat is out of reach.
-            Retryable: it cannot be told now.
-            Unknown: it can never be told, for one person alone was shown it.
+            Retryable: Discord does not answer now.
+            Unknown: only one person could see the message, so it can never be looked up.
         """
         finding = self._ephemeral if is_private(part.route) else self._sent_lookup
         try:
@@ -210,7 +209,7 @@ class DiscordChannel:
         await self._call("POST", "/channels/{channel_id}/typing", at={"channel_id": target_of(address)})
 
     async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """Set our reaction in place of the one before, or clear it."""
+        """Replace our reaction, or clear it."""
         await self._reactions.replace(target_of(address), message_id, reaction)
 
     async def _add_reaction(self, channel: str, message_id: str, emoji: str) -> None:
@@ -220,14 +219,14 @@ class DiscordChannel:
         await self._call("DELETE", _REACTION, at={"channel_id": channel, "message_id": message_id, "emoji": emoji})
 
     async def delete(self, address: Address, message_id: str) -> None:
-        """Delete a message; those of others only where the bot may manage messages."""
+        """Delete a message; another author's only if the bot may manage messages."""
         if is_ephemeral(message_id):
             await self._ephemeral.change(message_id, None, self._clock())
             return
         await self._call("DELETE", MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
-        """Take the buttons away from our message."""
+        """Remove the buttons of our message."""
         body: JsonObject = {"components": []}
         if is_ephemeral(message_id):
             await self._ephemeral.change(message_id, body, self._clock())
@@ -235,7 +234,7 @@ class DiscordChannel:
         await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def set_commands(self, menus: Menus) -> None:
-        """Set the application commands, with their options and languages; nothing is written where they stand."""
+        """Set the application commands with options and languages; write nothing if they are already set."""
         self.shared_commands = shared_names(menus)
         with as_channel_errors():
             bot = await self._wire.identify()

@@ -1,4 +1,4 @@
-"""Discord's histories, read after a new session, which replays nothing: of every channel, thread and known direct chat.
+"""Reading of Discord's histories after a new session, which replays nothing: channels, threads and known direct chats.
 
 `ingest` decides when a gap is filled, `channels.chat.backfill` reads it.
 """
@@ -33,7 +33,7 @@ PAGE = 100
 GUILDS_PAGE = 200
 
 GUILD_PAGES = 20  # for each shard
-"""More than a shard can hear of: 2,500 servers (Discord's documentation, 2026-09)."""
+"""Pages of servers; more than a shard can have: 2,500 servers (Discord's documentation, 2026-09)."""
 ARCHIVE_PAGES = 10  # of one channel's archived threads
 AT_ONCE = 4
 SORTED_AT_MOST = 5_000  # messages of all channels, handed in by their ids
@@ -45,7 +45,7 @@ _THREADS = TypeAdapter(RawThreads)
 
 
 class Histories:
-    """What one shard of a bot may read."""
+    """The histories that one shard of a bot may read."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Histories:
     # ------------------------------------------------------------ places
 
     async def list_places(self, name: str, since: float) -> Listing[Place]:
-        """Return the places of a server, or all; a server that does not list its channels holds up no other."""
+        """Return the places of a server, or of all; a server that cannot be listed stops no other."""
         listing = Listing[Place]()
         if name == EVERYTHING:
             known = await self._sink.chats()
@@ -117,9 +117,9 @@ class Histories:
         return None if is_off or 0 < place.last_message <= after else place
 
     async def _fetch_archived(self, channel: str, after: int, listing: Listing[Place]) -> list[RawChannel]:
-        """Return threads that were archived during the gap, which are not among the active ones; the latest come first.
+        """Return threads that were archived during the gap, latest first; the list of active threads lacks them.
 
-        A channel that refuses the list is passed over: the bot never heard it.
+        A channel that refuses the list is skipped: the bot never had access to it.
         """
         threads: list[RawChannel] = []
         query = {"limit": str(PAGE)}
@@ -143,7 +143,9 @@ class Histories:
     # ------------------------------------------------------------ messages
 
     async def read_page(self, place: Place, since: float, start: str) -> Page[Place, JsonObject]:
-        """Return the next messages of a channel, the oldest page first; in a server we joined lately, since then."""
+        """Return the next messages of a channel, the oldest page first; if we joined the server recently, those since
+        then.
+        """
         joined = snowflake_at(self._context.channels.joined_ms.get(place.guild or "", 0))
         after = start or str(max(self._oldest(since), joined))
         page = _objects(await self._get(f"/channels/{place.id}/messages", limit=str(PAGE), after=after))
@@ -161,16 +163,16 @@ class Histories:
         return () if event is None else (event,)
 
     def explain(self, place: Place, failure: Exception) -> str | None:
-        """Return why a channel cannot be read; None for one that is hidden from us, as it was before."""
+        """Return the reason a channel cannot be read; None for a channel that was always hidden from us."""
         in_use = place.kind is ChatKind.DIRECT or place.id in self._rooms_in_use
         return _explain(failure) if in_use or not isinstance(failure, ApiRefusal) else None
 
     def name(self, place: Place) -> str:
-        """Return the channel's id behind its kind."""
+        """Return the channel's kind and id."""
         return f"{'direct chat' if place.kind is ChatKind.DIRECT else 'channel'} {place.id}"
 
     def _oldest(self, since: float) -> int:
-        """Return the id after which messages are read: an hour limit holds, whatever was missed."""
+        """Return the id after which to read: at most `backfill_hours` back."""
         limit_ms = 1000 * self._clock().timestamp() - self._context.config.backfill_hours * 3_600_000
         return max(snowflake_at(limit_ms), int(since) - (OVERLAP_MS << 22))
 

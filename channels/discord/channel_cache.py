@@ -1,4 +1,4 @@
-"""Knows whether a channel id is a direct conversation, a channel of a server or a thread; learned, or asked once."""
+"""Cache of channel kinds: direct conversation, server channel or thread; learned from events, or asked once."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ _THREADS = TypeAdapter(RawThreads)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One channel id."""
+    """One channel id and its kind."""
 
     id: str
     guild: str | None = None  # None: a direct conversation
@@ -30,22 +30,21 @@ class Place:
 
     @property
     def kind(self) -> ChatKind:
-        """Whose it is."""
         return ChatKind.DIRECT if self.guild is None else ChatKind.GROUP
 
     @property
     def chat(self) -> str:
-        """What an address calls the chat: of a thread the channel above it."""
+        """Return the address's chat: for a thread, the channel above it."""
         return self.parent or self.id
 
     @property
     def thread(self) -> str | None:
-        """What an address calls the thread."""
+        """Return the address's thread id, or None."""
         return self.id if self.parent is not None else None
 
 
 def place_of(raw: RawChannel, guild: str | None = None) -> Place:
-    """A channel as Discord describes it."""
+    """Return the place that Discord describes."""
     if raw.type in DIRECT_TYPES:
         return Place(raw.id, last_message=int(raw.last_message_id or 0))
     parent = raw.parent_id if raw.type in THREAD_TYPES else None
@@ -53,25 +52,25 @@ def place_of(raw: RawChannel, guild: str | None = None) -> Place:
 
 
 class ChannelCache:
-    """What is known of channels; the longest unused is forgotten first."""
+    """Known channels; the least recently used is forgotten first."""
 
     def __init__(self) -> None:
         self._known: BoundedDict[str, Place] = BoundedDict(MOST_PLACES)
         self.joined_ms: dict[str, int] = {}  # guild -> when we came, Unix milliseconds
 
     def get(self, channel: str) -> Place | None:
-        """The place, if known."""
+        """Return the place, or None if unknown."""
         place = self._known.get(channel)
         if place is not None:
             self._known.move_to_end(channel)
         return place
 
     def put(self, place: Place) -> None:
-        """Know this place."""
+        """Store this place."""
         self._known[place.id] = place
 
     def learn(self, event: str, data: object) -> None:
-        """Take what a dispatch says about channels; what it does not say well is asked for when needed."""
+        """Learn places from a dispatch; a malformed one is ignored and its channels are asked for when needed."""
         try:
             if event == "GUILD_CREATE":
                 self._learn_guild(_GUILD.validate_python(data))

@@ -1,4 +1,4 @@
-"""An operator describes one Discord bot here, and is told of a mistake before anything runs. Imports no SDK."""
+"""Settings of one Discord bot, validated without importing an SDK."""
 
 import re
 from enum import StrEnum
@@ -15,7 +15,7 @@ PORTAL = "https://discord.com/developers/applications"
 
 
 class Wake(StrEnum):
-    """When what is said in a server's channel is meant for the bot."""
+    """The messages in a server's channel that are meant for the bot."""
 
     MENTION = "mention"  # a mention of the bot or a reply to it
     ALWAYS = "always"  # everything
@@ -73,11 +73,11 @@ class DiscordAccount(PlatformAccount):
 
     @property
     def official(self) -> bool:
-        """Whether this is Discord itself."""
+        """Return True for Discord itself, False for another server."""
         return (urlsplit(self.api_base).hostname or "").endswith("discord.com")
 
     def wake_in(self, channel: str, parent: str | None) -> Wake:
-        """When something said in a channel (a thread of `parent`) is meant for the bot."""
+        """Return the wake setting for a channel (or a thread of `parent`)."""
         for name in (channel, parent):
             if name in self.off_in:
                 return Wake.OFF

@@ -1,8 +1,8 @@
-"""Keeps one shard of a bot connected to the gateway: RESUME wherever it can, also after a restart; IDENTIFY sparingly.
+"""Connection of one shard to the gateway: RESUME if possible, also after a restart; IDENTIFY sparingly.
 
-discord.py's own `Client.connect` always begins with IDENTIFY, ends at errors nobody watches, and closes with code
-1000, which ends the session. So the loop is here, and the protocol in `socket`. What comes in goes to `consumer`;
-`ingest` is asked what to resume.
+discord.py's own `Client.connect` always begins with IDENTIFY, ends at unobserved errors, and closes with code 1000,
+which ends the session. So the loop is here, and the protocol in `socket`. Received dispatches go to `consumer`;
+`ingest` knows the session to resume.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ RESUME_TRIES = 3  # connects to a session's own address before the common one is
 
 
 class GatewayConnection:
-    """The gateway connection of one shard, and whatever follows it."""
+    """The gateway connection of one shard, with its reconnects."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class GatewayConnection:
         """Stay connected until cancelled; `tasks` is the parent of the heartbeats.
 
         Raises:
-            ConfigRefused: nothing but the operator can mend it; health was told.
+            ConfigRefused: only the operator can fix it; health is already FAILED.
         """
         while True:
             begun_s = asyncio.get_running_loop().time()
@@ -109,7 +109,7 @@ class GatewayConnection:
             await self._close()
 
     async def _open(self) -> None:
-        """Connect, and say RESUME or IDENTIFY."""
+        """Connect, and send RESUME or IDENTIFY."""
         session = self._ingest.resume_from
         if session is not None:
             keeps_url = self._config.official and self._failures < RESUME_TRIES
@@ -120,7 +120,7 @@ class GatewayConnection:
             await self._enter(await self._may_identify(), None)
 
     async def _enter(self, url: str, session: GatewaySession | None) -> None:
-        """Connect to an address and begin a session, or take one up again."""
+        """Connect to an address and open or resume a session."""
         token = self._config.token.get_secret_value()
         async with asyncio.timeout(self._config.connect_timeout_s):
             self._socket = socket = GatewaySocket(await self._wire.connect(url))
@@ -161,7 +161,7 @@ class GatewayConnection:
             raise SocketEnded(resumable=False, bad=bad) from None
 
     async def _may_identify(self) -> str:
-        """Wait until a session may be opened; where."""
+        """Wait until a session may be opened; return the gateway's address."""
         while (info := await self._wire.gateway()).is_used_up:
             wait_s = max(info.reset_after_s, IDENTIFY_EVERY_S)
             await self._put_off(wait_s, f"Discord lets it open no new session for {wait_s / 60:.0f} minutes")
@@ -174,25 +174,25 @@ class GatewayConnection:
         return info.url
 
     async def _rest(self) -> None:
-        """Wait where a new session would be one too many of this shard in an hour; the others need not."""
+        """Wait if this shard has opened too many sessions within an hour; other shards go on."""
         if wait_s := self._starts.pace.rest_s(self._shard, asyncio.get_running_loop().time()):
             in_words = f"the next one in {wait_s / 60:.0f} minutes"
             await self._put_off(wait_s, f"{IDENTIFIES_PER_HOUR} new sessions within an hour; {in_words}")
 
     async def _put_off(self, wait_s: float, words: str) -> None:
-        """Wait for longer than the usual pace before a session is opened, and tell health."""
+        """Report a long wait before IDENTIFY to health, then wait."""
         self._sink.report(ChannelState.DEGRADED, self._shard.name(words))
         self._log.warning("identify_delayed", detail=words, retry_in_s=wait_s)
         await self._sleep(wait_s)
 
     def _believe(self, refusal: ApiRefusal) -> None:
-        """A token that is refused again and again is wrong."""
+        """Count consecutive 401 answers; after `REFUSALS_BELIEVED` of them the token is wrong."""
         self._refusals = self._refusals + 1 if refusal.status == 401 else 0
         if self._refusals >= REFUSALS_BELIEVED:
             self._end_if_final(4004)
 
     def _end_if_final(self, code: int | None) -> None:
-        """Tell health and end if only the operator can mend what this close code means."""
+        """Report FAILED and raise if only the operator can fix this close code."""
         words = None if code is None else CLOSE_WORDS.get(code)
         if code == SHARDING_REQUIRED and self._config.shards == "auto":
             raise Retryable(f"Discord asks for more shards than {self._shard.count}")
@@ -202,7 +202,7 @@ class GatewayConnection:
             raise ConfigRefused(words)
 
     async def _close(self) -> None:
-        """Let go of the socket."""
+        """Close the socket, and keep the session."""
         socket, self._socket = self._socket, None
         if socket is None:
             return

@@ -1,4 +1,4 @@
-"""Does what `ingest` asks for: commits with backoff, fetches channels, fills gaps, defers interactions.
+"""Execution of the steps that `ingest` decides: commit with backoff, fetch channels, fill gaps, defer interactions.
 
 What comes next and how far the session is committed is decided there; connecting is `connection`'s matter.
 """
@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 
 class DispatchConsumer:
-    """Works off the dispatches of one shard while `run` runs: `receive` queues them, `ingest` says what is next."""
+    """Processes the dispatches of one shard while `run` runs: `receive` queues them, `ingest` chooses the next step."""
 
     def __init__(
         self,
@@ -71,19 +71,18 @@ class DispatchConsumer:
 
     @property
     def shard(self) -> Shard:
-        """Whose dispatches these are."""
         return self._context.shard
 
     # ------------------------------------------------------------ what the socket tells
 
     async def room(self) -> None:
-        """Return when there is room for a dispatch."""
+        """Wait until the queue has room for a dispatch."""
         while self._ingest.is_full:
             self._committed.clear()
             await self._committed.wait()
 
     def receive(self, received: Dispatch | Rejected) -> None:
-        """Queue a dispatch as it came, or a frame that is none in its place; nothing here waits.
+        """Queue a dispatch, or a malformed frame in its place, without waiting.
 
         Raises:
             ValueError: a READY that opens no session.
@@ -97,14 +96,14 @@ class DispatchConsumer:
         self._news.set()
 
     def report_alive(self) -> None:
-        """Health hears of it once a session stands: from then on whatever is said is taken, if behind a gap."""
+        """Report READY once a session is open: later messages are received, even if a gap is still being filled."""
         if self._ingest.is_connected:
             self._sink.report(ChannelState.READY, self.shard.name(FILLING) if self._ingest.has_gap else "")
 
     # ------------------------------------------------------------ what is to be done
 
     async def run(self) -> None:
-        """Do what is asked for, for ever."""
+        """Execute steps for ever."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 while (step := self._ingest.next(self._clock())) is not None:
@@ -120,7 +119,7 @@ class DispatchConsumer:
                 self._news.clear()
 
     async def _commit(self, commit: Commit, tasks: asyncio.TaskGroup) -> None:
-        """Hand in a batch and how far we are with it, then defer its interactions."""
+        """Commit a batch with its resume point, then defer its interactions."""
         for reply_route in commit.reply_routes:
             self._replies.expect(reply_route)
         await self._hand_in((*commit.events, *commit.rejected), commit.cursor)
@@ -141,7 +140,7 @@ class DispatchConsumer:
         await offer_until_stored(offer, self._sink, self._sleep)
 
     async def _fill_gap(self, since: int, tasks: asyncio.TaskGroup) -> None:
-        """Read what was said between this message and this session; retry beside what comes in."""
+        """Fetch the messages between this one and the session; retry failed channels in the background."""
         whole = await self._backfill.fill(since)
         self._ingest.gap_filled(whole=whole)
         self.report_alive()
@@ -155,7 +154,7 @@ class DispatchConsumer:
         self._news.set()
 
     async def _fetch_channel(self, channel: str) -> None:
-        """Ask where a channel is, until it is known."""
+        """Fetch a channel until its place is known."""
         attempt = 0
         while (place := await self._find_place(channel)) is None:
             attempt += 1
@@ -164,7 +163,7 @@ class DispatchConsumer:
         self._news.set()
 
     async def _find_place(self, channel: str) -> Place | None:
-        """None: not now. A channel that is hidden from us counts as a plain one of a server."""
+        """Return the channel's place, or None if Discord does not answer now. A hidden channel counts as a server's."""
         try:
             answer = await self._wire.call("GET", "/channels/{channel_id}", at={"channel_id": channel})
             return place_of(_CHANNEL.validate_python(answer))

@@ -1,7 +1,7 @@
-"""A resume point says which gateway session, how far in it, and the newest message that was committed. Pure.
+"""Resume point: the gateway session, the sequence number in it, and the newest committed message. Pure.
 
-Message ids are snowflakes, made in the order of time over all of Discord: one id says for every channel what came
-after it, so the cursor does not grow with them. Direct conversations, which nothing else lists, are known to the sink.
+Message ids are snowflakes, ordered by time over all of Discord: one id serves every channel, so the cursor does not
+grow with them. The sink lists direct conversations, which Discord does not list.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ class GatewaySession:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """What is committed with the events."""
+    """The resume point that is committed with the events."""
 
     session: GatewaySession | None = None
     last: int = 0  # the greatest committed message id; 0: nothing was ever heard
@@ -31,19 +31,19 @@ class Cursor:
     shards: int = 1  # how many there are, of which this is one's
 
     def at(self, seq: int) -> "Cursor":
-        """The same session, further on."""
+        """Return the cursor with this sequence number."""
         return self if self.session is None else replace(self, session=replace(self.session, seq=seq))
 
     @property
     def unread_from(self) -> int | None:
-        """The message id behind which not everything was read; None where nothing is missing."""
+        """Return the message id after which something is unread, or None if nothing is missing."""
         if self.gap:
             return min(self.last, self.behind or self.last)
         return self.behind or None
 
 
 def write_cursor(cursor: Cursor) -> str:
-    """As JSON."""
+    """Return the cursor as JSON."""
     session = cursor.session
     return orjson.dumps(
         {
@@ -57,7 +57,7 @@ def write_cursor(cursor: Cursor) -> str:
 
 
 def read_cursor(text: str | None) -> Cursor:
-    """What was written; anything else is a first start."""
+    """Return the written cursor; malformed text counts as a first start."""
     try:
         raw = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:

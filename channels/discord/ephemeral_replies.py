@@ -1,7 +1,7 @@
-"""One person alone is answered: by their command while its token lives, after that in their direct messages.
+"""Private answers: by the person's command while its token is valid, after that in their direct messages.
 
-It never goes to the chat the command was used in. Where neither way is left the part is refused for good, which is
-told there without its content. What the parts of a private answer promise stands in decision 0016.
+A private answer never goes to the chat of the command. If neither way is left the part fails for good, and the chat
+is told so without its content. Decision 0016 lists the guarantees for private parts.
 """
 
 from dataclasses import replace
@@ -25,16 +25,16 @@ DIRECT_ID = "direct"  # begins the ids of what was said in direct messages inste
 
 
 class Untold(Unknown):
-    """It may have been said to one person alone, where nobody can look."""
+    """A private answer that may have been sent, but cannot be looked up."""
 
 
 def is_private(route: Route | None) -> bool:
-    """Whether what goes this way is for one person."""
+    """Return True if this route reaches one person alone."""
     return route is not None and route.kind == ROUTE_PRIVATE
 
 
 def is_ephemeral(message_id: str) -> bool:
-    """Whether this is one of the ids given out here."""
+    """Return True if this is a private answer's id."""
     return message_id.startswith((f"{EPHEMERAL_ID}:", f"{DIRECT_ID}:"))
 
 
@@ -47,10 +47,10 @@ class EphemeralReplies:
         self._echoes = echoes
 
     async def say(self, part: OutboundPart, now: datetime) -> str:
-        """Say one part; its id.
+        """Send one part and return its id.
 
         Raises:
-            Permanent, Retryable, Unknown: see `channels.errors`; nobody but the person was shown it.
+            Permanent, Retryable, Unknown: see `channels.errors`; no other person was shown it.
         """
         reply_route = _route_of(part)
         try:
@@ -60,7 +60,9 @@ class EphemeralReplies:
             raise _to_channel_error(refusal) from None
 
     async def _by_token(self, reply_route: ReplyRoute, part: OutboundPart) -> str | None:
-        """The first part completes what the person waits for, the others follow it; None where this way is closed."""
+        """Complete the interaction with the first part, follow up with the others; return None if its token has
+        expired.
+        """
         body = body_of(part)
         try:
             message_id = await self._replies.complete(reply_route, part.idem_key, body, part.media)
@@ -80,15 +82,15 @@ class EphemeralReplies:
         return f"{DIRECT_ID}:{channel}:{_sure_id(sent)}"
 
     async def _channel_with(self, person: str) -> str:
-        """The direct conversation; Discord makes it when it is new."""
+        """Return the direct conversation's channel; Discord creates it if needed."""
         return _sure_id(await self._wire.call("POST", "/users/@me/channels", {"recipient_id": person}))
 
     async def find(self, part: OutboundPart, now: datetime) -> str | None:
-        """The id of what says the part; None where it did not arrive, or may be said again unseen.
+        """Return the id of the message that says the part; None if it did not arrive, or may be sent again unnoticed.
 
         Raises:
-            Untold: it may stand where only the person can look.
-            Permanent, Retryable, Unknown: it cannot be told now.
+            Untold: it may have been sent, but only the person can see it.
+            Permanent, Retryable, Unknown: Discord does not answer now.
         """
         reply_route = _route_of(part)
         try:
@@ -111,10 +113,10 @@ class EphemeralReplies:
         return None if found is None else f"{DIRECT_ID}:{channel}:{found}"
 
     async def change(self, message_id: str, body: JsonObject | None, now: datetime, route: Route | None = None) -> None:
-        """Edit what was said here, or with None take it back. `route`: that of its answer, where it is known.
+        """Edit a private answer, or delete it if `body` is None. `route`: its interaction's, if known.
 
         Raises:
-            Permanent: TARGET_GONE, also when its token is over or nobody knows it any more.
+            Permanent: TARGET_GONE, also if its token has expired or is unknown.
             Retryable, Unknown: see `channels.errors`.
         """
         kind, where, bare_id = (*message_id.split(":"), "", "")[:3]
@@ -144,7 +146,7 @@ def _route_of(part: OutboundPart) -> ReplyRoute:
 def _find_in_original(
     message_id: str, text: str, part: OutboundPart, reply_route: ReplyRoute, *, loading: bool
 ) -> str | None:
-    """The answer as it stands may be the part, or still be to become it; else the part came after it."""
+    """Return the original answer's id if it is the part, None if it is still pending; else the part was a follow-up."""
     if text == part.rendered.text.strip():
         return f"{EPHEMERAL_ID}:{reply_route.interaction}:{message_id}"
     if loading:
@@ -153,7 +155,7 @@ def _find_in_original(
 
 
 def _to_channel_error(refusal: ApiRefusal) -> ChannelError:
-    """What a refusal means. A person who cannot be written to blocks nobody else in the chat they asked in."""
+    """Return the error for a refusal. An unreachable person does not block the chat in which they asked."""
     if refusal.code in UNREACHABLE:
         words = f"only one person may see it, and they cannot be written to directly: {refusal.words}"
         return Permanent(words)

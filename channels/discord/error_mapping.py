@@ -1,4 +1,4 @@
-"""What Discord's refusals and close codes mean. Pure; imports no SDK.
+"""Meaning of Discord's refusals and close codes. Pure; imports no SDK.
 
 Codes are those of discord.com/developers/docs/topics/opcodes-and-status-codes (2026-09).
 """
@@ -14,10 +14,10 @@ UNKNOWN_MESSAGE = "10008"
 ALREADY_ACKNOWLEDGED = "40060"
 
 UNREACHABLE = frozenset({"10003", "10004", "10013", "50001", "50007", "50013", "50278"})
-"""Unknown channel, guild or user; missing access or permission; a person who takes no direct messages."""
+"""Unknown channel, guild or user; missing access or permission; a person who accepts no direct messages."""
 
 ROUTE_GONE = frozenset({"10015", "10062", "50027"})
-"""Unknown webhook or interaction, invalid webhook token: its time is over, or it never was acknowledged."""
+"""Unknown webhook or interaction, invalid webhook token: it has expired, or was never acknowledged."""
 
 NO_ACCESS = frozenset({"50001", "50013"})
 """The bot may not write into this channel."""
@@ -40,12 +40,12 @@ CLOSE_WORDS = {
     4014: "account {account!r} may not read messages: switch on Message Content Intent at " + PORTAL + " (your"
     " application, page Bot, Privileged Gateway Intents), or set message_content = false, then restart",
 }
-"""What close codes of the gateway that nothing but the operator can mend mean, and where to mend them."""
+"""Messages for the close codes that only the operator can fix."""
 
 
 @contextmanager
 def as_channel_errors() -> Iterator[None]:
-    """Raise a refusal within as one of the three kinds of error."""
+    """Raise a refusal inside the block as one of the three kinds of error."""
     try:
         yield
     except ApiRefusal as refusal:

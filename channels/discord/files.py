@@ -1,4 +1,4 @@
-"""Fetches what people attached. Discord's addresses of files run out, so the message is asked for a fresh one."""
+"""Download of attachments. Discord's file URLs expire, so the message is fetched for a fresh one."""
 
 from pydantic import JsonValue
 
@@ -10,7 +10,7 @@ from channels.messages import Attachment
 
 
 async def fetch_file(wire: DiscordWire, attachment: Attachment, max_bytes: int) -> bytes:
-    """Fetch the content of what somebody attached.
+    """Return the content of an attachment.
 
     Raises:
         ApiRefusal, Permanent, Retryable: see `DiscordWire`.
@@ -25,7 +25,7 @@ async def fetch_file(wire: DiscordWire, attachment: Attachment, max_bytes: int) 
 
 
 def _files_of(message: JsonValue) -> list[JsonObject]:
-    """The attachments of a message, of a forwarded one as well."""
+    """Return the attachments of a message, including a forwarded one."""
     if not isinstance(message, dict):
         return []
     found = message.get("attachments")

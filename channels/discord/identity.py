@@ -1,4 +1,4 @@
-"""Asks Discord which bot an account is, by oauth2/applications/@me."""
+"""Identity of a bot account, asked from Discord by oauth2/applications/@me."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ BACKOFF = Backoff((1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0))
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """Which bot this is."""
+    """The ids of a bot, and its account."""
 
     account: str  # its name in the configuration
     user_id: str
@@ -23,10 +23,10 @@ class BotIdentity:
 
 
 async def identify(account: str, ask: Callable[[], Awaitable[BotIdentity]], sink: Sink, sleep: Sleep) -> BotIdentity:
-    """Ask until it is answered.
+    """Ask until it is answered, and return the bot's identity.
 
     Raises:
-        ConfigRefused: Discord refuses the token; health was told.
+        ConfigRefused: Discord refuses the token; health is already FAILED.
     """
 
     def explain(error: Exception) -> CallFailure:

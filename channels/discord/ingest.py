@@ -1,8 +1,8 @@
-"""Decides what is committed, fetched and filled next, and how far one bot's gateway session has come; pure.
+"""Decisions about what to commit, fetch and fill next, and how far a gateway session has been read. Pure.
 
-Order is fixed when a dispatch is received; nothing overtakes but interactions, which have three seconds, while a gap is
-being filled or a channel is being asked for. The session and its sequence numbers live here alone: a connection asks
-what to resume from. Whatever this asks for is done by `consumer`.
+A dispatch's order is fixed when it is received. Only interactions, which expire in three seconds, overtake others
+while a gap is being filled or a channel is being fetched. The session and its sequence numbers live here alone: a
+connection asks which session to resume. `consumer` executes the decisions.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ STATE_EVENTS = ("READY", "RESUMED")
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """One event of the gateway's, as it came."""
+    """One raw event of the gateway."""
 
     event: str
     seq: int | None
@@ -49,30 +49,30 @@ class Commit:
 
     @property
     def reply_routes(self) -> list[ReplyRoute]:
-        """How its interactions are answered."""
+        """Return the reply routes of the interactions among the events."""
         interactions = [event for event in self.events if isinstance(event, Interaction)]
         return [ReplyRoute.of(event.route) for event in interactions if event.route is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class FetchChannel:
-    """Ask Discord where a channel is, then call `channel_known`."""
+    """Step: fetch a channel's place, then call `channel_known`."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class FillGap:
-    """Fetch what was said after this message, then call `gap_filled`."""
+    """Step: fetch the messages after this one, then call `gap_filled`."""
 
     since: int
 
 
 class Ingest:
-    """What came in for one bot and is not committed yet."""
+    """The received and not yet committed dispatches of one shard."""
 
     def __init__(self, context: TranslationContext, cursor: Cursor) -> None:
-        """`cursor` is what was committed last."""
+        """`cursor` is the last committed one."""
         self._context = context
         self._queue: deque[Dispatch | Rejected] = deque()
         cursor = replace(cursor, shards=context.shard.count)
@@ -83,24 +83,24 @@ class Ingest:
         self._unread_from = cursor.unread_from  # a gap to be filled first: it is older than what a session replays
         self._opened_at = 0  # the least message id since the session was opened
         self.resume_from = cursor.session
-        """The session that a connection takes up again, as far as it was received; None: it needs a new one."""
+        """The session to resume, as far as it was received; None: open a new one."""
         self.is_connected = False
-        """Whether a session has stood since the start."""
+        """True if a session has been open since the start."""
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more should be received before something is committed."""
+        """Return True if the socket must wait for a commit before it reads on."""
         return len(self._queue) >= MOST_WAITING
 
     @property
     def has_gap(self) -> bool:
-        """Whether what was said while no session stood is still to be fetched."""
+        """Return True if messages from before the session are still to be fetched."""
         return self._cursor.gap
 
     # ------------------------------------------------------------ what happens
 
     def receive(self, dispatch: Dispatch | Rejected) -> None:
-        """Queue it: this fixes its order.
+        """Queue a dispatch; this fixes its order.
 
         Raises:
             ValueError: a READY that opens no session.
@@ -115,21 +115,21 @@ class Ingest:
         self._queue.append(dispatch)
 
     def session_lost(self) -> None:
-        """Discord does not take the session up again; what was received of it is committed all the same."""
+        """Forget a session that Discord does not resume; its received dispatches are still committed."""
         self.resume_from = None
 
     def mark_committed(self, commit: Commit) -> None:
-        """The store holds it."""
+        """Note that the store has committed it."""
         assert commit is self._committing, "commits are made one by one"
         self._committing = None
 
     def channel_known(self, place: Place) -> None:
-        """A channel was fetched."""
+        """Store a fetched channel and go on."""
         self._context.channels.put(place)
         self._doing = None
 
     def gap_filled(self, *, whole: bool) -> None:
-        """A gap was read, `whole` or but for channels that are tried again later (see `caught_up`)."""
+        """End a gap; unless `whole`, some channels are retried later (see `caught_up`)."""
         assert isinstance(self._doing, FillGap), "a gap was to be filled"
         behind = 0 if whole else self._doing.since
         last = max(self._cursor.last, self._opened_at)
@@ -137,13 +137,13 @@ class Ingest:
         self._doing = None
 
     def caught_up(self) -> None:
-        """What could not be read of a gap was read by now, or is too old to be."""
+        """Note that the rest of a gap was read, or is too old to read."""
         self._cursor, self._cursor_moved = replace(self._cursor, behind=0), True
 
     # ------------------------------------------------------------ what is to be done
 
     def next(self, now: datetime) -> Commit | FetchChannel | FillGap | None:
-        """What is to be done now, a commit again and again until it is marked committed; None: wait for something."""
+        """Return the next step; a commit until it is marked committed; None: wait for an event."""
         if self._committing is not None:
             return self._committing
         if self._cursor_moved:
@@ -158,7 +158,7 @@ class Ingest:
         return self._committing
 
     def _take_up(self, head: Dispatch | Rejected, now: datetime) -> Commit | FetchChannel:
-        """Begin with the first that waits."""
+        """Return the step for the first waiting dispatch."""
         if _is_state(head):
             self._queue.popleft()
             self._enter_session(head, now)
@@ -171,7 +171,7 @@ class Ingest:
         return self._committing
 
     def _enter_session(self, dispatch: Dispatch, now: datetime) -> None:
-        """A session was opened, or taken up again."""
+        """Note that a session was opened or resumed."""
         if dispatch.event != "READY":
             self._cursor = self._cursor if dispatch.seq is None else self._cursor.at(dispatch.seq)
             return
@@ -182,7 +182,7 @@ class Ingest:
         self._unread_from = self._cursor.unread_from if self._cursor.gap else None
 
     def _unknown_channel(self, head: Dispatch | Rejected) -> str | None:
-        """The channel that has to be asked for before this can be read."""
+        """Return the channel to fetch before this dispatch can be read, or None."""
         channel = channel_of(head.event, head.data) if isinstance(head, Dispatch) else None
         return channel if channel is not None and self._context.channels.get(channel) is None else None
 
@@ -193,7 +193,7 @@ class Ingest:
         return Commit(cursor=write_cursor(self._cursor))
 
     def _commit_interactions(self, now: datetime) -> Commit | None:
-        """Those that cannot wait for what is before them."""
+        """Return a commit of the waiting interactions alone; None without any."""
         urgent = [waiting for waiting in self._queue if isinstance(waiting, Dispatch) and waiting.event == INTERACTION]
         if not urgent:
             return None
@@ -202,7 +202,7 @@ class Ingest:
         return Commit(*_read(urgent, self._context, now))
 
     def _commit_batch(self, now: datetime) -> Commit:
-        """Everything up to a session's begin, or to a channel that has to be asked for."""
+        """Return a commit of the dispatches before the next session start or unknown channel."""
         batch = [self._queue.popleft()]
         while self._queue and len(batch) < BATCH:
             head = self._queue[0]
@@ -214,7 +214,9 @@ class Ingest:
         return Commit(events, rejected, write_cursor(self._cursor))
 
     def _move_cursor(self, batch: Sequence[Dispatch | Rejected], events: Iterable[InboundEvent], now: datetime) -> None:
-        """An id beyond tomorrow is made up, and would hide what is said until then."""
+        """Move the cursor to the newest message; ignore an id from after tomorrow, which would hide messages until
+        then.
+        """
         beyond = snowflake_at((now.timestamp() + DAY_S) * 1000)
         sequence = [dispatch.seq for dispatch in batch if isinstance(dispatch, Dispatch) and dispatch.seq is not None]
         ids = [int(event.message_id) for event in events if isinstance(event, InboundMessage)]
@@ -224,7 +226,7 @@ class Ingest:
 
 
 def _to_session(dispatch: Dispatch) -> GatewaySession:
-    """The session that a READY opens; a ValidationError, which is a ValueError, where it opens none."""
+    """Return the session that a READY opens; raise a ValueError (pydantic's ValidationError) if it opens none."""
     ready = RawReady.model_validate(dispatch.data)
     return GatewaySession(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
 
@@ -236,7 +238,7 @@ def _is_state(dispatch: Dispatch | Rejected) -> TypeGuard[Dispatch]:
 def _read(
     batch: Iterable[Dispatch | Rejected], context: TranslationContext, now: datetime
 ) -> tuple[tuple[InboundEvent, ...], tuple[Rejected, ...]]:
-    """The events in a batch, and what of it is none."""
+    """Return the events and the rejected dispatches in a batch."""
     results = [result for dispatch in batch for result in _read_dispatch(dispatch, context, now)]
     events = tuple(result for result in results if not isinstance(result, Rejected))
     return events, tuple(result for result in results if isinstance(result, Rejected))

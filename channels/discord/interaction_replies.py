@@ -1,7 +1,7 @@
-"""Interactions are deferred within the second, completed by an edit, and remembered while this process lives.
+"""Interactions: deferred within a second, completed by an edit, and remembered in this process.
 
-After a restart Discord itself is asked how far an answer is. Whatever cannot be answered its own way (the token's time
-is over, or it was never acknowledged) goes elsewhere: callers get None.
+After a restart Discord itself is asked how far an answer is. If an interaction cannot be answered (its token has
+expired, or it was never acknowledged), callers get None and use another way.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class OriginalReply:
-    """The message that answers an interaction, as it stands."""
+    """The message that answers an interaction."""
 
     id: str
     text: str
@@ -42,7 +42,7 @@ class OriginalReply:
 
 @dataclass(slots=True)
 class _Answer:
-    """How far the answer to one interaction is."""
+    """Progress of the answer to one interaction."""
 
     reply_route: ReplyRoute
     tried: asyncio.Event = field(default_factory=asyncio.Event)  # set when the callback was answered, or given up
@@ -58,19 +58,19 @@ class InteractionReplies:
         self._known: BoundedDict[str, _Answer] = BoundedDict(MOST_KNOWN)  # by the interaction's id
 
     def expect(self, reply_route: ReplyRoute) -> None:
-        """An interaction is about to be committed: an answer that comes at once waits for its deferral."""
+        """Register an interaction before its commit, so that an early answer waits for its deferral."""
         self._know(_Answer(reply_route))
 
     def _know(self, answer: _Answer) -> None:
         self._known[answer.reply_route.interaction] = answer
 
     def find_route(self, interaction: str) -> ReplyRoute | None:
-        """How an interaction is answered, where this process knows it."""
+        """Return the reply route of an interaction, or None if this process does not know it."""
         answer = self._known.get(interaction)
         return None if answer is None else answer.reply_route
 
     async def defer(self, reply_route: ReplyRoute) -> None:
-        """Tell Discord that an answer comes, and now already whether others may see it; a failure is only logged."""
+        """Acknowledge an interaction, and say now if the answer is private; only log a failure."""
         answer = self._known.get(reply_route.interaction, _Answer(reply_route))
         callback: JsonObject = {"type": DEFER_PRESS if reply_route.kind == ROUTE_PRESS else DEFER_ANSWER}
         if reply_route.person:
@@ -94,10 +94,10 @@ class InteractionReplies:
     async def complete(
         self, reply_route: ReplyRoute, key: str, body: JsonObject, media: tuple[OutboundMedia, ...]
     ) -> str | None:
-        """Let the part `key` be the answer; its message id, or None where it has to go elsewhere.
+        """Make the part `key` the answer; return its message id, or None if it has to go another way.
 
         Raises:
-            ApiRefusal: it was refused for another reason than the interaction.
+            ApiRefusal: refused for a reason other than the interaction.
             Retryable, Unknown: see `channels.errors`.
         """
         if reply_route.kind == ROUTE_PRESS:
@@ -117,7 +117,7 @@ class InteractionReplies:
     async def follow_up(
         self, reply_route: ReplyRoute, body: JsonObject, media: tuple[OutboundMedia, ...]
     ) -> str | None:
-        """Say more by the interaction's own way. It has no nonce; to one person alone it can never be found again."""
+        """Send a follow-up and return its id. It has no nonce; a private one can never be looked up."""
         if reply_route.person:
             flags = body.get("flags")
             body = body | {"flags": EPHEMERAL_FLAG | (flags if isinstance(flags, int) else 0)}
@@ -127,15 +127,15 @@ class InteractionReplies:
         return id_of(sent)
 
     async def edit(self, reply_route: ReplyRoute, message_id: str, body: JsonObject) -> None:
-        """Change what was said by the interaction's own way."""
+        """Edit the answer or a follow-up."""
         await self._wire.call("PATCH", MESSAGE, body, at=await self._at(reply_route, message_id))
 
     async def delete(self, reply_route: ReplyRoute, message_id: str) -> None:
-        """Take back what was said by the interaction's own way."""
+        """Delete the answer or a follow-up."""
         await self._wire.call("DELETE", MESSAGE, at=await self._at(reply_route, message_id))
 
     async def original(self, reply_route: ReplyRoute) -> OriginalReply | None:
-        """The message that answers an interaction; None where there is none, or the way is closed."""
+        """Return the message that answers an interaction; None if there is none, or the token has expired."""
         try:
             found = await self._wire.call("GET", MESSAGE, at=await self._at(reply_route, ORIGINAL))
         except ApiRefusal as refusal:
@@ -149,7 +149,7 @@ class InteractionReplies:
         return OriginalReply(message_id, str(found.get("content") or "").strip(), loading)
 
     async def _find_answer(self, reply_route: ReplyRoute, text: str, key: str) -> _Answer | None:
-        """How far the answer is; None where this way is closed."""
+        """Return the answer's progress, or None if the interaction cannot be answered."""
         answer = self._known.get(reply_route.interaction)
         if answer is not None:
             try:
@@ -170,7 +170,7 @@ class InteractionReplies:
         return answer
 
     async def _at(self, reply_route: ReplyRoute, message_id: str = "") -> dict[str, str]:
-        """What fills a path of the interaction's own."""
+        """Return the parameters of the interaction's webhook path."""
         bot = await self._wire.identify()
         at = {"webhook_id": bot.application_id, "webhook_token": reply_route.token}
         return at | {"message_id": message_id} if message_id else at

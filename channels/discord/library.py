@@ -1,11 +1,10 @@
-"""Everything private of discord.py that our promises need: its HTTP client, tamed.
+"""discord.py's HTTP client with a custom base URL, validated rate limits and no blind repeats.
 
-Calls go to another base than the library's global one; a 5xx is not blindly sent again (it would repeat what has no
-nonce); no wait is believed that cannot be. The library waits for whatever it is told, in seconds it does not look at: a
-NaN among the loop's timers upsets all of them, and a header that is no number ends a call whose message was sent.
+The library repeats a call after a 5xx, which would duplicate a message without a nonce. It also waits for any number
+of seconds it is told: a NaN upsets the loop's timers, and a malformed header ends a call whose message was sent.
 
-`wire` decides what a call means, `socket` speaks to the gateway. A test names every private name that is used here, and
-fails if the library has it no more.
+`wire` decides the meaning of a call, `socket` speaks to the gateway. A test names every private name used here, and
+fails if the library drops one.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit; for 
 
 @dataclass(slots=True)
 class CallTrace:
-    """What was seen of one call on the network."""
+    """Observations of one call on the network."""
 
     in_flight: bool = False  # a request went out and its answer, if any, does not say that nothing happened
     of_discord: bool = False  # the answer is JSON, so not a proxy's page
@@ -74,14 +73,14 @@ async def _request_answered(
 
 
 async def _body_of(response: aiohttp.ClientResponse) -> bytes:
-    """The body, bounded; the library finds it where it would read it, for it takes no class of answers of ours."""
+    """Read the bounded body and store it where the library looks for it, since it takes no response class of ours."""
     if response._body is None:  # noqa: SLF001  see above
         response._body = await whole(response)  # noqa: SLF001  see above
     return await response.read()
 
 
 async def _read_limit(seen: CallTrace, response: aiohttp.ClientResponse) -> None:
-    """Read how long a limit lasts; only what the library can wait for is left to it."""
+    """Read the duration of a rate limit; raise `LimitUnusable` unless the library can wait for it."""
     seen.in_flight = False
     answer = _object(await _body_of(response)) if seen.of_discord else {}
     told = answer.get("retry_after")
@@ -111,10 +110,9 @@ def _traces() -> aiohttp.TraceConfig:
 
 
 class BoundedRatelimit(Ratelimit):
-    """A bucket of the library's that takes only numbers from headers; where there are none it limits nothing."""
+    """A rate-limit bucket that reads only numbers from headers; without them it limits nothing."""
 
     def update(self, response: aiohttp.ClientResponse, *, use_clock: bool = False) -> None:
-        """As the library's, by the seconds that are left."""
         headers = response.headers
         self.limit = whole_of(headers.get("X-Ratelimit-Limit"), 1) or 1
         remaining = whole_of(headers.get("X-Ratelimit-Remaining"))
@@ -127,17 +125,16 @@ class BoundedRatelimit(Ratelimit):
 
 
 class BasedHttp(HTTPClient):
-    """The library's client, on another base than its global one."""
+    """The library's client with a base URL of our choice."""
 
     def __init__(self, api_base: str) -> None:
-        """Must be made in a running loop."""
+        """Create it in a running loop."""
         super().__init__(
             asyncio.get_running_loop(), http_trace=_traces(), max_ratelimit_timeout=LONGEST_WAIT_S, unsync_clock=True
         )
         self._api_base = api_base
 
     def get_ratelimit(self, key: str) -> Ratelimit:
-        """As the library's, bounded."""
         if key not in self._buckets:
             self._buckets[key] = BoundedRatelimit(self.max_ratelimit_timeout)
             self._try_clear_expired_ratelimits()
@@ -151,7 +148,7 @@ class BasedHttp(HTTPClient):
         form: Iterable[dict[str, object]] | None = None,
         **options: object,
     ) -> JsonValue:
-        """As the library's, on our base. One that is given up while it waits for the global limit lets others go on."""
+        """Send a request to our base URL. If cancelled during a global limit, release the others when that ends."""
         route.url = self._api_base + route.url.removeprefix(Route.BASE)
         try:
             answer: JsonValue = await super().request(route, files=files, form=form, **options)

@@ -1,4 +1,4 @@
-"""Discord's limits are data, with their units and sources.
+"""Discord's limits as data.
 
 Sources: discord.com/developers/docs/resources/message#create-message (2,000 characters), /docs/topics/rate-limits
 (buckets are told in headers and kept by the library; 50 requests a second over all), both read 2026-09. A message

@@ -1,4 +1,4 @@
-"""Parts become JSON bodies that ping nobody and unfurl no link, our commands application commands; pure."""
+"""Conversion of parts to JSON bodies without pings and previews, and of our commands to application commands. Pure."""
 
 import re
 import secrets
@@ -23,21 +23,21 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,99}")
 
 
 def id_of(answer: JsonValue) -> str | None:
-    """The id of what Discord answers with; None where it names none."""
+    """Return the id in Discord's answer, or None."""
     found = answer.get("id") if isinstance(answer, dict) else None
     return found if isinstance(found, str) and whole_of(found) is not None else None
 
 
 def target_of(address: Address) -> str:
-    """The channel that a call is about: a thread is a channel of its own."""
+    """Return the channel id to call: a thread is a channel of its own."""
     return address.thread or address.chat
 
 
 def body_of(part: OutboundPart) -> JsonObject:
-    """What sending and editing share.
+    """Return the fields that sending and editing share.
 
     Raises:
-        Permanent: the text is no Unicode, or the files are too large.
+        Permanent: the text is not valid Unicode, or the files are too large.
     """
     text = part.rendered.text
     try:
@@ -61,7 +61,7 @@ def _describe(number: int, file: OutboundMedia) -> JsonObject:
 
 
 def message_of(part: OutboundPart) -> JsonObject:
-    """A new message: said once for its key, in answer to what it answers if that is still there."""
+    """Return a new message with its deduplication nonce; a deleted question does not stop the answer."""
     body = body_of(part)
     if part.idem_key:
         body["nonce"], body["enforce_nonce"] = part.idem_key[:25], True
@@ -72,7 +72,7 @@ def message_of(part: OutboundPart) -> JsonObject:
 
 
 def _rows(buttons: Sequence[Button]) -> list[JsonValue]:
-    """Buttons in rows of five; an id of ours makes them work as long as the message stands."""
+    """Return buttons in rows of five; our custom ids keep them working as long as the message exists."""
     shown: list[JsonValue] = [
         {"type": 2, "style": _STYLES[button.style], "label": button.label[:80], "custom_id": button.data[:100]}
         for button in buttons[: _IN_A_ROW * _ROWS]
@@ -81,7 +81,7 @@ def _rows(buttons: Sequence[Button]) -> list[JsonValue]:
 
 
 def safe_media(media: Sequence[OutboundMedia]) -> tuple[OutboundMedia, ...]:
-    """The files with names that are safe in a path: one that is not gets a random one, and keeps its ending (A70)."""
+    """Return the files; replace a name that is unsafe in a path by a random one with the same extension."""
     return tuple(
         file if _SAFE_NAME.fullmatch(file.name) else replace(file, name=_random_name(file.name)) for file in media
     )
@@ -94,11 +94,11 @@ def _random_name(name: str) -> str:
 
 STRING = 3
 _LOCALES = {"es": ("es-ES", "es-419"), "de": ("de",), "fr": ("fr",), "pt": ("pt-BR",), "it": ("it",)}
-"""Discord's names of languages (discord.com/developers/docs/reference#locales)."""
+"""Discord's locale names (discord.com/developers/docs/reference#locales)."""
 
 
 def commands_of(menus: Menus) -> list[JsonObject]:
-    """The whole list for Discord, in the order of the menus; languages are laid over "" or English."""
+    """Return all commands for Discord in menu order; other languages become localizations of "" or English."""
     base = menus.get("") or menus.get("en") or next(iter(menus.values()), ())
     by_language = {language: {spec.name: spec for spec in menu} for language, menu in menus.items()}
     return [
@@ -108,12 +108,12 @@ def commands_of(menus: Menus) -> list[JsonObject]:
 
 
 def shared_names(menus: Menus) -> frozenset[str]:
-    """The commands whose answer is everybody's in a server; all others are their person's own affair."""
+    """Return the commands whose answer in a server is public; all others are answered privately."""
     return frozenset(spec.name for menu in menus.values() for spec in menu if spec.shared)
 
 
 def _command(spec: CommandSpec, specs: Mapping[str, CommandSpec]) -> JsonObject:
-    """One command; `specs` are the same in each language that has it."""
+    """Return one command; `specs` are its versions by language."""
     options: list[JsonValue] = [
         _option(
             option, {language: each.options[at].description for language, each in specs.items() if each.options[at:]}
@@ -125,7 +125,7 @@ def _command(spec: CommandSpec, specs: Mapping[str, CommandSpec]) -> JsonObject:
 
 
 def _to_description(text: str, texts: Mapping[str, str]) -> JsonObject:
-    """What says what something is, and in which languages it is said otherwise."""
+    """Return a description and its localizations."""
     localized: JsonObject = {
         locale: _short(other)
         for language, other in texts.items()
@@ -144,12 +144,12 @@ def _option(option: CommandOption, descriptions: Mapping[str, str]) -> JsonObjec
 
 
 def _short(text: str) -> str:
-    """Descriptions are 1 to 100 characters."""
+    """Return a valid description: 1 to 100 characters."""
     return (text or "-")[:100]
 
 
 def same_commands(there: JsonValue, wanted: Sequence[JsonObject]) -> bool:
-    """Whether Discord has exactly these: writing them anew is counted and slow."""
+    """Return True if Discord already has exactly these; writing them again is rate-limited and slow."""
     if not isinstance(there, list) or len(there) != len(wanted):
         return False
     by_name = {str(command.get("name")): command for command in there if isinstance(command, dict)}
@@ -157,7 +157,7 @@ def same_commands(there: JsonValue, wanted: Sequence[JsonObject]) -> bool:
 
 
 def _essence(command: JsonObject) -> tuple[object, ...]:
-    """What of a command is ours to say."""
+    """Return the fields of a command that we set."""
     options = command.get("options")
     described = [
         (

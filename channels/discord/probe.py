@@ -1,4 +1,4 @@
-"""The probe of a Discord bot: its token, its intent, its shards, and how many sessions it may still open."""
+"""Probe of a Discord bot: its token, intent, shards, and remaining session starts."""
 
 from channels.chat.probing import AccountProbe, Asker, Finding, PlatformAnswer
 from channels.discord.config import PORTAL, DiscordAccount
@@ -9,7 +9,7 @@ MESSAGE_CONTENT = 1 << 18 | 1 << 19
 """Flags of an application that has the intent, verified or not (Discord's reference, Application Flags, 2026-11)."""
 
 AGENT = "DiscordBot (tenk-gateway, 1)"
-"""Discord answers no other kind of name (docs.discord.com/developers/reference#user-agent, 2026-11)."""
+"""User-Agent in the form that Discord requires (docs.discord.com/developers/reference#user-agent, 2026-11)."""
 
 
 async def probe(account: DiscordAccount, asker: Asker) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""Models of our own hold what is read of Discord's events; everything else in them is ignored.
+"""Models of the parts of Discord's events that we read; other fields are ignored.
 
 Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a number a number.
 """
@@ -54,7 +54,7 @@ class RawUser(_Raw):
 
 
 class RawMember(_Raw):
-    """Guild member, as far as it names somebody."""
+    """Guild member, as far as it has a name."""
 
     nick: StrictStr | None = None
     user: RawUser | None = None
@@ -77,7 +77,7 @@ class RawReference(_Raw):
 
 
 class RawForwarded(_Raw):
-    """What a forward carries of the message."""
+    """The forwarded message's content."""
 
     content: StrictStr = ""
     attachments: list[RawAttachment] = []
@@ -90,7 +90,7 @@ class RawSnapshot(_Raw):
 
 
 class RawReferenced(_Raw):
-    """The message replied to, as far as it matters."""
+    """The message replied to."""
 
     author: RawUser | None = None
     content: Words = None
@@ -188,7 +188,7 @@ class RawMadeBy(_Raw):
 
 
 class RawPressedMessage(_Raw):
-    """The message a button hangs on."""
+    """The message of a pressed button."""
 
     id: Snowflake
     flags: StrictInt = 0

@@ -18,7 +18,7 @@ from channels.discord.wire import DiscordWire
 
 
 class ShardConnection:
-    """Receives by one shard while it runs."""
+    """Receives by one shard."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ShardConnection:
         sleep: Sleep,
         clock: Clock,
     ) -> None:
-        """`starts` is one for all shards of the account; `is_shared` tells if a command's answer is for everybody."""
+        """Take `starts`, shared by all shards of the account, and `is_shared`, true if a command's answer is public."""
         self._shard = shard
         self._wire = wire
         self._replies = replies

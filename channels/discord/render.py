@@ -1,8 +1,8 @@
-"""Blocks of the Markdown tree become Discord's own Markdown: markup inside the text, every literal character escaped.
+"""Rendering of the Markdown tree as Discord's Markdown, with every literal character escaped.
 
-Pure; nothing here knows discord.py, chats or limits on length. Headings are `#` to `###`, tables are code, a quote is
-quoted once. Which characters are markup goes by Discord's clients (simple-markdown, 2026). Nothing here may notify
-anybody: that is also said in every call (`payloads`).
+Pure; knows no discord.py, no chats and no length limits. Headings are `#` to `###`, tables are code, a quote is quoted
+once. Markup characters are those of Discord's clients (simple-markdown, 2026). No text may notify people; every call
+also says so (`payloads`).
 """
 
 import re
@@ -49,19 +49,19 @@ _Line = tuple[str, bool]  # its text, and whether it is code, which no list may 
 
 
 class DiscordRenderer:
-    """The Renderer of `channels.base` for Discord. Has no state; one serves everybody."""
+    """The stateless Renderer of `channels.base` for Discord."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks as one text without blanks around it."""
+        """Return the blocks as one stripped text."""
         return Rendered("\n".join([text for text, _ in _document(blocks)]).strip())
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is: all that could be markup is escaped."""
+        """Return the text with everything escaped that could be markup."""
         return Rendered(escape(clean(text)).strip())
 
 
 def _document(blocks: Iterable[Block], *, listed: bool = False, quoted: bool = False) -> list[_Line]:
-    """The lines of blocks, an empty one between two (in lists: none)."""
+    """Return the lines of blocks, separated by an empty line (in lists: by none)."""
     lines: list[_Line] = []
     for index, block in enumerate(blocks):
         if index and not listed:
@@ -93,7 +93,7 @@ def _literal(text: str) -> list[_Line]:
 
 
 def _heading(level: int, spans: Spans, *, listed: bool) -> list[_Line]:
-    """Levels 1 to 3 are Discord's; lower ones, and those in lists, are bold."""
+    """Return a heading; levels below 3, and headings in lists, become bold text."""
     if listed or level > _MAX_HEADING:
         return _literal(spans_as_text(spans, Style.BOLD))
     title = " ".join(spans_as_text(spans).split("\n")).strip()
@@ -105,7 +105,7 @@ def _code(text: str, language: str) -> list[_Line]:
 
 
 def _item(item: ListItem, *, quoted: bool) -> list[_Line]:
-    """An entry: its marker, then its blocks, indented; code stands at the margin, or its indent would be seen."""
+    """Return a list entry: its marker, then its indented blocks; code is not indented, since Discord would show it."""
     lines = [(text if code else f"  {text}", code) for text, code in _document(item.blocks, listed=True, quoted=quoted)]
     if item.continued:
         return lines
@@ -116,20 +116,20 @@ def _item(item: ListItem, *, quoted: bool) -> list[_Line]:
 
 
 def _quote(blocks: Sequence[Block], *, quoted: bool) -> list[_Line]:
-    """Discord quotes a line, once; a quote inside it shows `>` before its lines."""
+    """Return quoted lines; Discord does not nest quotes, so an inner one shows an escaped `>`."""
     prefix = "\\> " if quoted else "> "
     return [(prefix + text, code) for text, code in _document(blocks, quoted=True)]
 
 
 def _table(table: Table, *, listed: bool, quoted: bool) -> list[_Line]:
-    """Columns as code where they fit a phone, else a paragraph a row."""
+    """Return aligned columns as code if they fit a phone, else a paragraph per row."""
     if columns := table_columns(table):
         return _code(columns, "")
     return _document(rows_as_paragraphs(table), listed=listed, quoted=quoted)
 
 
 def spans_as_text(spans: Spans, extra: int = 0) -> str:
-    """Styled text with markers that open and close in order and never touch a blank inside."""
+    """Return styled text with markers that nest correctly and never touch a blank inside."""
     if extra == 0 and len(spans) == 1 and spans[0].style == 0 and spans[0].link is None:
         return escape_inline(spans[0].text)
     writer = _Spans()
@@ -139,7 +139,7 @@ def spans_as_text(spans: Spans, extra: int = 0) -> str:
 
 
 class _Spans:
-    """Writes one run of spans."""
+    """Writer of one run of spans."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -148,7 +148,7 @@ class _Spans:
         self._joins = ""  # the last character written, if it was markup
 
     def add(self, span: Span, style: int) -> None:
-        """One span in a style."""
+        """Add one span in a style."""
         text = span.text.strip()
         if not text:
             self._blanks.append(span.text)
@@ -172,7 +172,7 @@ class _Spans:
         self._blanks = [span.text[len(span.text.rstrip()) :]]
 
     def end(self) -> str:
-        """All that was written."""
+        """Return everything written."""
         self._close(0)
         self._blank("")
         return "".join(self._pieces)
@@ -191,14 +191,14 @@ class _Spans:
         self._blanks = []
 
     def _mark(self, markup: str) -> None:
-        """A marker that opens, or code: after markup that would not end before it something invisible comes first."""
+        """Write an opening marker or code, behind an invisible character if it would merge with the markup before."""
         if self._joins and (self._joins == markup[0] or self._joins + markup[0] == "~_"):
             self._pieces.append(BREAK)
         self._pieces.append(markup)
         self._joins = markup[-1]
 
     def _say(self, text: str) -> None:
-        """Words: italics that end before a letter need something between."""
+        """Write words, behind an invisible character if Discord would not end italics before them."""
         if self._joins == _ITALIC and _ITALIC not in self._open and (text[0].isalnum() or text[0] == "_"):
             self._pieces.append(BREAK)
         self._pieces.append(text)
@@ -206,7 +206,7 @@ class _Spans:
 
 
 def _markers_of(span: Span, style: int) -> list[str]:
-    """The markers around a span: none around code, and none that a URL in it would end."""
+    """Return the markers around a span: none around code, and none that occurs in its URL."""
     if span.link is None and style & Style.CODE:
         return []
     urls = f"{span.link or ''} {urls_in(span.text)}"
@@ -214,12 +214,12 @@ def _markers_of(span: Span, style: int) -> list[str]:
 
 
 def escape(text: str) -> str:
-    """Literal text: everything that could be markup has a backslash before it; bare URLs stay whole."""
+    """Escape literal text with backslashes; bare URLs stay whole."""
     return escape_line_starts(escape_inline(text))
 
 
 def escape_inline(text: str) -> str:
-    """As `escaped`, but for what only counts at the start of a line."""
+    """Escape literal text, except for markup that only counts at the start of a line."""
     return _TOKEN.sub(_escape_match, text)
 
 
@@ -232,7 +232,7 @@ def _escape_match(match: re.Match[str]) -> str:
 
 
 def _bare_url(text: str) -> str:
-    """In brackets, which are not shown: a bare URL would take in what follows up to a blank, our backslashes too."""
+    """Put a bare URL in invisible brackets, or it would swallow the following text and our backslashes."""
     end = _end_of_url(text)
     if text.endswith("//", 0, end):  # an address of nothing
         return _PART_OF_URL.sub(_break_up, text)
@@ -240,7 +240,7 @@ def _bare_url(text: str) -> str:
 
 
 def _end_of_url(text: str) -> int:
-    """Where an address ends: not in what stands behind one, nor in brackets that were opened before it."""
+    """Return the end of a URL, without trailing punctuation and unbalanced closing brackets."""
     surplus = text.count(")") - text.count("(")
     end = len(text.rstrip(_ENDING))
     while surplus > 0 and text[end - 1] == ")":
@@ -251,24 +251,24 @@ def _end_of_url(text: str) -> int:
 
 
 def _break_up(match: re.Match[str]) -> str:
-    """Of an address of nothing: its sign, so that it is none; the rest is text like other."""
+    """Break up an empty link (`http://`), so that Discord does not parse it; escape the rest."""
     if match[0] == ":":
         return f"{BREAK}:"
     return f"@{BREAK}" if match[0] == "@" else f"\\{match[0]}"
 
 
 def escape_line_starts(text: str) -> str:
-    """Lines that would begin a heading, quote or list begin with a backslash (numbers: have it behind them)."""
+    """Escape lines that would begin a heading, a quote or a list."""
     return _LINE_START.sub(lambda match: f"{match[1]}{match[3]}\\" if match[3] else f"{match[1]}\\{match[2]}", text)
 
 
 def urls_in(text: str) -> str:
-    """The bare URLs of a text, one behind the other: markers that stand in them cannot stand around them."""
+    """Return the bare URLs of a text, joined: a marker that occurs in one cannot stand around it."""
     return " ".join([match["url"] for match in _TOKEN.finditer(text) if match["url"]])
 
 
 def masked_link(text: str, url: str) -> str:
-    """`[text](url)`, or the text and its URL where Discord would not hide an address behind other words."""
+    """Return `[text](url)`, or text and URL if Discord would not hide a URL behind these words."""
     target = _UNSAFE_IN_URL.sub(lambda match: quote(match[0]), url)
     words = " ".join(text.split())
     if not words or words in (url, target):
@@ -279,7 +279,7 @@ def masked_link(text: str, url: str) -> str:
 
 
 def inline_code(text: str) -> str:
-    """Code in a line, between two backticks where it has some itself; three would make a block of it."""
+    """Return inline code, with two backticks around if it contains some."""
     text = text.replace("\n", " ")
     if "`" not in text:
         return f"`{text}`"
@@ -288,7 +288,7 @@ def inline_code(text: str) -> str:
 
 
 def code_fence(text: str, language: str) -> str:
-    """A code block; backticks inside are parted so that they cannot end it."""
+    """Return a code block, with inner backticks broken up so that they cannot end it."""
     shown = _FENCE.sub(f"`{BREAK}", text).rstrip("\n")
     named = language if _LANGUAGE.fullmatch(language) else ""
     return f"```{named}\n{shown if shown.strip() else shown + BREAK}\n```"

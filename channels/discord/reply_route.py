@@ -1,6 +1,6 @@
-"""An interaction's answer finds its way by the route of its event, which is written and read here. Pure.
+"""Reply route of an interaction, written to and read from the event's route. Pure.
 
-`interaction_replies` answers by it, and `ephemeral_replies` what one person alone may see.
+`interaction_replies` and, for private answers, `ephemeral_replies` send by it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _ALWAYS = timedelta(days=36_500)  # a person can be written to when their token 
 
 @dataclass(frozen=True, slots=True)
 class ReplyRoute:
-    """One interaction, as far as its answer needs it."""
+    """The data needed to answer one interaction."""
 
     kind: str  # one of the routes
     interaction: str  # its id
@@ -28,16 +28,16 @@ class ReplyRoute:
 
     @classmethod
     def of(cls, route: Route) -> "ReplyRoute":
-        """What a stored route says."""
+        """Read a stored route."""
         interaction, token, person = (*route.token.split("/"), "", "")[:3]
         return cls(route.kind, interaction, token, person)
 
     def as_route(self) -> Route:
-        """As it is stored. One to a person has no end."""
+        """Return the route to store. A private route never expires: a private answer must not become public."""
         life = _ALWAYS if self.person else TOKEN_LIFE
         kept = f"{self.interaction}/{self.token}/{self.person}" if self.person else f"{self.interaction}/{self.token}"
         return Route(self.kind, kept, instant_of(self.interaction) + life, private=bool(self.person))
 
     def lives(self, now: datetime) -> bool:
-        """Whether Discord still takes the token, with a minute to spare."""
+        """Return True if Discord still accepts the token, with a minute to spare."""
         return now < instant_of(self.interaction) + TOKEN_LIFE

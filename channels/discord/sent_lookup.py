@@ -1,10 +1,9 @@
-"""Finds out whether a part was said by an attempt whose outcome is unknown.
+"""Lookup of a part that may have been sent by an attempt with unknown outcome.
 
-First by Discord's echo of our key, which every connected session gets; then by the interaction it answers; then by
-looking through the chat. Discord keeps no keys (discord.py issue 2451), so there it goes by what is said: taking
-another message for this one would lose an answer, so an answer to the same message counts, and a text so long that it
-is not said twice; anything else counts as not found, and is said again under its key. Within a few minutes a repeated
-send is said once in any case.
+In order: Discord's echo of our key, which every connected session gets; the interaction it answers; the chat's
+history. Discord stores no keys (discord.py issue 2451), so a history is compared by text. Mistaking another message
+for this one would lose an answer: only a reply to the same message counts, or a text too long to be a coincidence.
+Anything else is sent again under its key, which Discord deduplicates for a few minutes.
 """
 
 from datetime import datetime
@@ -24,13 +23,13 @@ MOST_ECHOES = 2_000
 
 
 class Echoes:
-    """Our own messages as Discord told of them, by the key they were sent with."""
+    """Our own messages as the gateway reported them, by idempotency key."""
 
     def __init__(self) -> None:
         self._by_key: BoundedDict[str, str] = BoundedDict(MOST_ECHOES)
 
     def note(self, data: JsonValue, bot: str) -> None:
-        """Look at a message of a dispatch."""
+        """Note a dispatched message if it is ours."""
         author = data.get("author") if isinstance(data, dict) else None
         if not isinstance(data, dict) or not isinstance(author, dict) or author.get("id") != bot:
             return
@@ -39,12 +38,12 @@ class Echoes:
             self._by_key[nonce] = message_id
 
     def get(self, key: str) -> str | None:
-        """The message that was sent with this key, if Discord told of it."""
+        """Return the message sent with this key, if the gateway reported it."""
         return self._by_key.get(key)
 
 
 class SentLookup:
-    """The earlier sends of one bot."""
+    """Lookup of one bot's earlier sends."""
 
     def __init__(self, wire: DiscordWire, replies: InteractionReplies, echoes: Echoes) -> None:
         self._wire = wire
@@ -52,10 +51,10 @@ class SentLookup:
         self._echoes = echoes
 
     async def find(self, part: OutboundPart, now: datetime) -> str | None:
-        """The message that says the part; None where there is none.
+        """Return the id of the message that says the part, or None.
 
         Raises:
-            ApiRefusal, Retryable, Unknown: the chat cannot be looked through.
+            ApiRefusal, Retryable, Unknown: the history cannot be read.
         """
         echoed = self._echoes.get(part.idem_key)
         if echoed is not None:
@@ -68,7 +67,7 @@ class SentLookup:
 
 
 async def find_in_history(wire: DiscordWire, channel: str, part: OutboundPart) -> str | None:
-    """The message among a channel's latest that says the part; raises what `DiscordWire.call` does."""
+    """Return the id of a recent message that says the part, or None. Raises as `DiscordWire.call` does."""
     bot = await wire.identify()
     query = {"limit": str(LOOKED_THROUGH)}
     if part.reply_to is not None:
@@ -81,7 +80,7 @@ async def find_in_history(wire: DiscordWire, channel: str, part: OutboundPart) -
 
 
 def _is_same(message: dict[str, JsonValue], part: OutboundPart, bot: str) -> bool:
-    """Whether a message is plainly the part, said by us."""
+    """Return True if a message is plainly our part."""
     author = message.get("author")
     if not isinstance(author, dict) or author.get("id") != bot or not isinstance(message.get("id"), str):
         return False

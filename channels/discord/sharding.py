@@ -1,7 +1,7 @@
-"""Which shard hears of what, how a bot's resume points follow a change of their number, and when it may IDENTIFY.
+"""Sharding: which shard receives which server, resume points after a change of their number, and IDENTIFY limits.
 
-A shard is one connection to the gateway: Discord tells it of the servers whose id gives its number, and shard 0 of
-direct messages. Source: docs.discord.com/developers/events/gateway, "Sharding" and "Session Start Limit" (2026-11).
+A shard is one connection to the gateway: a server's id determines its shard, and shard 0 receives direct messages.
+Source: docs.discord.com/developers/events/gateway, "Sharding" and "Session Start Limit" (2026-11).
 """
 
 import asyncio
@@ -23,17 +23,17 @@ MOST_CONCURRENT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One connection of so many."""
+    """One connection of `count`."""
 
     number: int = 0
     count: int = 1
 
     def hears(self, guild: str | None) -> bool:
-        """Whether it is told of a server; None: of direct messages."""
+        """Return True if this shard receives a server's events; None: direct messages."""
         return (int(guild) >> 22) % self.count == self.number if guild is not None else self.number == 0
 
     def name(self, words: str) -> str:
-        """Words about it, for health: with its name, where there are several."""
+        """Prefix a health message with the shard's name, if there are several."""
         return words if self.count == 1 else f"shard {self.number} of {self.count}: {words}"
 
 
@@ -41,10 +41,10 @@ SOLE = Shard()
 
 
 def lay_out(known: Mapping[int, str], count: int) -> Mapping[int, str | None]:
-    """What changes of the resume points where so many shards read from now on; None: there is no such shard any more.
+    """Return the changed resume points for `count` shards; None: the shard no longer exists.
 
-    Sessions of another count are dropped, for Discord resumes none of them. What was said since the least that any of
-    them is sure to have heard is a gap of each: whichever told of a server before, nothing of it is missed.
+    Sessions of another count are dropped, since Discord resumes none of them. Each new shard starts with a gap from the
+    least message that any shard is sure to have received, so that no server's messages are missed.
     """
     cursors = {number: read_cursor(text) for number, text in known.items()}
     heard = {number: cursor for number, cursor in cursors.items() if cursor.last}
@@ -58,7 +58,7 @@ def lay_out(known: Mapping[int, str], count: int) -> Mapping[int, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class GatewayInfo:
-    """What Discord says of its gateway to one bot."""
+    """Discord's answer about its gateway, for one bot."""
 
     url: str
     shards: int = 1  # recommended
@@ -68,12 +68,12 @@ class GatewayInfo:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether no session may be opened; who else begins one just now is counted in."""
+        """Return True if no session may be opened, counting sessions that another process is opening now."""
         return self.starts_left is not None and self.starts_left < self.max_concurrency
 
 
 def to_gateway_info(url: str, found: JsonValue) -> GatewayInfo:
-    """The answer of GET /gateway/bot, as far as it says anything."""
+    """Return the answer of GET /gateway/bot, with defaults for missing fields."""
     answer = found if isinstance(found, dict) else {}
     limit = answer.get("session_start_limit")
     starts = limit if isinstance(limit, dict) else {}
@@ -88,41 +88,41 @@ def to_gateway_info(url: str, found: JsonValue) -> GatewayInfo:
 
 @dataclass(slots=True)
 class IdentifyPace:
-    """When each shard of one process may IDENTIFY. Instants are seconds of any steady clock."""
+    """Times at which the shards of one process may IDENTIFY, in seconds of any steady clock."""
 
     max_concurrency: int = 1  # as Discord said last
     _begun: dict[int, deque[float]] = field(default_factory=dict)  # by shard, the last of an hour
     _last: dict[int, float] = field(default_factory=dict)  # by bucket
 
     def bucket(self, shard: Shard) -> int:
-        """Those of one bucket may not IDENTIFY at once."""
+        """Return the bucket; shards of one bucket may not IDENTIFY at once."""
         return shard.number % self.max_concurrency
 
     def wait_s(self, shard: Shard, now_s: float) -> float:
-        """How long to wait for others of the bucket; 0.0 where it may at once."""
+        """Return the seconds to wait for the bucket, or 0.0."""
         last_s = self._last.get(self.bucket(shard))
         return 0.0 if last_s is None else max(0.0, last_s + IDENTIFY_EVERY_S - now_s)
 
     def rest_s(self, shard: Shard, now_s: float) -> float:
-        """How long a shard is to rest that began again and again within the hour."""
+        """Return the cooldown of a shard that identified too often within the hour, or 0.0."""
         begun = self._begun.get(shard.number, deque())
         return max(0.0, HOUR_S - (now_s - begun[0])) if len(begun) == IDENTIFIES_PER_HOUR else 0.0
 
     def note(self, shard: Shard, now_s: float) -> None:
-        """It does now."""
+        """Note an IDENTIFY."""
         self._last[self.bucket(shard)] = now_s
         self._begun.setdefault(shard.number, deque(maxlen=IDENTIFIES_PER_HOUR)).append(now_s)
 
 
 @dataclass(slots=True)
 class Starts:
-    """How the shards of one account open sessions: one by one, paced."""
+    """Paced session starts of one account's shards, one at a time."""
 
     pace: IdentifyPace = field(default_factory=IdentifyPace)
     locks: dict[int, asyncio.Lock] = field(default_factory=dict)
 
     def lock(self, shard: Shard) -> asyncio.Lock:
-        """Return the lock of those shards that may not open a session at once; the one that opens one holds it."""
+        """Return the lock shared by the shards of one bucket; the shard that opens a session holds it."""
         return self.locks.setdefault(self.pace.bucket(shard), asyncio.Lock())
 
     def note(self, shard: Shard) -> None:

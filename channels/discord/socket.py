@@ -1,6 +1,6 @@
-"""One WebSocket to Discord's gateway: HELLO, heartbeats, IDENTIFY or RESUME, and frames unpacked within bounds.
+"""One WebSocket to Discord's gateway: HELLO, heartbeats, IDENTIFY or RESUME, and bounded decompression.
 
-A dispatch is returned as it came. discord.py's own socket parses it into models, where a malformed one ends the client.
+Dispatches stay raw. discord.py's own socket parses them into models, where a malformed one ends the client.
 Source: docs.discord.com/developers/events/gateway and its "Opcodes and Status Codes" (2026-11).
 """
 
@@ -36,7 +36,7 @@ ACKNOWLEDGED_S = 20.0  # a heartbeat is answered by then, or the connection is g
 
 
 class SocketEnded(Exception):
-    """The connection is over."""
+    """The end of a connection."""
 
     def __init__(self, *, code: int | None = None, resumable: bool = True, bad: Rejected | None = None) -> None:
         """`code` is Discord's close code, `bad` the frame that ended the connection."""
@@ -47,7 +47,7 @@ class SocketEnded(Exception):
 
 
 class GatewaySocket:
-    """An open WebSocket on which the session is not begun yet: call `greet`, then `identify` or `resume`."""
+    """An open WebSocket without a session: call `greet`, then `identify` or `resume`."""
 
     def __init__(self, ws: ClientWebSocketResponse) -> None:
         self._ws = ws
@@ -56,13 +56,13 @@ class GatewaySocket:
         self._heartbeat_s = HEARTBEAT_S
         self._seq: int | None = None
         self.got_dispatch = False
-        """Whether anything was received in a session."""
+        """True if a dispatch was received."""
 
     async def greet(self) -> None:
         """Wait for HELLO.
 
         Raises:
-            SocketEnded: it closed before.
+            SocketEnded: the socket closed before.
         """
         frame = decode_json(await self._frame())
         while not isinstance(frame, dict) or frame.get("op") != HELLO:
@@ -82,17 +82,17 @@ class GatewaySocket:
         await self._say(RESUME, {"token": token, "session_id": session.id, "seq": session.seq})
 
     async def beat(self) -> None:
-        """Send heartbeats, also while nothing is read, until the connection ends or this is cancelled."""
+        """Send heartbeats, also while reading is paused, until the connection ends or this is cancelled."""
         with suppress(ClientError, OSError):  # `receive` tells of the end
             while True:
                 await self._say(HEARTBEAT, self._seq)
                 await asyncio.sleep(self._heartbeat_s)
 
     async def receive(self) -> Dispatch | Rejected | None:
-        """Return the next dispatch, or a frame that is none; None for a frame of the protocol.
+        """Return the next dispatch, or a malformed frame; None for a frame of the protocol.
 
         Raises:
-            SocketEnded: the connection is over.
+            SocketEnded: the connection ended.
         """
         text = await self._frame()
         frame = decode_json(text)
@@ -122,14 +122,14 @@ class GatewaySocket:
         """Return the text of the next frame.
 
         Raises:
-            SocketEnded: the connection is over.
+            SocketEnded: the connection ended.
         """
         while (text := await self._next_text()) is None:
             pass
         return text
 
     async def _next_text(self) -> str | None:
-        """Return the text of a frame; None if the rest of it follows."""
+        """Return the text of a frame, or None if the rest of it follows."""
         try:
             message = await self._ws.receive(timeout=self._heartbeat_s + ACKNOWLEDGED_S)
         except TimeoutError:
@@ -143,7 +143,7 @@ class GatewaySocket:
         raise SocketEnded(code=self._ws.close_code)
 
     def _unpack(self, data: bytes) -> str | None:
-        """Unpack Discord's one zlib stream, up to a bound."""
+        """Decompress Discord's zlib stream, up to a bound."""
         self._packed += data
         if len(self._packed) > MAX_ANSWER_BYTES:
             raise _too_long()
@@ -170,13 +170,13 @@ class GatewaySocket:
 
 
 def _too_long() -> SocketEnded:
-    """Return the end by a frame that is too long. A replay would bring it again, so another session is opened."""
+    """Return the error for an oversized frame. A replay would bring it again, so the session is not resumed."""
     bad = to_rejected("frame", None, "", f"a frame of more than {MAX_ANSWER_BYTES:,} bytes")
     return SocketEnded(resumable=False, bad=bad)
 
 
 def _heartbeat_s(hello: JsonValue) -> float:
-    """Return how often to send a heartbeat: neither a flood nor a silence, whatever HELLO asks for."""
+    """Return the heartbeat interval, clamped."""
     asked_ms = number_of(hello.get("heartbeat_interval")) if isinstance(hello, dict) else None
     asked_s = HEARTBEAT_S if asked_ms is None else asked_ms / 1000
     return min(max(asked_s, LEAST_HEARTBEAT_S), MOST_HEARTBEAT_S)

@@ -1,7 +1,6 @@
-"""One raw dispatch of Discord's becomes what the gateway knows; pure, total, and each dispatch on its own.
+"""Translation of one raw Discord dispatch to the gateway's events. Pure; never raises.
 
-No I/O, no SDK, no decision about access: people, bots and webhooks are told apart by `Sender` alone. Interactions
-live in `translate_interaction`.
+No access decisions: `Sender` alone tells people, bots and webhooks apart. `translate_interaction` handles interactions.
 """
 
 import hashlib
@@ -60,14 +59,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _EMOJI = re.compile(r"<a?:(\w{2,32}):\d+>")
 _MENTION = re.compile(r"<@!?(\d+)>")
 _NAME_CHARS = 64
-"""Of somebody who is mentioned; Discord's own limit is 32."""
+"""Length of a mentioned person's name; Discord's own limit is 32."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(slots=True)
 class TranslationContext:
-    """What a dispatch is read with."""
+    """The data needed to read a dispatch."""
 
     bot: BotIdentity
     config: DiscordAccount
@@ -77,27 +76,27 @@ class TranslationContext:
     is_shared: Callable[[str], bool] = lambda _command: False  # whether its answer is everybody's in a server
 
     def wrote(self, message_id: str, sender: Sender) -> None:
-        """Remember who wrote a message: a deletion does not say."""
+        """Remember a message's author, since a deletion does not name them."""
         self.authors[message_id] = sender
 
 
 def instant_of(snowflake: str | int) -> datetime:
-    """When an id was made."""
+    """Return the time at which an id was created."""
     return datetime.fromtimestamp(((int(snowflake) >> 22) + EPOCH_MS) / 1000, UTC)
 
 
 def snowflake_at(unix_ms: float) -> int:
-    """The least id of an instant."""
+    """Return the least id of an instant."""
     return max(0, int(unix_ms) - EPOCH_MS) << 22
 
 
 def clean(text: str) -> str:
-    """Without NUL; lone surrogates become the replacement character."""
+    """Remove NUL; replace lone surrogates."""
     return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
 
 
 def channel_of(event: str, data: object) -> str | None:
-    """The channel whose place has to be known before this dispatch is read; None: none, or it says so itself."""
+    """Return the channel whose place has to be known before this dispatch is read, or None."""
     if not event.startswith("MESSAGE_") or not isinstance(data, dict):
         return None
     channel, guild = data.get("channel_id"), data.get("guild_id")
@@ -106,10 +105,10 @@ def channel_of(event: str, data: object) -> str | None:
 
 
 def validate(model: type[_Model], data: object) -> _Model:
-    """The parts we read; strings that are no Unicode are mended first.
+    """Validate the fields we read; replace lone surrogates first.
 
     Raises:
-        ValidationError: it is none.
+        ValidationError: the data is malformed.
     """
     try:
         return model.model_validate(data)
@@ -121,7 +120,7 @@ def validate(model: type[_Model], data: object) -> _Model:
 
 
 def to_rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected:
-    """A dispatch that is none, kept for the operator."""
+    """Return the record of a malformed dispatch, for the operator."""
     text = as_text({"t": event, "s": seq, "d": data})
     found = data.get("id") if isinstance(data, dict) else None
     name = found if isinstance(found, str) and whole_of(found) is not None else None
@@ -132,7 +131,7 @@ def to_rejected(event: str, seq: int | None, data: object, reason: str) -> Rejec
 
 
 def explain_error(error: ValidationError) -> str:
-    """The first thing wrong, without what was given."""
+    """Return the first problem, without the given value."""
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
 
@@ -140,9 +139,9 @@ def explain_error(error: ValidationError) -> str:
 def translate(
     event: str, seq: int | None, data: object, context: TranslationContext, now: datetime
 ) -> list[InboundEvent | Rejected]:
-    """The events in one dispatch; none when it is well-formed and says nothing to us. Never raises.
+    """Return the events in one dispatch; none if it is well-formed but irrelevant. Never raises.
 
-    `now` stands in where Discord gives no time. Places of guild channels are known (`channel_of`).
+    `now` is used if Discord gives no time. Places of guild channels are known (`channel_of`).
     """
     try:
         match event:
@@ -169,12 +168,12 @@ def _some(event: InboundEvent | None) -> list[InboundEvent | Rejected]:
 
 
 def address_of(place: Place, bot: BotIdentity) -> Address:
-    """A place as an address."""
+    """Return the address of a place."""
     return Address(CHANNEL, bot.account, place.chat, place.thread)
 
 
 def _place(channel: str, guild: str | None, context: TranslationContext) -> Place:
-    """Where; a message without a guild, of a channel we know nothing else of, is direct."""
+    """Return the place; an unknown channel without a guild is a direct conversation."""
     place = context.channels.get(channel)
     if place is None:
         place = Place(channel, guild)
@@ -184,7 +183,7 @@ def _place(channel: str, guild: str | None, context: TranslationContext) -> Plac
 
 
 def to_message(raw: RawMessage, context: TranslationContext) -> InboundMessage | None:
-    """What somebody said; Discord's own words, ours, and what is said in a channel that is off, say nothing."""
+    """Return a message; None for system messages, our own, and channels that are off."""
     if raw.author is None or raw.type not in SAID_TYPES or raw.author.id == context.bot.user_id:
         return None
     sender = sender_of(raw.author, raw.member, webhook=raw.webhook_id is not None)
@@ -193,7 +192,7 @@ def to_message(raw: RawMessage, context: TranslationContext) -> InboundMessage |
 
 
 def _to_edit(raw: RawMessage, context: TranslationContext) -> InboundMessage | None:
-    """What somebody changed; an embed that Discord adds later is nobody's change."""
+    """Return an edit; None if Discord only added an embed."""
     if raw.author is None or raw.edited_timestamp is None or raw.author.id == context.bot.user_id:
         return None
     if raw.type not in SAID_TYPES:
@@ -241,7 +240,7 @@ def _message(
 
 
 def _replied_to(raw: RawMessage, bot: BotIdentity) -> tuple[Quoted, ...]:
-    """What the message answers; nothing where Discord does not show it, as when it is gone."""
+    """Return the message replied to; empty if Discord does not show it, for example after its deletion."""
     earlier = raw.referenced_message
     if raw.type != _REPLY or earlier is None:
         return ()
@@ -253,7 +252,7 @@ def _replied_to(raw: RawMessage, bot: BotIdentity) -> tuple[Quoted, ...]:
 
 
 def _words(text: str, raw: RawMessage, bot: BotIdentity) -> str:
-    """The text as people read it: our mention goes, others become names, custom emoji their words."""
+    """Return the text as people read it: without our mention, other mentions as names, custom emoji as words."""
     text = clean(text)
     if "<" in text:
         ours = f"<@!?{bot.user_id}>"
@@ -266,13 +265,13 @@ def _words(text: str, raw: RawMessage, bot: BotIdentity) -> str:
 
 
 def _with_names(text: str, mentions: Sequence[RawUser]) -> str:
-    """With mentions as names, and custom emoji as their words."""
+    """Replace mentions by names, and custom emoji by their words."""
     names = {user.id: f"@{clean(user.global_name or user.username)[:_NAME_CHARS]}" for user in mentions}
     return _EMOJI.sub(r":\1:", _MENTION.sub(lambda found: names.get(found[1], found[0]), text))
 
 
 def sender_of(user: RawUser, member: RawMember | None, *, webhook: bool = False) -> Sender:
-    """Who it is. What a webhook says is no person's, whatever name it shows (A29)."""
+    """Return the sender; a webhook counts as a bot, whatever name it shows."""
     nick = member.nick if member is not None else None
     name = nick or user.global_name or user.username or user.id
     return Sender(user.id, clean(name), is_bot=user.bot or user.system or webhook)
@@ -292,7 +291,7 @@ def _attachment(raw: RawAttachment, message: RawMessage) -> Attachment:
 def _to_deletion(
     message_id: str, channel: str, guild: str | None, context: TranslationContext, now: datetime
 ) -> MessageDeleted | None:
-    """What somebody took back; Discord does not say who had written it, so it has to be known."""
+    """Return a deletion, or None if the author is unknown, since Discord does not name them."""
     sender = context.authors.pop(message_id, None)
     if sender is None:
         return None
@@ -306,7 +305,7 @@ def _to_deletion(
 
 
 def _membership(event: str, raw: RawGuild, context: TranslationContext, now: datetime) -> MembershipChanged | None:
-    """Whether we came or went; an outage is neither."""
+    """Return that we joined or left; None for an outage."""
     if event == "GUILD_DELETE" and not raw.unavailable:
         change, at, key = Membership.LEFT, now, f"left:{raw.id}:{int(now.timestamp())}"
     elif event == "GUILD_CREATE" and raw.joined_at is not None and (now - raw.joined_at).total_seconds() < JUST_NOW_S:

@@ -1,4 +1,4 @@
-"""Slash commands and presses become what the gateway knows; pure. Other interactions say nothing to us."""
+"""Translation of slash commands and button presses. Pure; other interactions are ignored."""
 
 from pydantic import ValidationError
 
@@ -29,7 +29,7 @@ Interaction = CommandInvoked | ButtonPressed
 
 
 def translate_interaction(seq: int | None, data: object, context: TranslationContext) -> Interaction | Rejected | None:
-    """The event of an INTERACTION_CREATE; never raises."""
+    """Return the event of an INTERACTION_CREATE. Never raises."""
     try:
         raw = validate(RawInteraction, data)
     except ValidationError as error:
@@ -81,12 +81,12 @@ def _press(raw: RawInteraction, context: TranslationContext) -> ButtonPressed | 
 
 
 def _route(kind: str, raw: RawInteraction, person: str) -> Route:
-    """How it is answered; with `person`, to nobody else."""
+    """Return the reply route; with `person`, a private one."""
     return ReplyRoute(ROUTE_PRIVATE if person else kind, raw.id, raw.token, person).as_route()
 
 
 def _pressed_id(message: RawPressedMessage) -> str:
-    """The message's id; of one that one person alone sees, with the interaction that it is reached by."""
+    """Return the message's id; for a private one, with the id of the interaction that reaches it."""
     if not message.flags & EPHEMERAL_FLAG:
         return message.id
     made_by = message.interaction_metadata
@@ -94,7 +94,7 @@ def _pressed_id(message: RawPressedMessage) -> str:
 
 
 def _place(raw: RawInteraction, context: TranslationContext) -> Place | None:
-    """Where it was used: what it says itself, else what is known."""
+    """Return the place named by the interaction, else the known one."""
     channel = raw.channel_id or (raw.channel.id if raw.channel is not None else None)
     if channel is None:
         return None
@@ -109,7 +109,7 @@ def _place(raw: RawInteraction, context: TranslationContext) -> Place | None:
 
 
 def _arguments(options: list[RawOption]) -> str:
-    """The options' values in their order; a subcommand's name comes before its own."""
+    """Return the options' values in order; a subcommand's name comes before its values."""
     words = []
     for option in options:
         if option.type in GROUPS:

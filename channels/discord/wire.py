@@ -1,7 +1,7 @@
-"""Makes REST calls through discord.py's HTTP client, raw JSON in and out; `error_mapping` says what answers mean.
+"""REST calls through discord.py's HTTP client, raw JSON in and out; `error_mapping` explains refusals.
 
-The library keeps rate limits (buckets, the global limit) and waits where they ask for less than 30 s; `library` has
-what of its habits is changed. Wherever `api_base` points, it is asked for its gateway.
+The library tracks rate limits (buckets, the global limit) and waits if the limit is below 30 s; `library` changes some
+of its behaviour. The server at `api_base` also names its gateway.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ OFFICIAL_CDN = ("cdn.discordapp.com", "media.discordapp.net")
 
 
 class _Options(TypedDict, total=False):
-    """How the library takes a call's body, files and query."""
+    """The library's parameters for a call's body, files and query."""
 
     json: JsonObject | list[JsonValue]
     params: dict[str, str]
@@ -55,10 +55,9 @@ class _Options(TypedDict, total=False):
 
 
 class DiscordWire:
-    """Makes calls for one bot. Its errors hold neither its token nor an interaction's."""
+    """Calls of one bot. Errors hold neither its token nor an interaction's."""
 
     def __init__(self, config: DiscordAccount) -> None:
-        """Nothing is connected yet."""
         self.config = config
         self._identifying = asyncio.Lock()
         self._http: BasedHttp | None = None
@@ -71,11 +70,11 @@ class DiscordWire:
         return f"DiscordWire({self.config.api_base!r})"
 
     async def identify(self) -> BotIdentity:
-        """Who we are; asked once.
+        """Return the bot's identity, asked once.
 
         Raises:
             ApiRefusal: 401, the token is refused.
-            Retryable, Unknown: not now.
+            Retryable, Unknown: Discord does not answer now.
         """
         async with self._identifying:
             if self._bot is None:
@@ -92,7 +91,7 @@ class DiscordWire:
         return user_id
 
     async def http(self) -> BasedHttp:
-        """The library's client, logged in."""
+        """Return the library's client, logged in."""
         async with self._opening:
             if self._closed:
                 raise Retryable("the channel is closed")
@@ -117,13 +116,13 @@ class DiscordWire:
         query: Mapping[str, str] = NOWHERE,
         timeout_s: float | None = None,
     ) -> JsonValue:
-        """One call and its result; `at` fills the path's places.
+        """Make one call and return its result; `at` fills the path's parameters.
 
         Raises:
-            ApiRefusal: it was answered, and not done.
-            Permanent: it cannot be written as JSON.
-            Retryable: nothing was sent, or a rate limit asks to wait longer than is waited here.
-            Unknown: no answer, or none that can be read.
+            ApiRefusal: Discord refused the call.
+            Permanent: the body cannot be written as JSON.
+            Retryable: nothing was sent, or a rate limit is too long to wait for here.
+            Unknown: no answer, or an unreadable one.
         """
         files = [File(BytesIO(file.content), filename=file.name) for file in media]
         options = _options(body, files, [file.mime for file in media], query)
@@ -143,11 +142,11 @@ class DiscordWire:
         raise failure  # outside the handler: what was caught may hold the URL, and with it an interaction's token
 
     async def gateway(self) -> GatewayInfo:
-        """Where the gateway's WebSocket is, and how it wants to be connected to.
+        """Return the gateway's address and connection limits.
 
         Raises:
             ApiRefusal: 401, the token is refused.
-            Retryable, Unknown: not now.
+            Retryable, Unknown: Discord does not answer now.
         """
         try:
             found = await self.call("GET", "/gateway/bot")
@@ -163,11 +162,11 @@ class DiscordWire:
         return to_gateway_info(url, found)
 
     async def download(self, url: str, max_bytes: int) -> bytes:
-        """A file of Discord's CDN; no other host is asked, and no token goes along (A89).
+        """Download a file from Discord's CDN; other hosts are refused, and the token is not sent.
 
         Raises:
             Permanent: it is larger than `max_bytes`, gone, or elsewhere.
-            Retryable: not now.
+            Retryable: the CDN does not deliver it now.
         """
         host = urlsplit(url).netloc
         if host not in OFFICIAL_CDN and (self.config.official or host != urlsplit(self.config.api_base).netloc):
@@ -189,7 +188,6 @@ class DiscordWire:
         return self._session
 
     async def aclose(self) -> None:
-        """Close the connections."""
         self._closed = True
         if self._http is not None:
             await self._http.close()
@@ -200,7 +198,7 @@ class DiscordWire:
 def _options(
     body: JsonObject | list[JsonValue] | None, files: Sequence[File], mimes: Sequence[str], query: Mapping[str, str]
 ) -> _Options:
-    """A call's body, files and query."""
+    """Return a call's body, files and query."""
     try:
         encoded = orjson.dumps(body)
     except TypeError:
@@ -220,15 +218,26 @@ def _options(
 
 
 _ENDS = (
-    RateLimited, LimitUnusable, LoginFailure, HTTPException, RedirectRefused, ServerTrouble,
-    TimeoutError, aiohttp.ClientError, OSError, RuntimeError,  # the last one: closed while it waited
-    ValueError, TypeError, LookupError, AttributeError,  # the library stumbles over what is no answer of Discord's
-)  # fmt: skip
-"""How a call can end without a result."""
+    RateLimited,
+    LimitUnusable,
+    LoginFailure,
+    HTTPException,
+    RedirectRefused,
+    ServerTrouble,
+    TimeoutError,
+    aiohttp.ClientError,
+    OSError,
+    RuntimeError,  # the last one: closed while it waited
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,  # the library stumbles over what is no answer of Discord's
+)
+"""Exceptions that end a call without a result."""
 
 
 def _to_error(error: Exception, seen: CallTrace) -> ChannelError | ApiRefusal:
-    """What the end of a call means."""
+    """Return the error for an exception that ended a call."""
     match error:
         case RateLimited() | LimitUnusable():
             return Retryable("a rate limit", retry_after_s=getattr(error, "retry_after", seen.retry_after_s))
@@ -248,7 +257,7 @@ def _to_error(error: Exception, seen: CallTrace) -> ChannelError | ApiRefusal:
 
 
 def _refusal(error: HTTPException, seen: CallTrace) -> ChannelError | ApiRefusal:
-    """What the library raised about an answer. A 429 without Discord's own body is Cloudflare's."""
+    """Return the error for a refused call. A 429 without Discord's own body is Cloudflare's."""
     if error.status == 429:
         return Retryable("429, a ban for too many requests", retry_after_s=seen.retry_after_s or 60.0)
     if error.status < 300 or not seen.of_discord:
@@ -259,7 +268,7 @@ def _refusal(error: HTTPException, seen: CallTrace) -> ChannelError | ApiRefusal
 
 
 def _late(seen: CallTrace) -> ChannelError:
-    """What a call that took too long means; one that waited for a rate limit was not made."""
+    """Return the error for a timeout; a call that waited for a rate limit was not made."""
     if seen.in_flight:
         return Unknown("no answer in time")
     return Retryable("it would have waited too long", retry_after_s=seen.retry_after_s)

@@ -15,7 +15,7 @@ from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 
 PORTS = {"telegram": 8081, "discord": 8082, "slack": 8083}
-"""Where each platform listens unless told otherwise."""
+"""Default port of each platform."""
 
 _TELEGRAM = """\
 Simulated Telegram on {base}
@@ -62,8 +62,13 @@ A button is pressed by its words in brackets: [Yes]"""
 
 _SAID = ("sendMessage", "createMessage", "followUp", "chat.postMessage", "response_url")
 _CHANGED = (
-    "editMessageText", "editMessage", "editOriginal", "chat.update", "chat.appendStream", "chat.stopStream",
-)  # fmt: skip
+    "editMessageText",
+    "editMessage",
+    "editOriginal",
+    "chat.update",
+    "chat.appendStream",
+    "chat.stopStream",
+)
 
 
 class Terminal:

@@ -1,7 +1,7 @@
-"""`SlackChannel`: one app in one workspace as a channel. Ways in are `sockets` and `webhook`, calls are in `wire`.
+"""One Slack app in one workspace as a channel. `sockets` and `webhook` receive, `wire` makes calls.
 
-No retry, no splitting and no pacing live here; a part is said once and ends in a receipt or one of three errors.
-What changes a message, and live answers, are in `streams`.
+No retry, splitting or pacing here: a part is sent once and ends in a receipt or one of three errors. Edits and live
+answers are in `streams`.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ REACTIONS: Mapping[Reaction, str] = {
     Reaction.STEERED: "ok_hand",
     Reaction.REFUSED: "shrug",
 }
-"""Our reactions as names of Slack's standard emoji."""
+"""Names of Slack's standard emoji for our reactions."""
 
 STATUSES_REMEMBERED = 1_000
 
@@ -69,7 +69,6 @@ class SlackChannel:
         clock: Clock = steady_now,
         now_s: Callable[[], float] = steady_s,
     ) -> None:
-        """Nothing is connected yet. `sleep`, `clock` and `now_s` (Unix time) are for tests."""
         self.account = config.name
         self.limits = SLACK_LIMITS if config.text_format == MARKDOWN else MRKDWN_LIMITS
         self.renderer: Renderer = SlackRenderer(config.text_format)
@@ -94,7 +93,6 @@ class SlackChannel:
         return f"SlackChannel({self.account!r})"
 
     def name_commands(self, shown: Sequence[CommandSpec], commands: Sequence[CommandSpec]) -> None:
-        """As the port says."""
         own = {spec.name for spec in reachable(shown)}
         talk = next(spec.name for spec in shown if spec.talks)
         self.renderer = SlackRenderer(self._config.text_format, CommandNames(talk, own, commands))
@@ -127,26 +125,26 @@ class SlackChannel:
             await self._webhook.run(app, receiver, gaps, sleep=self._sleep)
 
     def count_connections(self) -> Connections | None:
-        """The sockets of Socket Mode, where this process reads."""
+        """Return the open Socket Mode connections; None if this process does not receive."""
         if self._sockets is None:
             return None
         wanted = self._config.sockets
         return Connections("sockets", self._sockets.standing, wanted)
 
     def http_routes(self) -> Sequence[HttpRoute]:
-        """One path, in HTTP mode; none in Socket Mode."""
+        """Return the webhook route in HTTP mode; none in Socket Mode."""
         if self._config.mode != "http" or self._webhook is None:
             return ()
         return (HttpRoute("POST", f"/webhooks/slack/{self.account}/events", self._webhook.handle),)
 
     async def aclose(self) -> None:
-        """Close the connections; `run` has ended before."""
+        """Close the connections after `run` has ended."""
         await self._wire.aclose()
 
     # ------------------------------------------------------------ sending
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Send one message: to the chat, or to the one person who asked alone; a placeholder may be a stream.
+        """Send one message: to the chat, or privately to the person who asked; a placeholder may be a stream.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
@@ -170,17 +168,19 @@ class SlackChannel:
         return ts
 
     def _is_private(self, part: OutboundPart) -> bool:
-        """A command in our own direct messages is answered there: what stands in the chat stays and can be edited."""
+        """Return True if only the person may see it. A command in our direct messages is answered there, where answers
+        can be edited.
+        """
         route = part.route
         return (
             route is not None and route.kind == RESPONSE_URL and not self._resume_point.knows_direct(part.address.chat)
         )
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Replace our message; what already says this is a success.
+        """Replace our message; succeed if it already says this.
 
         Raises:
-            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when there is no such message to edit.
+            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE if there is no such message to edit.
         """
         if not _is_ts(platform_id):
             raise Permanent("what one person alone saw, or files, cannot be edited", PermanentKind.TARGET_GONE)
@@ -196,11 +196,11 @@ class SlackChannel:
         return Receipt(platform_id)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
-        """The receipt of an earlier attempt, by the key in the message's metadata; a stream by having none.
+        """Return the receipt of an earlier attempt, found by the key in its metadata; a stream by having no key.
 
         Raises:
-            Retryable: it cannot be told now.
-            Unknown: what only one person sees stands in no history.
+            Retryable: Slack does not answer now.
+            Unknown: only one person could see it, so no history has it.
         """
         ours = self._bot.user if self._bot is not None else ""
         if self._is_private(part):
@@ -220,11 +220,11 @@ class SlackChannel:
     # ------------------------------------------------------------ signs, buttons, files
 
     async def show_typing(self, address: Address) -> None:
-        """Show a status in a thread; Slack has none elsewhere, and takes it away when we answer."""
+        """Show a status in a thread; Slack has none elsewhere, and removes it when we answer."""
         await self._show_status(address, STATUS)
 
     async def _try_status(self, address: Address, words: str) -> None:
-        """What is done meanwhile, "" for nothing more; where it cannot be said the answer goes on without."""
+        """Show a status, "" for none; ignore a failure."""
         with suppress(ChannelError):
             await self._show_status(address, words)
 
@@ -241,7 +241,7 @@ class SlackChannel:
             raise to_channel_error(refusal) from None
 
     async def react(self, address: Address, message_id: str, reaction: Reaction | None) -> None:
-        """Set our reaction in place of the one before, or clear it."""
+        """Replace our reaction, or clear it."""
         if _is_ts(message_id):
             await self._or_channel_error(self._reactions.replace(address.chat, message_id, reaction))
 
@@ -254,7 +254,7 @@ class SlackChannel:
             await self._wire.form("reactions.remove", channel=chat, timestamp=ts, name=name)
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
-        """Take the buttons away from our message: its other blocks are written anew."""
+        """Remove the buttons of our message by writing its other blocks again."""
         if not _is_ts(message_id):
             return
         message = await self._or_channel_error(message_at(self._wire, address, message_id))
@@ -262,16 +262,16 @@ class SlackChannel:
         await self._or_channel_error(self._wire.post("chat.update", body | without_buttons(message)))
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
-        """The content of what somebody attached.
+        """Return the content of an attachment.
 
         Raises:
             Permanent: it is larger than `max_bytes`, gone, or not on Slack's file host.
-            Retryable: not now.
+            Retryable: Slack does not deliver it now.
         """
         return await self._or_channel_error(fetch_file(self._wire, attachment, max_bytes))
 
     async def _or_channel_error(self, call: Awaitable[T]) -> T:
-        """What a call gives; a refusal becomes one of the three kinds of error, and health hears of a bad token."""
+        """Await a call; raise a refusal as one of the three kinds of error, and report a bad token to health."""
         try:
             return await call
         except ApiRefusal as refusal:
@@ -282,7 +282,7 @@ class SlackChannel:
 
 @contextmanager
 def ignore_refusal(code: str) -> Iterator[None]:
-    """Take a refusal with this code for a success."""
+    """Treat a refusal with this code as success."""
     try:
         yield
     except ApiRefusal as refusal:
@@ -291,5 +291,5 @@ def ignore_refusal(code: str) -> Iterator[None]:
 
 
 def _is_ts(message_id: str) -> bool:
-    """Whether this is the id of a message, and not a name of ours for what went another way."""
+    """Return True for a message's id, False for our own id of a private answer or a file."""
     return not message_id.startswith((ROUTED, FILE_ID))

@@ -1,6 +1,6 @@
-"""Slack's histories, read after a time without a connection, and the gaps of one app.
+"""Reading of Slack's histories after a time without a connection.
 
-A live event of a chat waits, for a while, until the chat's messages of the gap are committed: older ones come first.
+A live event waits, for a limited time, until its chat's older messages of the gap are committed.
 """
 
 import asyncio
@@ -49,10 +49,10 @@ class SlackPlace(NamedTuple):
 
 
 class SlackGaps:
-    """The gaps of one app, and the order of live events behind them."""
+    """The gaps of one app, and the order of live events after them."""
 
     def __init__(self, wire: SlackWire, receiver: Receiver, sleep: Sleep, wait_s: float) -> None:
-        """A live event waits at most `wait_s`."""
+        """Take the longest wait of a live event in seconds."""
         self._resume_point = receiver.resume_point
         self._wait_s = wait_s
         self._begun = asyncio.Event()
@@ -65,9 +65,9 @@ class SlackGaps:
         self._begun.clear()
 
     async def fill(self, tasks: asyncio.TaskGroup, since: str | None = None) -> None:
-        """Hand in everything since a ts; None: since the resume point. At first contact that is nothing.
+        """Commit everything since a ts; None: since the resume point, which at first contact means nothing.
 
-        The resume point stays where the gap begins until all is read; a task reads later what cannot be read now.
+        The resume point stays at the gap's start until all is read; a background task retries what cannot be read now.
         """
         since = since or self._resume_point.ts
         self._begun.set()
@@ -82,9 +82,9 @@ class SlackGaps:
         self._resume_point.release(since)
 
     async def wait_for_turn(self, body: Mapping[str, object]) -> None:
-        """Return when the chat's older messages are handed in, or the wait is over; a command waits only briefly.
+        """Return when the chat's older messages are committed, or after a time limit, which is short for a command.
 
-        The deliveries of a chat keep the order in which they came.
+        Deliveries of one chat keep their order.
         """
         chat = chat_of(body)
         turn = self._turns.setdefault(chat, asyncio.Lock())
@@ -96,7 +96,7 @@ class SlackGaps:
 
 
 class Histories:
-    """What one app may read."""
+    """The histories that one app may read."""
 
     bounds = BOUNDS
 
@@ -109,7 +109,7 @@ class Histories:
     # ------------------------------------------------------------ places
 
     async def list_places(self, name: str, since: float) -> Listing[SlackPlace]:
-        """Return the chats last heard from, newest first, then all others we are in; none that we have left."""
+        """Return the recently active chats, newest first, then all others we are in; none that we have left."""
         if since == 0:
             return Listing()
         receiver = self._receiver
@@ -161,9 +161,9 @@ class Histories:
     # ------------------------------------------------------------ messages
 
     async def read_page(self, place: SlackPlace, since: float, start: str) -> Page[SlackPlace, RawMessage]:
-        """Return a page of a chat or a thread, and the chat's threads: those that are known or were begun in the gap.
+        """Return a page of a chat or a thread, and the chat's known and new threads.
 
-        A thread comes without its first message, which stands in the chat; one that was deleted is empty.
+        A thread comes without its first message, which is in the chat; a deleted thread is empty.
         """
         oldest = f"{max(0.0, since - OVERLAP_S):.6f}"
         arguments: Arguments = {"channel": place.chat, "oldest": oldest, "inclusive": True, "limit": PAGE}
@@ -189,7 +189,7 @@ class Histories:
         return Page([(float(message.ts), message) for message in messages], next_cursor(answer), threads)
 
     def to_events(self, place: SlackPlace, message: RawMessage) -> Sequence[InboundMessage]:
-        """Return the message as said, and as changed since; a thread in which it calls us becomes ours."""
+        """Return a message and its latest edit; a mention of us in a thread makes us join it."""
         bot, context = self._receiver.bot, self._receiver.context
         if is_ours(message, bot):
             return ()
@@ -202,7 +202,9 @@ class Histories:
         return events
 
     def explain(self, place: SlackPlace, failure: Exception) -> str | None:
-        """Return why a chat cannot be read; None if a scope is missing, for then its events do not come, either."""
+        """Return the reason a chat cannot be read; None for a missing scope, without which its events do not arrive
+        either.
+        """
         if isinstance(failure, ApiRefusal) and failure.code == MISSING_SCOPE:
             self._log_missing_scope(place.chat, failure)
             return None
@@ -221,7 +223,7 @@ class Histories:
 
 
 def _to_final(refusal: ApiRefusal) -> ChannelError:
-    """Return what a refusal means; what the operator has to mend is not asked for again."""
+    """Return the error for a refusal; permanent if the operator must act, so that it is not retried."""
     return Permanent(str(refusal)) if is_operators_matter(refusal) else to_channel_error(refusal)
 
 
@@ -230,7 +232,7 @@ def _explain(failure: Exception) -> str:
 
 
 def _awake(known: Iterable[KnownChat], now: datetime) -> Iterable[tuple[str, str]]:
-    """Return the threads of groups in which people talked lately, as chat and thread."""
+    """Return the recently active threads of groups, as chat and thread."""
     for chat in known:
         if chat.thread is not None and not chat.direct and (chat.heard_at is None or now - chat.heard_at < ASLEEP):
             yield chat.chat, chat.thread

@@ -1,7 +1,7 @@
-"""A command that has no name of its own on Slack is named as it is typed there: `/help` reads `/coach help`. Pure.
+"""Naming of commands that Slack reserves: `/help` is shown as `/coach help`. Pure.
 
-Slack takes what begins with a slash for an app's own command, and a manifest declares a few; the others are typed
-behind the one that talks. What is no command of ours (paths, addresses, dates, `and/or`) stays as it is.
+Slack treats a leading slash as an app's own command, and a manifest declares some; people type the others behind the
+talk command. Other text with slashes (paths, URLs, dates, `and/or`) stays unchanged.
 """
 
 import re
@@ -25,17 +25,17 @@ from channels.markdown.tree import (
 )
 
 LOOK_BACK = 80
-"""Characters before a command in which the one that talks may stand already, with blanks between them."""
+"""Characters searched before a command for the talk command, with blanks between them."""
 
 _OPENS = r"\s(\[{“”\"'‘«¿¡—–>*_"  # what may stand right before a command
 _CLOSES = r"[.,;:!?…)\]}”\"'’»*_]*(?:\s|$)"  # what may stand right behind one
 
 
 class CommandNames:
-    """How commands are named in what people read."""
+    """Names of commands in texts for people."""
 
     def __init__(self, talk: str = "", own: Collection[str] = (), commands: Sequence[CommandSpec] = ()) -> None:
-        """`talk` is the command that talks, `own` are those with a name of their own; by default all have one."""
+        """Take the talk command and the commands with a name of their own; by default all have one."""
         behind = {spec.name: spec for spec in commands if spec.name not in own}
         names = "|".join(sorted(map(re.escape, behind), key=len, reverse=True))
         self._talk = talk
@@ -46,17 +46,17 @@ class CommandNames:
         self._said = re.compile(rf"/{re.escape(talk)}\s+\Z")
 
     def in_text(self, text: str) -> str:
-        """Plain text with each of them as it is typed."""
+        """Return plain text with each command as people type it."""
         if self._is_empty or "/" not in text:
             return text
         return self._replace(text, self._find(text))
 
     def in_blocks(self, blocks: Sequence[Block]) -> Sequence[Block]:
-        """The same of a tree; nothing in a block of code or in a link."""
+        """Return a tree with each command as people type it, except in code blocks and links."""
         return blocks if self._is_empty else [self._in_block(block) for block in blocks]
 
     def in_spans(self, spans: Spans) -> Spans:
-        """A run of text; code is a command where it begins with one."""
+        """Return a run of spans with each command as people type it; inline code only if it begins with one."""
         if not any("/" in span.text for span in spans):
             return spans
         written, begin, left = [], 0, deque(self._find(text_of(spans)))
@@ -83,7 +83,7 @@ class CommandNames:
         )
 
     def _replace(self, text: str, found: Collection[re.Match[str]] | Iterator[re.Match[str]], begin: int = 0) -> str:
-        """What was found in a text of which this is a part, from `begin` on."""
+        """Replace the matches in a part of a text that starts at `begin`."""
         pieces, at = [], 0
         for match in found:
             pieces += [text[at : match.start() - begin], self._as_typed(match[1])]
@@ -91,7 +91,7 @@ class CommandNames:
         return "".join([*pieces, text[at:]])
 
     def _as_typed(self, name: str) -> str:
-        """Words of a person's own behind it might be talk: with its slash it is a command whatever follows."""
+        """Return a command as typed; with its slash, if it takes free text that could be mistaken for talk."""
         return f"/{self._talk} {name}" if name in self._wordless else f"/{self._talk} /{name}"
 
     def _in_block(self, block: Block) -> Block:

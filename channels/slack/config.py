@@ -1,4 +1,4 @@
-"""Validates what an operator says about one Slack app. No SDK is imported here."""
+"""Settings of one Slack app, validated without importing an SDK."""
 
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -79,17 +79,17 @@ class SlackAccount(PlatformAccount):
 
     @property
     def api_url(self) -> str:
-        """Where the Web API's methods are."""
+        """Return the base URL of the Web API's methods."""
         return f"{self.api_base}/api/"
 
     @property
     def file_hosts(self) -> frozenset[str]:
-        """The hosts, with a port where there is one, that may see the bot token for a download (A89)."""
+        """Return the hosts (with port) that may receive the bot token for a download."""
         return frozenset({OFFICIAL_FILES}) if self.api_base == OFFICIAL_API else frozenset({self._own_host})
 
     @property
     def hook_hosts(self) -> frozenset[str]:
-        """The hosts that response URLs lead to."""
+        """Return the hosts that response URLs may lead to."""
         return frozenset({OFFICIAL_HOOKS}) if self.api_base == OFFICIAL_API else frozenset({self._own_host})
 
     @property

@@ -1,7 +1,7 @@
-"""The resume point keeps how far we heard, in which chats, and which threads we take part in.
+"""Resume point: how far we have read, in which chats, and the threads we take part in.
 
-Small on purpose, for it is written with every commit: the newest of each are kept. All chats and threads in which
-people who are let in talk to us are rows of the sink's, and are learned from it at the start and after a gap.
+It is small because every commit writes it: only the newest chats and threads are kept. The sink knows all chats and
+threads in which people with access talk to us, and supplies them at the start and after a gap.
 """
 
 import time
@@ -31,14 +31,14 @@ class _Saved(BaseModel):
 
 
 class ResumePoint:
-    """Where we are. A late event does not turn it back; only a gap that is being filled holds it where it begins."""
+    """The resume point. A late event does not move it back; an unfilled gap holds it at the gap's start."""
 
     def __init__(
         self, cursor: str | None, known: Iterable[KnownChat] = (), now_s: Callable[[], float] = time.time
     ) -> None:
-        """From a committed resume point, where what is none counts as none, and what is known besides, latest first.
+        """Read a committed resume point (a malformed one counts as none) and the sink's known chats, latest first.
 
-        `now_s` is Unix time, for tests.
+        `now_s` is Unix time.
         """
         try:
             saved = _Saved.model_validate_json(cursor or "{}")
@@ -59,21 +59,21 @@ class ResumePoint:
         self._gaps: list[str] = []  # begins of gaps that are not filled
 
     def lately(self) -> Iterable[tuple[str, str]]:
-        """The threads heard last, as chat and thread: few of them, whoever spoke there."""
+        """Return the most recently active threads, as chat and thread."""
         for key in list(self.threads)[-THREADS_KEPT:]:
             chat, _, thread = key.partition(":")
             yield chat, thread
 
     def hold(self, since: str) -> None:
-        """Keep the resume point at the begin of a gap until `release`: a process that dies meanwhile fills it again."""
+        """Keep the resume point at a gap's start until `release`, so that a restart fills the gap again."""
         self._gaps.append(since)
 
     def release(self, since: str) -> None:
-        """Let the resume point move on: the gap is filled."""
+        """Let the resume point move on after its gap was filled."""
         self._gaps.remove(since)
 
     def note(self, event: InboundEvent) -> None:
-        """Note what an event tells: its chat, its time, and the thread that will be answered in."""
+        """Note an event's chat, its time, and the thread it will be answered in."""
         chat, thread = event.address.chat, event.address.thread
         if isinstance(event, InboundMessage):
             if chat not in self.chats:
@@ -85,21 +85,21 @@ class ResumePoint:
             self.join(chat, thread)
 
     def _has_been(self, ts: str) -> bool:
-        """Whether this is a time up to now: one from far ahead is made up, and would hide what is said until then."""
+        """Return True unless the ts is far in the future, which would hide messages until then."""
         said_s = number_of(ts)
         return said_s is not None and said_s < self._now_s() + AHEAD_S
 
     def join(self, chat: str, thread: str) -> None:
-        """We take part in this thread."""
+        """Note that we take part in this thread."""
         self.threads[thread_key(chat, thread)] = None
         self._tail = None
 
     def knows_direct(self, chat: str) -> bool:
-        """Whether this is a direct message with us, and not one between two people."""
+        """Return True for a direct message with us, False for one between two people."""
         return chat.startswith("D") and chat in self.chats
 
     def cursor(self) -> str:
-        """The resume point as of now."""
+        """Return the current resume point as JSON."""
         if self._tail is None:
             chats, threads = list(self.chats)[-CHATS_KEPT:], list(self.threads)[-THREADS_KEPT:]
             self._tail = f'"chats":{orjson.dumps(chats).decode()},"threads":{orjson.dumps(threads).decode()}}}'
@@ -107,10 +107,10 @@ class ResumePoint:
 
 
 class Trail:
-    """How far we had heard a while ago: where a gap begins that shows itself only now."""
+    """A resume point of some minutes ago: the start of a gap that is noticed late."""
 
     def __init__(self, resume_point: ResumePoint, while_s: float, now_s: Callable[[], float]) -> None:
-        """`now_s` is Unix time. At first contact nothing was heard before now."""
+        """Take a resume point and a clock in Unix time; at first contact nothing before now is a gap."""
         self._resume_point = resume_point
         self._while_s = while_s
         self._now_s = now_s
@@ -118,19 +118,19 @@ class Trail:
         self._older = self._newer = (now_s(), begun)
 
     def mark(self) -> None:
-        """Note how far we have heard by now; to be called before something new is."""
+        """Note the current resume point; call it before handling a delivery."""
         now_s = self._now_s()
         if now_s - self._newer[0] > self._while_s and self._resume_point.ts != "0":
             self._older, self._newer = self._newer, (now_s, self._resume_point.ts)
 
     @property
     def since(self) -> str:
-        """The newest ts that was heard at least `while_s` ago, or somewhat older."""
+        """Return the resume point of at least `while_s` ago."""
         return self._older[1]
 
 
 def later(ts: str, other: str) -> bool:
-    """Whether a ts comes after another."""
+    """Return True if a ts comes after another."""
     return float(ts) > float(other)
 
 

@@ -1,7 +1,7 @@
-"""Shows one person alone what only they may see: by the response URL of their command; when that is used up, in their
-direct messages with us; where those are closed, to them alone in the chat. It never goes to the chat for all to see.
+"""Private answers: by the command's response URL, then in direct messages, then as an ephemeral message in the chat.
 
-A direct message carries its key and can be found again; what the other two show stands in no history.
+A private answer is never shown to the whole chat. A direct message carries its key and can be looked up; the other two
+are in no history.
 """
 
 from dataclasses import replace
@@ -28,10 +28,10 @@ class EphemeralReplies:
         self._wire = wire
 
     async def say(self, part: OutboundPart, now: datetime) -> Receipt:
-        """Say one part; a placeholder is not shown, for it could never be edited.
+        """Send one part; a placeholder is not shown, since it could never be edited.
 
         Raises:
-            Retryable, Permanent, Unknown: see `channels.errors`; nobody but the person was shown it.
+            Retryable, Permanent, Unknown: see `channels.errors`; no other person was shown it.
         """
         receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
         route = _reply_route(part)
@@ -53,7 +53,7 @@ class EphemeralReplies:
             await self._wire.post("chat.postMessage", to_message(direct))
 
     async def _in_direct(self, part: OutboundPart, route: ReplyRoute) -> OutboundPart:
-        """The part as it goes to the person's direct messages, which Slack opens where there are none."""
+        """Return the part addressed to the person's direct messages, which Slack opens if needed."""
         answer = await self._wire.post("conversations.open", {"users": route.person})
         channel = answer.get("channel")
         chat = channel.get("id") if isinstance(channel, dict) else None
@@ -62,7 +62,7 @@ class EphemeralReplies:
         return replace(part, address=replace(part.address, chat=chat, thread=None), reply_to=None)
 
     async def _beside_the_chat(self, part: OutboundPart, route: ReplyRoute, closed: ApiRefusal) -> None:
-        """Show it to them alone where they asked; `closed` is why it did not go to their direct messages."""
+        """Send it as an ephemeral message where the person asked; `closed` is the refusal of their direct messages."""
         failure = to_channel_error(closed)
         if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.code != MISSING_SCOPE):
             raise failure
@@ -80,11 +80,11 @@ class EphemeralReplies:
             raise (_nowhere(closed) if isinstance(again, Permanent) else again) from None
 
     async def find(self, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
-        """The receipt of an earlier attempt; None where it did not arrive. `ours` is our bot's user id.
+        """Return the receipt of an earlier attempt; None if it did not arrive. `bot_user` is our bot's user id.
 
         Raises:
-            Retryable: it cannot be told now.
-            Unknown: it may have been shown to one person, where nobody can look.
+            Retryable: Slack does not answer now.
+            Unknown: it may have been sent, but only the person can see it.
         """
         found = None
         try:
@@ -112,5 +112,5 @@ def _ephemeral(part: OutboundPart) -> JsonObject:
 
 
 def _nowhere(closed: ApiRefusal) -> Permanent:
-    """That they cannot be written to blocks nobody else in the chat they asked in."""
+    """Return the error for an unreachable person, which does not block the chat in which they asked."""
     return Permanent(f"only one person may see it, and they cannot be written to directly: {to_channel_error(closed)}")

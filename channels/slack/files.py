@@ -1,4 +1,4 @@
-"""Files both ways: what people attached, fetched under a cap; what we send, by the external upload flow.
+"""Files: download of attachments with a size limit, upload by Slack's external flow.
 
 Source: docs.slack.dev/messaging/working-with-files (read 2026-11).
 """
@@ -19,7 +19,7 @@ FILE_ID = "file:"  # begins the ids of what went as files: Slack tells no messag
 
 
 async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) -> bytes:
-    """The content of what somebody attached.
+    """Return the content of an attachment.
 
     Raises:
         ApiRefusal, Permanent, Retryable: see `SlackWire`.
@@ -36,10 +36,7 @@ async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) ->
 async def send_files(wire: SlackWire, part: OutboundPart) -> Receipt:
     """Upload all files of a part, then show them in one message with its text.
 
-    Until the last call nobody sees anything, so only that one can be in doubt.
-
-    Raises:
-        ApiRefusal, Permanent, Retryable, Unknown: see `SlackWire`.
+    Only the last call shows anything, so only that one can have an unknown outcome.
     """
     files: list[JsonValue] = [{"id": await _upload(wire, media), "title": media.name} for media in part.media]
     body: JsonObject = {"files": files, "channel_id": part.address.chat}
@@ -54,7 +51,7 @@ async def send_files(wire: SlackWire, part: OutboundPart) -> Receipt:
 
 
 def comment_of(part: OutboundPart) -> str:
-    """The text beside files; it is mrkdwn, whatever the renderer wrote."""
+    """Return the text beside files, which is mrkdwn."""
     return part.rendered.text if part.rendered.markup is not None else escape(part.rendered.text)
 
 

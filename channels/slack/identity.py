@@ -1,4 +1,4 @@
-"""Asks Slack which bot an account is, by auth.test, and whether its token may do what the channel needs."""
+"""Identity of a bot account, asked from Slack by auth.test, and a check of its scopes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,14 +31,14 @@ WANTED = {
     "im:write": "private answers to slash commands, once their own way is over",
     "users:read": "names: people are shown by their ids",
 }
-"""Scopes and what does not work without them."""
+"""Scopes, and the features that need them."""
 
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """Which app this is: what auth.test says, and the account's name in the configuration."""
+    """The bot's ids from auth.test, and the account's name in the configuration."""
 
     account: str
     team: str
@@ -49,10 +49,10 @@ class BotIdentity:
 
 
 async def identify(config: SlackAccount, wire: "SlackWire", sink: Sink, sleep: Sleep) -> BotIdentity:
-    """Ask until it is answered.
+    """Call auth.test until it is answered, and return the bot's identity.
 
     Raises:
-        ConfigRefused: the bot token is refused, or misses the scope without which nothing works; health was told.
+        ConfigRefused: the bot token is refused, or lacks `chat:write`; health is already FAILED.
     """
 
     async def ask() -> BotIdentity:
@@ -77,7 +77,7 @@ def _to_identity(config: SlackAccount, answer: JsonObject) -> BotIdentity:
 
 
 def _check_scopes(config: SlackAccount, header: object) -> None:
-    """Refuse a token that may not write; say what else will not work."""
+    """Refuse a token that may not write; log the other missing scopes."""
     if not isinstance(header, str) or not header.strip():
         return  # not told: each call will say so itself
     scopes = {scope.strip() for scope in header.split(",")}

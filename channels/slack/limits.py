@@ -1,4 +1,4 @@
-"""Slack's limits are data.
+"""Slack's limits as data.
 
 Sources (docs.slack.dev, read 2026-11): chat.postMessage (`text` is cut at 40,000 characters, 4,000 are recommended,
 about one message a second in a channel), markdown block (12,000 characters over all of a payload), section block

@@ -1,4 +1,4 @@
-"""A manifest makes a Slack app with every scope, event and slash command that this channel works with.
+"""The manifest of a Slack app, with every scope, event and slash command that this channel needs.
 
 Slack's format: docs.slack.dev/reference/app-manifest. The limits are its own, as of 2026-11.
 """
@@ -13,15 +13,34 @@ from channels.base import CommandOption, CommandSpec
 MAX_NAME_CHARS, MAX_DESCRIPTION_CHARS, MAX_COMMANDS = 35, 140, 50
 
 SCOPES = (
-    "app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
-    "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
-    "reactions:write", "users:read",
-)  # fmt: skip
+    "app_mentions:read",
+    "channels:history",
+    "channels:read",
+    "chat:write",
+    "commands",
+    "files:read",
+    "files:write",
+    "groups:history",
+    "groups:read",
+    "im:history",
+    "im:read",
+    "im:write",
+    "mpim:history",
+    "mpim:read",
+    "reactions:write",
+    "users:read",
+)
 
 EVENTS = (
-    "app_mention", "channel_left", "group_left", "member_joined_channel", "message.channels", "message.groups",
-    "message.im", "message.mpim",
-)  # fmt: skip
+    "app_mention",
+    "channel_left",
+    "group_left",
+    "member_joined_channel",
+    "message.channels",
+    "message.groups",
+    "message.im",
+    "message.mpim",
+)
 
 
 SLACKS_OWN = frozenset(
@@ -31,12 +50,12 @@ SLACKS_OWN = frozenset(
         "remove", "rename", "search", "shortcuts", "shrug", "star", "status", "topic", "who",
     )
 )  # fmt: skip
-"""Slash commands that Slack keeps for itself: an app reaches none of those; they are typed behind the talking one."""
+"""Slash commands that Slack reserves: an app cannot have them, so people type them behind the talk command."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppDescription:
-    """What people see of the app."""
+    """The app as people see it."""
 
     name: str
     description: str
@@ -44,7 +63,7 @@ class AppDescription:
 
 
 def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[str, JsonValue]:
-    """The manifest, to paste as JSON; with `request_url` Slack sends events there, without it over Socket Mode."""
+    """Return the manifest; with `request_url` Slack posts events there, without it events come by Socket Mode."""
     where: dict[str, JsonValue] = {} if request_url is None else {"request_url": request_url}
     to_us: dict[str, JsonValue] = {} if request_url is None else {"url": request_url}
     return {
@@ -74,14 +93,14 @@ def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[
 
 
 def declared_commands(manifest: Mapping[str, JsonValue]) -> list[str]:
-    """The slash commands of a manifest, "/log"; none where it is no manifest."""
+    """Return the slash commands of a manifest ("/log"); none if it is malformed."""
     features = manifest.get("features")
     listed = features.get("slash_commands") if isinstance(features, dict) else None
     return [str(slash["command"]) for slash in listed if isinstance(slash, dict)] if isinstance(listed, list) else []
 
 
 def reachable(commands: Sequence[CommandSpec]) -> Sequence[CommandSpec]:
-    """Those that Slack lets an app have."""
+    """Return the commands that Slack allows an app to have."""
     return [spec for spec in commands if spec.name not in SLACKS_OWN][:MAX_COMMANDS]
 
 

@@ -1,4 +1,4 @@
-"""Slack's own text markup, both ways: escaping what we say, reading what people say. Pure.
+"""Slack's own text markup: escaping of our text, reading of people's. Pure.
 
 Source: docs.slack.dev/messaging/formatting-message-text (read 2026-11): `&`, `<` and `>` are escaped as HTML does;
 `<@U…>`, `<#C…>`, `<!…>` and `<url|label>` are the only things in angle brackets.
@@ -18,38 +18,38 @@ _PINGING = re.compile(r"<(?=[!@#])")
 WORD_JOINER = "\u2060"  # shows nothing, and takes the meaning out of what stands behind a bracket
 
 NameOf = Callable[[str, str | None], str | None]
-"""From a user's id, and the team it is to be of (None: any), to their name; None where that is not known."""
+"""A function from a user's id and team (None: any) to their name, or None if unknown."""
 
 
 def escape(text: str) -> str:
-    """The text so that Slack shows it as it is: nothing in it mentions, links or pings (A63)."""
+    """Escape text so that nothing in it mentions, links or pings."""
     if "&" in text or "<" in text or ">" in text:
         return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text
 
 
 def unescape(text: str) -> str:
-    """What `escape` was given."""
+    """Reverse `escape`."""
     return _ENTITY.sub(lambda found: _CHARACTER[found[1]], text) if "&" in text else text
 
 
 def defuse(text: str) -> str:
-    """Text where brackets cannot be escaped (code in a Markdown block), with every mention made harmless."""
+    """Break mentions in text whose brackets cannot be escaped (code in a Markdown block)."""
     return _PINGING.sub("<" + WORD_JOINER, text)
 
 
 def mentions(text: str, user: str) -> bool:
-    """Whether a person's text mentions this user."""
+    """Return True if a person's text mentions this user."""
     return f"<@{user}" in text and any(found[1] == user for found in MENTION.finditer(text))
 
 
 def nameless(_user: str, _team: str | None) -> str | None:
-    """Knows nobody's name."""
+    """Return None: no names are known."""
     return None
 
 
 def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
-    """What a person wrote, as they saw it; a mention of us at its start is left out."""
+    """Return a message as people read it, without a mention of us at its start."""
     first = MENTION.match(text.lstrip())
     if first is not None and first[1] == us:
         text = text.lstrip()[first.end() :].lstrip(" ,:")
@@ -57,7 +57,7 @@ def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
 
 
 def _shown_text(name_of: NameOf, found: re.Match[str]) -> str:
-    """What one pair of brackets shows; still escaped."""
+    """Return the visible text of one pair of brackets, still escaped."""
     inner, _, label = found[1].partition("|")
     if inner.startswith("@"):
         return "@" + escape(name_of(inner[1:], None) or label or inner[1:])

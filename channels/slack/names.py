@@ -1,9 +1,7 @@
-"""People's names and languages: events carry ids alone, so Slack is asked, beside what is being taken in.
+"""People's names and languages, asked from Slack in the background because events carry only ids.
 
-Names are only ever shown.
-
-What is taken in waits for the names in it, but no longer than `WAIT_S`, and in the order in which it came; a name that
-comes later is there the next time. A Slack that stalls, limits or refuses is left alone for a while.
+Names are only displayed, never used for decisions. Events wait at most `WAIT_S` for user names, and keep their order; a
+name that arrives later is used the next time. If Slack stalls, limits or refuses the calls, they pause for a while.
 """
 
 import asyncio
@@ -48,7 +46,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What Slack said about an id."""
+    """Slack's answer about an id."""
 
     name: str | None  # None: that it knows nobody by it
     teams: frozenset[str]  # whose id it is; ids are only unique inside one (A30)
@@ -57,10 +55,9 @@ class _Known:
 
 
 class NameDirectory:
-    """The names of one workspace's people, as far as they are known."""
+    """Cached names of one workspace's people."""
 
     def __init__(self, wire: SlackWire, bot: BotIdentity, *, now_s: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is asked before `run`. `now_s` is for tests."""
         self._wire = wire
         self._bot = bot
         self._now_s = now_s
@@ -72,7 +69,7 @@ class NameDirectory:
         self._scope_told = False
 
     def name_of(self, user: str, team: str | None = None) -> str | None:
-        """The name of a user; None where it is not known, or known of somebody of another team."""
+        """Return a user's name; None if unknown, or if the id belongs to another team's user."""
         if user == self._bot.user:
             return self._bot.name or None
         known = self._known.get(user)
@@ -81,13 +78,13 @@ class NameDirectory:
         return known.name
 
     def locale_of(self, user: str) -> str | None:
-        """The language of somebody's Slack; None where it is not known."""
+        """Return the language of a user's Slack, or None if unknown."""
         known = self._known.get(user)
         return None if known is None else known.locale
 
     @asynccontextmanager
     async def in_turn(self, chat: str, users: Collection[str]) -> "AsyncIterator[None]":
-        """Wait for these people's names; who came first in a chat goes on first, and nobody waits beyond `WAIT_S`."""
+        """Wait at most `WAIT_S` for these people's names; deliveries of one chat keep their order."""
         ends_s = asyncio.get_running_loop().time() + WAIT_S
         turn = self._turns.get(chat)
         if turn is None:
@@ -97,7 +94,7 @@ class NameDirectory:
             yield
 
     async def learn(self, users: Collection[str]) -> None:
-        """Wait for these people's names, `WAIT_S` at most."""
+        """Wait at most `WAIT_S` for these people's names."""
         await self._learn(users, asyncio.get_running_loop().time() + WAIT_S)
 
     async def _learn(self, users: Collection[str], ends_s: float) -> None:
@@ -112,7 +109,7 @@ class NameDirectory:
             return
 
     def _ask(self, user: str) -> asyncio.Event | None:
-        """The call that will tell; None where there is nothing to wait for."""
+        """Return the pending lookup, or None if there is nothing to wait for."""
         known = self._known.get(user)
         if user == self._bot.user or (known is not None and known.until_s > self._now_s()):
             return None
@@ -127,13 +124,13 @@ class NameDirectory:
         return self._now_s() < self._resumes_s
 
     def update_profile(self, profile: object) -> None:
-        """Somebody changed their name (`user_change`); who is not known is not remembered for it."""
+        """Update a cached name from `user_change`; ignore unknown people."""
         known = profile.get("id") if isinstance(profile, dict) else None
         if isinstance(known, str) and known in self._known:
             self._remember(known, profile)
 
     async def run(self) -> None:
-        """Ask Slack, for ever."""
+        """Look up names, for ever."""
         async with asyncio.TaskGroup() as tasks:
             for _ in range(AT_ONCE):
                 tasks.create_task(self._work())
@@ -170,9 +167,11 @@ class NameDirectory:
             if not self._scope_told:
                 self._scope_told = True
                 _log.warning(
-                    "names_missing", account=self._bot.account, detail="people are shown by their ids",
+                    "names_missing",
+                    account=self._bot.account,
+                    detail="people are shown by their ids",
                     mend=where_to_mend(refusal),
-                )  # fmt: skip
+                )
 
     def _pause(self, pause_s: float, why: str) -> None:
         if not self._paused:  # else it was told by another call that was under way
@@ -191,7 +190,7 @@ class NameDirectory:
 
 
 def _display_name(info: RawUserInfo) -> str | None:
-    """What Slack shows of somebody: the name they chose, else their full name, else their handle."""
+    """Return the name that Slack shows: the display name, else the full name, else the handle."""
     profile = info.profile
     for name in (profile.display_name, profile.real_name, info.real_name, info.name):
         if shown := " ".join(storable(unescape(name or "")).split())[:NAME_CHARS]:
@@ -200,7 +199,7 @@ def _display_name(info: RawUserInfo) -> str | None:
 
 
 def spoken_of(user: str | None, text: str) -> Iterator[str]:
-    """Who said something, and whom it mentions."""
+    """Return the author and the mentioned people."""
     if user is not None:
         yield user
     if "<@" in text:
@@ -210,7 +209,7 @@ def spoken_of(user: str | None, text: str) -> Iterator[str]:
 
 
 def people_in(body: object) -> list[str]:
-    """Whose names one delivery needs; total, for it is asked before anything was checked."""
+    """Return the people whose names one unvalidated delivery needs."""
     if not isinstance(body, dict):
         return []
     if "command" in body:
@@ -235,7 +234,7 @@ def _mentioned_people(user: object, text: object) -> list[str]:
 
 
 def profile_in(body: object) -> object:
-    """The user whom one delivery tells to have changed; None in any other."""
+    """Return the changed user profile in a delivery, or None."""
     event = body.get("event") if isinstance(body, dict) else None
     if isinstance(event, dict) and event.get("type") in ("user_change", "user_profile_changed"):
         return event.get("user")

@@ -1,6 +1,6 @@
-"""A part as the arguments of a Slack message: text for notifications, and blocks that show it. Pure.
+"""Conversion of a part to the arguments of a Slack message: notification text, and blocks. Pure.
 
-Nothing that is sent pings: dialects come escaped from the renderer, plain text is escaped here (A63).
+Nothing pings: the renderer escapes its dialects, and plain text is escaped here.
 """
 
 import re
@@ -25,7 +25,7 @@ _BROKEN_FENCE = re.compile(r"(?m)^([ >]*`{3,}) (\S+)\Z")
 
 
 def content(rendered: Rendered, buttons: tuple[Button, ...] = ()) -> JsonObject:
-    """`text` and `blocks` of a message or of its edit."""
+    """Return `text` and `blocks` of a message or of its edit."""
     blocks: list[JsonValue] = []
     if rendered.markup == MARKDOWN:
         # what is put behind an answer (an ellipsis) must not undo the fence that it ends with
@@ -47,12 +47,12 @@ def content(rendered: Rendered, buttons: tuple[Button, ...] = ()) -> JsonObject:
 
 
 def actions(buttons: tuple[Button, ...]) -> JsonObject:
-    """The block that shows buttons."""
+    """Return the block that shows buttons."""
     return {"type": "actions", "elements": [_button(index, button) for index, button in enumerate(buttons)]}
 
 
 def without_buttons(message: JsonObject) -> JsonObject:
-    """`text` and `blocks` of a message as it stands, its buttons left out."""
+    """Return `text` and `blocks` of an existing message without its buttons."""
     blocks = message.get("blocks")
     found = blocks if isinstance(blocks, list) else []
     kept: list[JsonValue] = [block for block in found if isinstance(block, dict) and block.get("type") != "actions"]
@@ -60,12 +60,12 @@ def without_buttons(message: JsonObject) -> JsonObject:
 
 
 def key_metadata(part: OutboundPart) -> JsonObject:
-    """The metadata by which a part is known for ours, and found again."""
+    """Return the metadata by which a part is recognised and looked up."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": part.idem_key}}
 
 
 def to_message(part: OutboundPart) -> JsonObject:
-    """The arguments of chat.postMessage."""
+    """Return the arguments of chat.postMessage."""
     body: JsonObject = {
         "channel": part.address.chat,
         **content(part.rendered, part.buttons),
@@ -81,7 +81,7 @@ def to_message(part: OutboundPart) -> JsonObject:
 
 
 def client_msg_id(key: str) -> str:
-    """The same for every attempt at one part."""
+    """Return the same id for every attempt at one part."""
     return str(uuid.uuid5(KEY_SPACE, key))
 
 

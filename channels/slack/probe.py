@@ -1,4 +1,4 @@
-"""The probe of a Slack app: both its tokens, the scopes it has, and whether Socket Mode is on."""
+"""Probe of a Slack app: both its tokens, its scopes, and Socket Mode."""
 
 from pydantic import SecretStr
 
@@ -10,7 +10,7 @@ from channels.slack.identity import NEEDED, WANTED
 
 
 async def probe(account: SlackAccount, asker: Asker) -> list[Finding]:
-    """Check one app by auth.test, and for Socket Mode by apps.connections.open, whose address is not used."""
+    """Check one app by auth.test, and for Socket Mode by apps.connections.open, whose URL is not used."""
     return await _SlackProbe(account, asker).run()
 
 

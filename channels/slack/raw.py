@@ -1,4 +1,4 @@
-"""Models name the parts of what Slack sends that are read; everything else in it is ignored.
+"""Models of the parts of Slack's payloads that we read; other fields are ignored.
 
 Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joined_channel`, `user_change`),
 …/interactivity/implementing-slash-commands, …/reference/interaction-payloads/block_actions-payload and
@@ -19,7 +19,7 @@ Size = Annotated[int | None, BeforeValidator(whole_of)]
 
 
 def ts_of(value: object) -> str | None:
-    """The ts of a message; None for what is none."""
+    """Return the ts of a message, or None if malformed."""
     return value if isinstance(value, str) and re.fullmatch(r"[0-9]{1,11}\.[0-9]{1,9}", value) else None
 
 
@@ -28,7 +28,7 @@ class _Raw(BaseModel):
 
 
 class RawFile(_Raw):
-    """A file beside a message."""
+    """A file attached to a message."""
 
     id: Id
     name: StrictStr | None = None
@@ -41,14 +41,14 @@ class RawFile(_Raw):
 
 
 class RawEdited(_Raw):
-    """Who changed a message and when."""
+    """The author and time of an edit."""
 
     user: Id | None = None
     ts: Ts
 
 
 class RawMetadata(_Raw):
-    """What an app put beside its message."""
+    """Metadata that an app attached to its message."""
 
     event_type: StrictStr = ""
     event_payload: dict[str, object] = {}
@@ -64,7 +64,7 @@ def _as_shares(value: object) -> list[object]:
 
 
 class RawShared(_Raw):
-    """Somebody's message, shared in or linked to by another; what else stands under `attachments` is not read."""
+    """A shared or linked message; other `attachments` are not read."""
 
     author_id: Words = None
     author_name: Words = None
@@ -117,7 +117,7 @@ class RawMember(_Raw):
 
 
 class RawEventCallback(_Raw):
-    """What the Events API sends around one event."""
+    """The Events API's envelope of one event."""
 
     type: StrictStr
     event_id: Id
@@ -140,7 +140,7 @@ class RawCommand(_Raw):
 
 
 class RawUser(_Raw):
-    """Who acted, in an interaction."""
+    """The acting user of an interaction."""
 
     id: Id
     team_id: Id | None = None
@@ -149,14 +149,14 @@ class RawUser(_Raw):
 
 
 class RawWhere(_Raw):
-    """A channel or team, in an interaction."""
+    """The channel or team of an interaction."""
 
     id: Id
     name: StrictStr = ""
 
 
 class RawContainer(_Raw):
-    """The message a button hangs on."""
+    """The message of a pressed button."""
 
     message_ts: Ts
     thread_ts: Ts | None = None
@@ -164,7 +164,7 @@ class RawContainer(_Raw):
 
 
 class RawAction(_Raw):
-    """A button pressed."""
+    """One pressed button."""
 
     type: StrictStr
     action_id: StrictStr
@@ -173,13 +173,13 @@ class RawAction(_Raw):
 
 
 class RawPressedMessage(_Raw):
-    """The message a button hangs on, as far as it tells the thread."""
+    """The thread of a pressed button's message."""
 
     thread_ts: Ts | None = None
 
 
 class RawActions(_Raw):
-    """Buttons pressed under a message."""
+    """Pressed buttons under a message."""
 
     type: StrictStr
     trigger_id: StrictStr = ""
@@ -193,21 +193,21 @@ class RawActions(_Raw):
 
 
 class RawProfile(_Raw):
-    """What somebody says about themselves."""
+    """The profile that a user wrote."""
 
     display_name: StrictStr | None = None  # "" where they chose none
     real_name: StrictStr | None = None
 
 
 class RawEnterpriseUser(_Raw):
-    """Who somebody is in an organisation of several workspaces."""
+    """The user's identity in an organisation of several workspaces."""
 
     enterprise_id: Id | None = None
     teams: list[StrictStr] = []
 
 
 class RawUserInfo(_Raw):
-    """A user, as users.info and `user_change` tell it."""
+    """A user, from users.info and `user_change`."""
 
     id: Id
     team_id: Id | None = None
@@ -219,6 +219,6 @@ class RawUserInfo(_Raw):
 
     @property
     def teams(self) -> frozenset[str]:
-        """Every team in which the id is this user's."""
+        """Return every team in which the id belongs to this user."""
         found = (self.team_id, self.enterprise_user.enterprise_id, *self.enterprise_user.teams)
         return frozenset(team for team in found if team)

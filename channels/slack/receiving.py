@@ -1,7 +1,7 @@
-"""Takes what Slack delivers, by socket or by HTTP: translated, committed, and only then acknowledged.
+"""Handling of Slack's deliveries, by socket or HTTP: translate, commit, and only then acknowledge.
 
-It is one middleware of a bolt app, before all others: bolt acknowledges what comes back from it, and nothing when it
-raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages.
+It is the first middleware of a bolt app: bolt acknowledges a delivery if the middleware returns, and not if it raises.
+No listener of bolt's ever runs, since bolt would acknowledge before handling and lose messages.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ _log = structlog.get_logger()
 
 
 class Receiver:
-    """What both ways in share: who we are, how far we heard, and the sink."""
+    """State shared by Socket Mode and HTTP: identity, resume point, names and sink."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Receiver:
         clock: Clock,
         sleep: Sleep,
     ) -> None:
-        """`clock` gives aware UTC; between two offers of what the store refuses it sleeps, and nothing overtakes it."""
+        """Take a clock that gives aware UTC; `sleep` waits between two offers to a store that refuses."""
         self.bot = bot
         self.sink = sink
         self.resume_point = resume_point
@@ -54,7 +54,7 @@ class Receiver:
         self._sleep = sleep
 
     def translate(self, body: object) -> InboundEvent | Rejected | None:
-        """What one delivery means; None when it says nothing to us."""
+        """Return the event in one delivery, or None if it is irrelevant."""
         if not isinstance(body, dict):
             return to_rejected(body, "a payload that is no object")
         kind = body.get("type")
@@ -67,7 +67,7 @@ class Receiver:
         return None  # shortcuts, views, options: nothing of ours asks for them
 
     async def receive(self, body: object) -> None:
-        """Commit what one delivery says, however long the store is away; what comes next in its chat waits for that."""
+        """Commit one delivery, retrying while the store is unavailable; later ones of its chat wait for that."""
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
         async with self.names.in_turn(chat_of(body), people_in(body)):
@@ -76,7 +76,7 @@ class Receiver:
         self.sink.report(ChannelState.READY)
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
-        """Commit events in their order, with the resume point, however long the store is away."""
+        """Commit events in order, with the resume point, retrying while the store is unavailable."""
         events: list[InboundEvent] = []
         refused: list[Rejected] = []
         for event in translated:
@@ -94,7 +94,7 @@ class Receiver:
             )
 
     def _in_language(self, event: InboundEvent) -> InboundEvent:
-        """With the language of its sender's Slack, as far as it is known."""
+        """Return the event with the language of its sender's Slack, if known."""
         if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return event
         locale = self.names.locale_of(event.sender.id.rpartition(":")[2])
@@ -102,10 +102,10 @@ class Receiver:
 
 
 class Turns(Protocol):
-    """Lets a delivery wait for what was said before it (`channels.slack.backfill.SlackGaps`)."""
+    """Port that delays a delivery until older messages are committed (`channels.slack.backfill.SlackGaps`)."""
 
     async def wait_for_turn(self, body: Mapping[str, object]) -> None:
-        """Return when the delivery may be handed in."""
+        """Return when the delivery may be committed."""
         ...
 
 
@@ -119,7 +119,7 @@ def chat_of(body: object) -> str:
 
 
 class PersistBeforeAck(AsyncMiddleware):
-    """The one middleware: what it returns is acknowledged, what it raises is not."""
+    """The one middleware: a return is acknowledged, an exception is not."""
 
     def __init__(self, receiver: Receiver, turns: Turns) -> None:
         self._receiver = receiver
@@ -132,7 +132,7 @@ class PersistBeforeAck(AsyncMiddleware):
         resp: BoltResponse,
         next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002  bolt passes it by this name
     ) -> BoltResponse:
-        """Take the delivery; nothing comes after."""
+        """Commit the delivery, and call no further middleware."""
         body = req.body
         if body.get("type") == "url_verification":
             return BoltResponse(status=200, body={"challenge": str(body.get("challenge", ""))})
@@ -143,7 +143,7 @@ class PersistBeforeAck(AsyncMiddleware):
 
 
 def bolt_app(client: AsyncWebClient, receiver: Receiver, turns: Turns) -> AsyncApp:
-    """A bolt app that persists before it acknowledges; requests come to it verified."""
+    """Return a bolt app that persists before it acknowledges; its requests are verified before."""
     app = AsyncApp(
         name="tenk",  # else bolt walks the stack for one
         client=client,
@@ -161,5 +161,5 @@ def bolt_app(client: AsyncWebClient, receiver: Receiver, turns: Turns) -> AsyncA
 
 
 async def dispatch(app: AsyncApp, body: dict[str, JsonValue]) -> BoltResponse:
-    """What bolt answers to a body that was read already: it goes by `PersistBeforeAck` and nowhere else."""
+    """Return bolt's answer to a parsed body."""
     return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))

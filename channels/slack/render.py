@@ -1,8 +1,7 @@
-"""The Renderer of Slack, in two dialects: standard Markdown as its Markdown block reads it, and its own mrkdwn.
+"""The Renderer of Slack, in two dialects: standard Markdown for its Markdown block, and its own mrkdwn.
 
-Pure. `Rendered.markup` names the dialect its text is in; None is plain text, not yet escaped. Whatever a text says,
-nothing in it pings (A63): brackets are escaped, and in code, where they cannot be, broken. What may stand where in a
-message is decided in `payloads`.
+Pure. `Rendered.markup` names the dialect; None is plain text, not yet escaped. No text pings: brackets are escaped, and
+broken up in code, where they cannot be. `payloads` decides which blocks a message has.
 Source: docs.slack.dev/reference/block-kit/blocks/markdown-block and …/formatting-message-text (read 2026-11).
 """
 
@@ -44,16 +43,16 @@ _UNSAFE_IN_URL = re.compile(r"[\s()<>|\\`\"]")
 
 
 class Dialect:
-    """What both dialects share: which block stands how under which."""
+    """The layout of blocks that both dialects share."""
 
     bullet = "- "
 
     def blocks(self, blocks: Iterable[Block]) -> str:
-        """The blocks, a blank line between them."""
+        """Return the blocks, separated by a blank line."""
         return "\n\n".join([self.block(block) for block in blocks])
 
     def block(self, block: Block) -> str:
-        """One block, of one or more lines."""
+        """Return one block, of one or more lines."""
         match block:
             case Paragraph(spans):
                 return self.paragraph(spans)
@@ -71,13 +70,13 @@ class Dialect:
                 return RULE
 
     def table(self, table: Table) -> str:
-        """Aligned columns as code where they fit a phone, else a paragraph a row."""
+        """Return aligned columns as code if they fit a phone, else a paragraph per row."""
         if columns := table_columns(table):
             return self.code("", columns)
         return self.blocks(rows_as_paragraphs(table))
 
     def list_items(self, block: ListBlock) -> str:
-        """A line an entry, what belongs to it indented under it."""
+        """Return a line per entry, with further blocks indented below it."""
         entries = []
         for item in block.items:
             marker = self.bullet if item.number is None else f"{item.number}. "
@@ -101,11 +100,11 @@ class Dialect:
         return text
 
     def paragraph(self, spans: Spans) -> str:
-        """Text on its own."""
+        """Return a paragraph."""
         return self.spans(spans)
 
     def spans(self, spans: Spans, extra: int = 0) -> str:
-        """A run of styled text; `extra` styles all of it."""
+        """Return styled text; `extra` styles all of it."""
         pieces: list[str] = []
         for link, group in groupby(spans, lambda span: span.link if _is_link(span.link) else None):
             inside: list[str] = [] if link is not None else pieces
@@ -116,19 +115,19 @@ class Dialect:
         return "".join(pieces)
 
     def span(self, span: Span, style: int) -> str:
-        """One run."""
+        """Return one span."""
         raise AssertionError("a dialect says how")
 
     def link(self, text: str, url: str) -> str:
-        """A link with what it shows; the URL holds no bracket, blank or bar."""
+        """Return a link; the URL holds no bracket, blank or bar."""
         raise AssertionError("a dialect says how")
 
     def heading(self, level: int, spans: Spans) -> str:
-        """A title in one line."""
+        """Return a title in one line."""
         raise AssertionError("a dialect says how")
 
     def code(self, language: str, text: str) -> str:
-        """Text shown letter by letter."""
+        """Return a code block."""
         raise AssertionError("a dialect says how")
 
 
@@ -136,21 +135,22 @@ class Markdown(Dialect):
     """Standard Markdown; special characters are escaped with a backslash, brackets and `&` as in HTML."""
 
     def paragraph(self, spans: Spans) -> str:
-        """Text on its own, which begins nothing else."""
+        """Return a paragraph whose lines begin no other block."""
         text = self.spans(spans).lstrip(" ")
         return _NUMBERED.sub(r"\1\\\2", _LINE_START.sub(r"\1\\\2", text))
 
     def heading(self, level: int, spans: Spans) -> str:
-        """A title."""
         return "#" * level + " " + self.spans(spans).replace("\n", " ").strip()
 
     def code(self, language: str, text: str) -> str:
-        """A fence longer than any in the text; mentions in it are broken, for brackets cannot be escaped there."""
+        """Return a fence longer than any in the text; mentions in it are broken up, since brackets cannot be escaped
+        there.
+        """
         fence = "`" * max(3, _longest(text) + 1)
         return f"{fence}{_word(language)}\n{defuse(text)}\n{fence}"
 
     def span(self, span: Span, style: int) -> str:
-        """One run; code is nothing else, but a link that is code stays a link."""
+        """Return one span; code takes no other style, but stays inside its link."""
         if style & Style.CODE:
             return _inline_code(defuse(span.text))
         shown = _SPECIAL.sub(_escaped_special, escape(span.text))
@@ -158,26 +158,25 @@ class Markdown(Dialect):
         return _wrap(shown, "".join(marks))
 
     def link(self, text: str, url: str) -> str:
-        """Blanks stay outside."""
+        """Return a link, with surrounding blanks outside."""
         inner = text.strip()
         return text.replace(inner, f"[{inner}]({url})") if inner else text
 
 
 class Mrkdwn(Dialect):
-    """Slack's own markup. It knows no escaping but of brackets and `&`, and no nesting of code."""
+    """Slack's own markup, which escapes only brackets and `&`, and does not nest code."""
 
     bullet = "• "
 
     def heading(self, level: int, spans: Spans) -> str:
-        """A title is bold."""
+        """Return a bold title."""
         return self.spans(spans, Style.BOLD).replace("\n", " ").strip()
 
     def code(self, language: str, text: str) -> str:
-        """A block of code; a fence inside is broken."""
+        """Return a code block, with inner fences broken up."""
         return f"```\n{escape(text.replace('```', f'``{WORD_JOINER}`'))}\n```"
 
     def span(self, span: Span, style: int) -> str:
-        """One run."""
         shown = escape(span.text)
         if style & Style.CODE:
             return _wrap(shown, "`") if "`" not in shown else shown
@@ -185,19 +184,18 @@ class Mrkdwn(Dialect):
         return _wrap(shown, "".join(marks))
 
     def link(self, text: str, url: str) -> str:
-        """A link shows its text."""
         return f"<{escape(url)}|{text}>" if text.strip() else text
 
 
 def _join(pieces: list[str], piece: str) -> None:
-    """Add a piece, with something between where two would become one."""
+    """Add a piece, behind an invisible character if two markers would merge."""
     if pieces and piece and _touch(pieces[-1][-1:], piece[0]):
         pieces.append(BETWEEN)
     pieces.append(piece)
 
 
 def _wrap(text: str, mark: str) -> str:
-    """Each line of the text between marks, its blanks outside of them."""
+    """Put marks around each line of the text, with its blanks outside."""
     if not mark:
         return text
     return "\n".join([_around(line, mark) for line in text.split("\n")])
@@ -212,7 +210,7 @@ def _around(line: str, mark: str) -> str:
 
 
 def _touch(before: str, after: str) -> bool:
-    """Whether two pieces need something between them: a marker and a letter, or two markers."""
+    """Return True if two pieces would merge: a marker and a letter, or two markers."""
     marks = "*_~`"
     if before in marks:
         return after.isalnum() or after in marks
@@ -244,27 +242,27 @@ def _inline_code(text: str) -> str:
 
 
 def _word(language: str) -> str:
-    """A fence's language, if it is a plain word."""
+    """Return a fence's language if it is a plain word, else ""."""
     return language if re.fullmatch(r"[A-Za-z0-9_.+#-]{1,32}", language) else ""
 
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {MARKDOWN: Markdown, MRKDWN: Mrkdwn}
-"""By the name that `Rendered.markup` carries."""
+"""Dialects by the name in `Rendered.markup`."""
 
 
 class SlackRenderer:
-    """The Renderer of `channels.base` for Slack, in one of its two dialects. Has no state."""
+    """The stateless Renderer of `channels.base` for Slack, in one of its two dialects."""
 
     def __init__(self, dialect: str = MARKDOWN, names: CommandNames | None = None) -> None:
-        """`dialect` is MARKDOWN or MRKDWN; `names` says how commands are typed, by default each by its own."""
+        """Take a dialect, MARKDOWN or MRKDWN, and the typed names of commands, by default their own."""
         self._dialect = dialect
         self._writer = DIALECTS[dialect]()
         self._names = names or CommandNames()
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks as one text in the dialect."""
+        """Return the blocks as one text in the dialect."""
         return Rendered(self._writer.blocks(self._names.in_blocks(blocks)).strip("\n"), self._dialect)
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is; it is escaped when it is sent."""
+        """Return the text unescaped; `payloads` escapes it."""
         return Rendered(self._names.in_text(clean(text).strip()))

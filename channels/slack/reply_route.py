@@ -1,6 +1,6 @@
-"""A command or a press that only one person sees keeps the way to answer it as the route of its event. Pure.
+"""Reply route of a command or of a press that only one person sees, stored with its event. Pure.
 
-What is said by it is decided in `ephemeral_replies`.
+`ephemeral_replies` sends by it.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _ALWAYS = timedelta(days=36_500)  # a person can be written to when their respon
 
 @dataclass(frozen=True, slots=True)
 class ReplyRoute:
-    """One response URL, and whose it is."""
+    """One response URL and its person."""
 
     person: str  # user id: who alone sees the answer
     ends_at: datetime  # aware UTC, whole seconds
@@ -24,15 +24,15 @@ class ReplyRoute:
 
     @classmethod
     def of(cls, route: Route) -> "ReplyRoute":
-        """The way that a route is."""
+        """Read a stored route."""
         person, ends_s, url = (*route.token.split(" ", 2), "", "")[:3]
         return cls(person, instant_of(ends_s, route.expires_at), url)
 
     def as_route(self) -> Route:
-        """The way as it is kept: without an end, for what one person asked alone is never answered to others."""
+        """Return the route to store. It never expires: a private answer must not become public."""
         kept = f"{self.person} {int(self.ends_at.timestamp())} {self.url}"
         return Route(RESPONSE_URL, kept, self.ends_at + _ALWAYS, private=True)
 
     def lives(self, now: datetime) -> bool:
-        """Whether Slack still takes the URL."""
+        """Return True if Slack still accepts the URL."""
         return now < self.ends_at

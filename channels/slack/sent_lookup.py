@@ -1,4 +1,4 @@
-"""Looks up what stands in a chat already: a part that was said before, by its key, and one message as it is."""
+"""Lookup of sent messages: a part by its key, and one message by its ts."""
 
 from datetime import datetime, timedelta
 
@@ -19,13 +19,10 @@ PAGES_AT_MOST = 5
 
 
 async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
-    """The receipt of an earlier attempt; None where it did not arrive. `ours` is our bot's user id.
+    """Return the receipt of an earlier attempt; None if it did not arrive. `bot_user` is our bot's user id.
 
-    A stream carries no key before its end. The lane of a chat says one thing after the other, so one in this thread
-    that came behind everything with a key is the one that was begun for this placeholder.
-
-    Raises:
-        ApiRefusal, Retryable, Unknown: see `SlackWire`.
+    A stream has no key before its end. A chat's messages are sent one after another, so a stream in this thread that is
+    newer than every message with a key is the one begun for this placeholder.
     """
     thread = part.address.thread
     method = "conversations.history" if thread is None else "conversations.replies"
@@ -53,7 +50,7 @@ async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetim
 
 
 async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | bool]) -> tuple[list[JsonObject], str]:
-    """The messages of one page, and where the next one begins; "" for nowhere."""
+    """Return the messages of one page, and the next page's cursor or ""."""
     answer = await wire.get(method, **arguments)
     messages = answer.get("messages")
     found = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
@@ -61,7 +58,7 @@ async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | b
 
 
 def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
-    """The stream without an end that is the newest of ours, down to this message of a thread."""
+    """Return our newest unfinished stream, down to this message of a thread."""
     if message.get("user") != ours or message.get("ts") == thread:
         return before
     if _key(message) is not None:
@@ -71,15 +68,19 @@ def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | 
 
 
 async def message_at(wire: SlackWire, address: Address, ts: str) -> JsonObject:
-    """One message of a chat or thread as it stands now.
+    """Return one message of a chat or thread.
 
     Raises:
         ApiRefusal, Retryable, Unknown: see `SlackWire`.
-        Permanent: it is gone.
+        Permanent: it was deleted.
     """
     arguments: dict[str, str | int | bool] = {
-        "channel": address.chat, "oldest": ts, "latest": ts, "inclusive": True, "limit": 2,
-    }  # fmt: skip
+        "channel": address.chat,
+        "oldest": ts,
+        "latest": ts,
+        "inclusive": True,
+        "limit": 2,
+    }
     method = "conversations.history"
     if address.thread is not None:
         method, arguments["ts"] = "conversations.replies", address.thread
@@ -97,7 +98,7 @@ def _said_by(message: JsonObject, part: OutboundPart, ours: str) -> Receipt | No
 
 
 def _key(message: JsonObject) -> JsonValue:
-    """The key we gave it; None where it has none of ours."""
+    """Return our key in a message's metadata, or None."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
         return None

@@ -1,7 +1,7 @@
-"""A request is Slack's if its `v0` HMAC-SHA256 over the raw bytes is right and at most five minutes old. Pure.
+"""Verification of Slack's `v0` HMAC-SHA256 signature over the raw bytes, at most five minutes old. Pure.
 
 Source: docs.slack.dev/authentication/verifying-requests-from-slack (read 2026-11). slack_sdk's own verifier raises on
-much of what strangers send, so this one is total; the tests compare the two.
+malformed headers; this one never raises, and the tests compare the two.
 """
 
 import hashlib
@@ -15,10 +15,9 @@ _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
 
 
 def flaw_in(secret: str, body: bytes, timestamps: Sequence[str], signatures: Sequence[str], now_s: float) -> str | None:
-    """Why a request is not Slack's, in words for the operator; None where it was signed with our secret in time.
+    """Return the reason a request is not Slack's, for the operator; None if its signature is valid.
 
-    `now_s` is Unix time.
-    Headers come as all their values: one that is missing or there twice is no signature (A08).
+    `now_s` is Unix time. Headers come with all their values: a missing or repeated one is no signature.
     """
     if len(timestamps) != 1 or len(signatures) != 1:
         return "it is not signed"
@@ -37,6 +36,6 @@ def flaw_in(secret: str, body: bytes, timestamps: Sequence[str], signatures: Seq
 
 
 def signature_of(secret: str, timestamp: str, body: bytes) -> str:
-    """The signature Slack puts on a body."""
+    """Return Slack's signature of a body."""
     signed = b"v0:" + timestamp.encode() + b":" + body
     return "v0=" + hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()

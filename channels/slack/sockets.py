@@ -1,7 +1,7 @@
-"""Socket Mode: keeps WebSockets to Slack open, one or several, and opens the next before one that leaves closes.
+"""Socket Mode: one or several WebSockets to Slack, each replaced before it closes.
 
-slack_sdk's own client closes the old socket before it opens the new one, acknowledges on whichever is current, and
-queues without bound; here every envelope is acknowledged on the socket it came by, once it is committed.
+slack_sdk's own client closes the old socket before it opens the new one, acknowledges on the current one, and queues
+without bound. Here every envelope is acknowledged after its commit, on the socket that brought it.
 Source: docs.slack.dev/apis/events-api/using-socket-mode (read 2026-11).
 """
 
@@ -39,11 +39,11 @@ _log = structlog.get_logger()
 
 
 class _Crowded(ClientError):
-    """Slack has as many sockets of this app as it takes."""
+    """Refusal of a socket because the app has the most that Slack allows."""
 
 
 class _Link:
-    """One socket."""
+    """One WebSocket to Slack."""
 
     def __init__(self, ws: ClientWebSocketResponse) -> None:
         self.ws = ws
@@ -57,7 +57,7 @@ class _Link:
 
 
 class SocketMode:
-    """Receives for one app until it is cancelled."""
+    """Socket Mode of one app."""
 
     def __init__(
         self,
@@ -83,11 +83,11 @@ class SocketMode:
 
     @property
     def standing(self) -> int:
-        """How many sockets stand."""
+        """Return the number of open sockets."""
         return len(self._standing)
 
     async def run(self) -> None:
-        """Keep as many sockets open as is asked for, for ever.
+        """Keep the configured number of sockets open, for ever.
 
         Raises:
             ConfigRefused: Slack refuses the app-level token, or the app does not use Socket Mode.
@@ -105,7 +105,7 @@ class SocketMode:
             raise refusal  # outside, for `except*` would wrap it again
 
     async def _keep(self, tasks: asyncio.TaskGroup) -> None:
-        """Have one socket, and the next one when it leaves."""
+        """Keep one socket open, and replace it when it leaves."""
         link: _Link | None = None
         short = 0  # sockets in a row that did not last
         while True:
@@ -122,9 +122,9 @@ class SocketMode:
                 self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
 
     async def _replace(self, old: _Link | None, tasks: asyncio.TaskGroup) -> _Link:
-        """Open the next socket; let the old one acknowledge what it brought before it closes.
+        """Open the next socket; let the old one acknowledge its envelopes before it closes.
 
-        The histories tell what was said while no socket stood, or one was broken: Slack does not send it again.
+        If no socket was open, or one broke, read the histories: Slack does not send those events again.
         """
         is_alone = not self._standing
         if is_alone:
@@ -181,7 +181,7 @@ class SocketMode:
         return link
 
     def _doubt(self, answer: dict[str, JsonValue]) -> None:
-        """Slack opens a socket also for an app that has Socket Mode off, and warns; nothing will come by it."""
+        """Note Slack's warning that Socket Mode is off: it opens a socket all the same, but sends no events."""
         metadata = answer.get("response_metadata")
         messages = metadata.get("messages") if isinstance(metadata, dict) else None
         self._doubtful = "Socket Mode is not turned on" in str(messages)
@@ -189,7 +189,7 @@ class SocketMode:
             self._report(ChannelState.DEGRADED, f"Slack warns: {socket_mode_off(self._config.name)}")
 
     async def _serve(self, link: _Link) -> None:
-        """Read a socket to its end."""
+        """Read a socket until it closes."""
         try:
             async with asyncio.TaskGroup() as answers:
                 async for message in link.ws:
@@ -221,7 +221,7 @@ class SocketMode:
             answers.create_task(self._answer(link, envelope, frame.get("payload")))
 
     async def _answer(self, link: _Link, envelope: str, payload: JsonValue) -> None:
-        """Hand an envelope on, and acknowledge it if it was taken."""
+        """Commit an envelope, then acknowledge it."""
         try:
             if await self._take(payload):
                 self._doubtful = False
@@ -233,7 +233,7 @@ class SocketMode:
             link.slots.release()
 
     async def _take(self, payload: JsonValue) -> bool:
-        """Whether an envelope's payload is committed."""
+        """Commit a payload; return True if it may be acknowledged."""
         if isinstance(payload, dict):
             try:
                 return (await dispatch(self._app, payload)).status == 200
@@ -243,7 +243,7 @@ class SocketMode:
         return True
 
     async def _retire(self, link: _Link) -> None:
-        """Let an old socket acknowledge what came by it, then close it."""
+        """Close an old socket once it has acknowledged its envelopes."""
         ends_s = asyncio.get_running_loop().time() + RETIRE_S
         while link.in_flight and asyncio.get_running_loop().time() < ends_s:
             await asyncio.sleep(0.05)

@@ -1,8 +1,7 @@
-"""Our messages as they change: live answers as Slack's own streams where it has them, else edits of a whole message.
+"""Changes of our messages: live answers as Slack's streams if possible, else edits of the whole message.
 
-What a stream shows is counted in memory alone. One whose count is not certain (a restart, a piece without an answer,
-text that changed) is closed and written anew as a whole, which may be repeated: nothing is lost or doubled by it.
-Why so: decision 0017.
+A stream's shown text is known in memory alone. If it is uncertain (a restart, an unanswered piece, changed text), the
+stream is closed and written again as a whole, which may be repeated safely. Decision 0017 has the reasons.
 """
 
 import re
@@ -23,8 +22,9 @@ REMEMBERED = 300  # streams and chats
 REST_S = 60.0  # without a stream, where Slack names no time after which to ask again
 
 _OVER = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
-"""What a stream that takes no more answers: Slack ends each after about five minutes, active or not
-(github.com/slackapi/python-slack-sdk/issues/1859 and slackapi/node-slack-sdk/issues/2702, read 2026-11)."""
+"""Codes for a stream that accepts no more: Slack ends each after about five minutes, active or not
+(github.com/slackapi/python-slack-sdk/issues/1859 and slackapi/node-slack-sdk/issues/2702, read 2026-11).
+"""
 
 _NEVER = frozenset(
     {"unknown_method", "feature_not_enabled", "method_deprecated", "deprecated_endpoint", "invalid_stream_arguments"}
@@ -35,10 +35,10 @@ Place = tuple[str, str]  # a message: its chat and its ts
 
 
 class Streams:
-    """The streams of one app that are open, and every change of what it said."""
+    """The open streams of one app, and the edits of its messages."""
 
     def __init__(self, wire: SlackWire, now_s: Callable[[], float], *, wanted: bool) -> None:
-        """`wanted`: whether live answers are to be streams at all."""
+        """Take whether live answers are streamed."""
         self._wire = wire
         self._now_s = now_s
         self._wanted = wanted
@@ -49,10 +49,10 @@ class Streams:
         self._rests_until_s = float("-inf")
 
     async def begin(self, part: OutboundPart) -> str | None:
-        """Begin a stream as the placeholder of an answer; its ts, None where it has to be a message like others.
+        """Start a stream as an answer's placeholder; return its ts, or None if an ordinary message is needed.
 
         Raises:
-            Retryable, Unknown: see `SlackWire`; a refusal is no failure, for then nothing was said.
+            Retryable, Unknown: see `SlackWire`; a refusal returns None, since nothing was sent.
         """
         team, _, user = (part.recipient or "").partition(":")
         if part.address.thread is None or not user.startswith(("U", "W")) or not self._may(part.address.chat):
@@ -77,11 +77,11 @@ class Streams:
         return ts
 
     def is_open(self, chat: str, ts: str) -> bool:
-        """Whether this message is a stream that more may be appended to, as far as is certain."""
+        """Return True if this message is known to be an open stream."""
         return (chat, ts) in self._shown
 
     async def change(self, part: OutboundPart, ts: str) -> None:
-        """Make our message say this; saying the same again changes nothing.
+        """Replace our message's text; repeating the call changes nothing.
 
         Raises:
             ApiRefusal, Retryable, Unknown: see `SlackWire`.
@@ -103,7 +103,7 @@ class Streams:
         await self._write_anew(part, ts, is_open=is_open)
 
     async def _grow(self, part: OutboundPart, place: Place, shown: str) -> bool:
-        """Append to a stream, or end it; False where that does not come to what the part says."""
+        """Append to a stream, or end it; return False if appending cannot produce the part's text."""
         whole = rest(part.rendered.text, shown)
         if whole is None:
             return False
@@ -142,7 +142,7 @@ class Streams:
         await self._wire.post("chat.update", body)
 
     async def _close(self, chat: str, ts: str) -> None:
-        """End a stream as it stands; whether it is over the next call tells."""
+        """End a stream; the next call shows if that succeeded."""
         try:
             await self._wire.post("chat.stopStream", {"channel": chat, "ts": ts})
         except ApiRefusal as refusal:
@@ -153,7 +153,7 @@ class Streams:
         return self._wanted and chat not in self._refusing and self._now_s() >= self._rests_until_s
 
     def _note(self, meaning: ChannelError, error: str, chat: str) -> None:
-        """Learn from a refusal when not to ask again."""
+        """Note from a refusal when not to try streams."""
         if isinstance(meaning, Retryable):
             self._rests_until_s = self._now_s() + min(meaning.retry_after_s or REST_S, LONGEST_WAIT_S)
         elif error in _NEVER:
@@ -163,7 +163,7 @@ class Streams:
 
 
 _END = re.compile(r"(?:\n|(?:[!?…:;]|(?<![\d\\])\.)[*_`'\")\]]*[ ])\s*(?=\S)")
-"""Where a line or a sentence ends; the next piece does not begin with a blank, which a stream might lose."""
+"""End of a line or a sentence; the next piece does not begin with a blank, which a stream might lose."""
 
 _CLOSING = re.compile(r"\n[ >]*+`{3,}+\Z")
 _FENCE = re.compile(r"(?m)^[ >]*+`{3,}+(\S*+)$")
@@ -172,9 +172,9 @@ _LINK = re.compile(r"://|\]\(|\bwww\.|\w\.[a-z]{2,}[/?]", re.IGNORECASE)
 
 
 def stable_prefix(text: str) -> str:
-    """The beginning of an unfinished rendering that more text will hardly change: whole lines and sentences.
+    """Return the beginning of an unfinished rendering that more text will hardly change: whole lines and sentences.
 
-    Held back are the last line of code, and what may yet become a table or another one: its columns grow.
+    It leaves out the last line of code, and a possible table, whose columns may still grow.
     """
     text = text.removesuffix(GOES_ON)
     begin, end = _safe(text)
@@ -187,24 +187,24 @@ def stable_prefix(text: str) -> str:
 
 
 def rest(text: str, shown: str) -> str | None:
-    """What of a text comes behind what is shown of it; None where it does not begin so."""
+    """Return the text after the shown part; None if the text does not begin with it."""
     if text.startswith(shown):
         return text[len(shown) :]
     return "" if text == shown.rstrip() else None
 
 
 def to_status(text: str) -> str:
-    """A few words of ours as they are said where there is no Markdown."""
+    """Return a short text without Markdown escapes."""
     return _ESCAPED.sub(r"\1", text)
 
 
 def holds_link(text: str) -> bool:
-    """Whether Slack might fetch a preview for something in this Markdown."""
+    """Return True if Slack might fetch a preview for this Markdown."""
     return _LINK.search(text) is not None
 
 
 def _safe(text: str) -> tuple[int, int]:
-    """Before which place the last safe end of a line or sentence begins, and where the next piece begins at most."""
+    """Return the position before which the last stable sentence ends, and the latest start of the next piece."""
     closing = _CLOSING.search(text)
     if closing is not None:
         opening = list(_FENCE.finditer(text, 0, closing.start()))[-1:]

@@ -1,7 +1,7 @@
-"""From one raw Slack payload to what the gateway knows; pure, total, and each payload on its own.
+"""Translation of one raw Slack payload to the gateway's events. Pure; never raises.
 
-No I/O, no SDK, no decision about access: people and bots are told apart by `Sender` alone. Interactions (commands,
-buttons) are in `translate_interaction`.
+No access decisions: `Sender` alone tells people and bots apart. Interactions (commands, buttons) are in
+`translate_interaction`.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ CHANNEL = "slack"
 MAX_RAW_CHARS = 16_384
 
 _SAID = frozenset({None, "file_share", "me_message", "thread_broadcast", "bot_message"})
-"""Subtypes of `message` that say something; joins, topics, pins and the like do not."""
+"""Subtypes of `message` that people write; joins, topics, pins and the like are not."""
 
 _TOMBSTONE = "tombstone"  # what a message that others replied to becomes when it is deleted: it is "changed" to that
 _SLACKBOT = "USLACKBOT"  # Slack's own voice: it has no bot id
@@ -45,7 +45,7 @@ _SLACKBOT = "USLACKBOT"  # Slack's own voice: it has no bot id
 
 @dataclass(frozen=True, slots=True)
 class TranslationContext:
-    """What is known beside an event: threads we take part in, as `thread_key` names them, and people's names."""
+    """Context of an event: the threads we take part in (as `thread_key` names them), and people's names."""
 
     threads: Container[str] = frozenset()
     name_of: NameOf = nameless
@@ -57,7 +57,7 @@ NOTHING = TranslationContext()
 def translate_event(
     body: object, bot: BotIdentity, context: TranslationContext = NOTHING
 ) -> InboundEvent | Rejected | None:
-    """The event in one Events API body; None when it is well-formed and says nothing to us. Never raises."""
+    """Return the event in one Events API body, or None if it is well-formed but irrelevant. Never raises."""
     try:
         callback = RawEventCallback.model_validate(body)
         event = body["event"] if isinstance(body, dict) else None
@@ -74,18 +74,18 @@ def translate_event(
 
 
 def thread_key(chat: str, thread: str) -> str:
-    """How a thread is named among all threads."""
+    """Return a thread's unique key."""
     return f"{chat}:{thread}"
 
 
 def explain_error(error: ValidationError) -> str:
-    """The first thing that is wrong, and where."""
+    """Return the first problem and its place."""
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
 
 
 def to_rejected(body: object, reason: str) -> Rejected:
-    """What could not be understood, kept as it was."""
+    """Return the record of a malformed payload, for the operator."""
     text = as_text(body)
     found = body.get("event_id") if isinstance(body, dict) else None
     name = found if isinstance(found, str) else hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
@@ -95,12 +95,12 @@ def to_rejected(body: object, reason: str) -> Rejected:
 
 
 def said_at(ts: str) -> datetime:
-    """The instant in a message's ts; one that is no date of our time is a very old one."""
+    """Return the instant of a ts; a nonsensical one becomes a very old one."""
     return instant_of(ts, EARLIEST)
 
 
 def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
-    """Whether a channel is one person's; its type says so, else its id (D… is a direct message)."""
+    """Return the kind of a channel by its type, else by its id (D… is a direct message)."""
     direct = channel_type in ("im", "app_home") if channel_type is not None else chat.startswith("D")
     return ChatKind.DIRECT if direct else ChatKind.GROUP
 
@@ -108,7 +108,7 @@ def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
 def translate_message(
     raw: RawMessage, chat: str, bot: BotIdentity, context: TranslationContext, channel_type: str | None = None
 ) -> InboundMessage | None:
-    """What somebody said, out of an event or a channel's history; None for what we said and what says nothing."""
+    """Return the message in an event or a history; None for our own and for system messages."""
     if raw.subtype not in _SAID or is_ours(raw, bot):
         return None
     attachments = tuple([_attachment(file) for file in raw.files if file.mode != "tombstone"])
@@ -136,7 +136,7 @@ def translate_message(
 
 
 def _to_quotes(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> tuple[Quoted, ...]:
-    """The messages that a message shares or links to, as whoever wrote them put it."""
+    """Return the messages that a message shares or links to."""
     found: list[Quoted] = []
     for attachment in raw.attachments[:MAX_QUOTES]:
         author = attachment.author_name or attachment.author_subname
@@ -150,7 +150,7 @@ def _to_quotes(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> tuple[Quot
 def translate_edit(
     raw: RawMessage, chat: str, bot: BotIdentity, context: TranslationContext, channel_type: str | None = None
 ) -> InboundMessage | None:
-    """What somebody changed their message to; None where nobody changed it (a preview was added)."""
+    """Return an edit; None if the author changed nothing (a preview was added)."""
     said = translate_message(raw, chat, bot, context, channel_type)
     if said is None or raw.edited is None:
         return None
@@ -171,12 +171,12 @@ def translate_edit(
 
 
 def is_ours(raw: RawMessage, bot: BotIdentity) -> bool:
-    """Whether we said it."""
+    """Return True for our own message."""
     return raw.user == bot.user or (raw.bot_id is not None and raw.bot_id == bot.bot_id)
 
 
 def _thread_of(raw: RawMessage, kind: ChatKind, bot: BotIdentity, *, mentioned: bool) -> str | None:
-    """The thread a message stands in, or that its answer opens: a mention in a channel is answered under it."""
+    """Return the message's thread, or the one its answer opens: a mention in a channel is answered in a thread."""
     if raw.thread_ts is not None:
         return raw.thread_ts
     return raw.ts if mentioned and kind is ChatKind.GROUP and bot.answer_in_threads else None
@@ -209,7 +209,7 @@ def _to_deletion(raw: RawMessageEvent, ts: str | None, bot: BotIdentity, name_of
 
 
 def _member(raw: RawMember, callback: RawEventCallback, bot: BotIdentity) -> MembershipChanged | None:
-    """Whether we came or went; `*_left` is only ever told to who left."""
+    """Return that we joined or left a channel; only the member who left gets `*_left`."""
     joined = raw.type == "member_joined_channel"
     if joined and raw.user != bot.user:
         return None
@@ -223,7 +223,7 @@ def _member(raw: RawMember, callback: RawEventCallback, bot: BotIdentity) -> Mem
 
 
 def _sender(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> Sender:
-    """Who wrote: a user id is only unique inside its team (A30); apps and webhooks are no persons (A29)."""
+    """Return the sender: a user id is only unique inside its team; apps and webhooks are bots."""
     team = raw.user_team or raw.source_team or raw.team or bot.team
     if raw.user in (None, _SLACKBOT) or raw.bot_id is not None or raw.subtype == "bot_message":
         who = raw.bot_id or raw.user or "unknown"
@@ -232,7 +232,7 @@ def _sender(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> Sender:
 
 
 def _attachment(raw: RawFile) -> Attachment:
-    """A file by its URL, or by its id where the URL has to be asked for (shared channels)."""
+    """Return a file by its URL, or by its id if the URL has to be asked for (shared channels)."""
     mime = raw.mimetype or ""
     if raw.subtype == "slack_audio" or mime.startswith("audio/"):
         kind = AttachmentKind.VOICE

@@ -1,4 +1,4 @@
-"""From a slash command or a pressed button to what the gateway knows; pure, total, each on its own."""
+"""Translation of slash commands and pressed buttons. Pure; never raises."""
 
 from datetime import datetime
 
@@ -18,7 +18,7 @@ ACTION_PREFIX = "tenk:"  # of our buttons' action ids
 def translate_command(
     body: object, bot: BotIdentity, now: datetime, name_of: NameOf = nameless
 ) -> CommandInvoked | Rejected:
-    """The command in a slash command's body. Never raises. `now` is when it came: Slack tells no time."""
+    """Return the command in a slash command's body. Never raises. `now`: time of arrival, since Slack gives none."""
     try:
         raw = RawCommand.model_validate(body)
     except ValidationError as error:
@@ -39,7 +39,7 @@ def translate_command(
 def translate_actions(
     body: object, bot: BotIdentity, now: datetime, name_of: NameOf = nameless
 ) -> ButtonPressed | Rejected | None:
-    """The press in a block_actions payload; None for what is no button of ours. Never raises."""
+    """Return the press in a block_actions payload, or None if it is no button of ours. Never raises."""
     try:
         raw = RawActions.model_validate(body)
     except ValidationError as error:
@@ -66,7 +66,7 @@ def translate_actions(
 
 
 def _kind(raw: RawCommand) -> ChatKind:
-    """A command's place: Slack names direct messages "directmessage"."""
+    """Return the kind of a command's chat: Slack names direct messages "directmessage"."""
     return ChatKind.DIRECT if raw.channel_name == "directmessage" else chat_kind(raw.channel_id)
 
 

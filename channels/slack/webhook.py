@@ -1,10 +1,9 @@
-"""The HTTP way in: one path for events, commands and buttons, each request verified over its raw bytes.
+"""Receiving by HTTP: one path for events, commands and buttons, with every request's signature verified.
 
-Answers only after the commit: 200 taken (a replay too: the inbox knows it), 401 not Slack's, 503 not committed in time.
-An event that the store does not take in time is offered again here, and what comes later in its chat waits behind it:
-Slack brings it again after a minute, and later messages would have gone before. Until it is committed Slack has it too.
-`X-Slack-Retry-Num` decides nothing about what is taken: a first delivery may have died before its commit.
-It only tells of a gap: three retries in six minutes, and what was not taken by then is in the histories alone.
+Status 200: committed, or a replay; 401: not from Slack; 503: not committed in time. An event that is not committed in
+time is retried here, and later events of its chat wait for it: Slack repeats it only after a minute, when later
+messages would already be committed. `X-Slack-Retry-Num` does not affect what is accepted, since the first delivery may
+have failed. It signals a gap: Slack retries three times in six minutes, and then only the histories have the event.
 """
 
 import asyncio
@@ -39,10 +38,9 @@ _log = structlog.get_logger()
 
 
 class Webhook:
-    """Answers what Slack posts; while `run` does not run every request is answered 503."""
+    """The webhook of one app; it answers 503 unless `run` is running."""
 
     def __init__(self, account: str, secret: str, *, now_s: Callable[[], float] = time.time) -> None:
-        """`now_s` is Unix time, for tests."""
         self._account = account
         self._secret = secret
         self._now_s = now_s
@@ -55,7 +53,7 @@ class Webhook:
         self._told_at_s = float("-inf")
 
     async def run(self, app: AsyncApp, receiver: Receiver, gaps: SlackGaps, *, sleep: Sleep) -> None:
-        """Take what Slack posts, until cancelled."""
+        """Accept Slack's requests until cancelled."""
         self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(receiver.names.run())
@@ -74,7 +72,7 @@ class Webhook:
                 self._app = self._tasks = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """One request."""
+        """Answer one request."""
         body = await request.read()  # the server's own limit answers 413
         timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
         signatures = request.headers.getall("X-Slack-Signature", [])
@@ -122,7 +120,7 @@ class Webhook:
         self._kept -= 1
 
     async def _take(self, asked: AsyncBoltRequest) -> BoltResponse | None:
-        """Return the answer once it is committed; None if nothing is taken any more."""
+        """Return the answer after the commit; None if the channel stopped."""
         return None if self._app is None else await self._app.async_dispatch(asked)
 
 
@@ -131,7 +129,7 @@ def _later() -> web.Response:
 
 
 def _as_request(body: bytes, content_type: str) -> AsyncBoltRequest | None:
-    """The body as bolt takes it; None when it is no object of JSON and no form (A09, A16)."""
+    """Return the body as a bolt request; None if it is neither a JSON object nor a form."""
     if content_type not in TAKEN_TYPES:
         return None
     try:

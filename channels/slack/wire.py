@@ -1,6 +1,6 @@
-"""Web API calls through slack_sdk's client, one try each. What the answers mean is decided in `error_mapping`.
+"""Web API calls through slack_sdk's client, one try each; `error_mapping` explains refusals.
 
-The SDK's own handlers that try again are off: a post that may have arrived must not be made twice.
+The SDK's retry handlers are off: a post that may have arrived must not be repeated.
 """
 
 import io
@@ -30,23 +30,22 @@ from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import refusal_of
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
-"""What the SDK raises on what is none of Slack's."""
+"""Exceptions of the SDK for malformed answers."""
 
 USED_UP = (404, 410)  # of a response URL: expired, or used five times
 
 
 def quiet_logger() -> logging.Logger:
-    """A logger for the SDK, which would else write tokens' neighbours to the debug log and format every call."""
+    """Return a silent logger for the SDK, whose debug log would show secrets and format every call."""
     logger = logging.Logger("slack_sdk", logging.CRITICAL)  # noqa: LOG001  without a parent what it says ends here
     logger.addHandler(logging.NullHandler())
     return logger
 
 
 class SlackWire:
-    """Makes calls for one app, over one session with kept connections. Its errors never hold a token."""
+    """Calls of one app, over one session with persistent connections. Errors never hold a token."""
 
     def __init__(self, config: SlackAccount) -> None:
-        """Nothing is connected yet."""
         self._config = config
         self._client: AsyncWebClient | None = None
         self._session: ClientSession | None = None
@@ -56,7 +55,7 @@ class SlackWire:
 
     @property
     def session(self) -> ClientSession:
-        """The one session, made when it is first needed (it belongs to the running loop)."""
+        """Return the session, created at its first use (it belongs to the running loop)."""
         if self._session is None or self._session.closed:
             timeout = ClientTimeout(total=self._config.call_timeout_s, connect=self._config.connect_timeout_s)
             self._session = ClientSession(
@@ -67,7 +66,7 @@ class SlackWire:
 
     @property
     def client(self) -> AsyncWebClient:
-        """The SDK's client over that session."""
+        """Return the SDK's client over the session."""
         session = self.session
         if self._client is None:
             self._client = AsyncWebClient(
@@ -80,21 +79,21 @@ class SlackWire:
         return self._client
 
     async def post(self, method: str, body: Mapping[str, object]) -> JsonObject:
-        """A call that changes something: its arguments are a JSON body.
+        """Make a call that changes something, with its arguments as a JSON body.
 
         Raises:
-            ApiRefusal: it was answered, and not done.
-            Retryable: no connection came about.
-            Unknown: no answer, or none that can be read.
+            ApiRefusal: Slack refused the call.
+            Retryable: no connection.
+            Unknown: no answer, or an unreadable one.
         """
         return await self._call(method, "POST", json=dict(body))
 
     async def get(self, method: str, **arguments: str | int | bool) -> JsonObject:
-        """A call that reads. Raises as `post` does."""
+        """Make a call that reads. Raises as `post` does."""
         return await self._call(method, "GET", params=arguments)
 
     async def form(self, method: str, *, token: str | None = None, **arguments: str | int) -> JsonObject:
-        """A call whose arguments go in the query, as the SDK sends reactions and files. Raises as `post` does."""
+        """Make a call with its arguments in the query, as the SDK sends reactions and files. Raises as `post` does."""
         headers = {"Authorization": f"Bearer {token}"} if token is not None else None
         return await self._call(method, "POST", params=arguments, headers=headers)
 
@@ -117,7 +116,7 @@ class SlackWire:
         raise failure  # outside the handler: what was caught may hold the token
 
     async def respond(self, url: str, body: Mapping[str, object]) -> bool:
-        """Post to a response URL; False when it is used up.
+        """Post to a response URL; return False if it is used up.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`.
@@ -142,10 +141,10 @@ class SlackWire:
         raise Permanent(f"response_url: {answer.status_code} {answer.body[:100]}")
 
     async def upload(self, url: str, content: bytes) -> None:
-        """Post a file's bytes to where Slack wants them; nobody sees them yet.
+        """Post a file's bytes to Slack's upload URL; people do not see it yet.
 
         Raises:
-            Retryable: it did not go; a new upload may be made.
+            Retryable: it failed; make a new upload.
         """
         try:
             async with self.session.post(url, data=io.BytesIO(content)) as answer:
@@ -157,11 +156,11 @@ class SlackWire:
         raise Retryable(words)
 
     async def download(self, url: str, max_bytes: int) -> bytes:
-        """A file's content. The token goes to Slack's own file host alone, and along no redirect (A89).
+        """Return a file's content. The token goes only to Slack's own file host, and follows no redirect.
 
         Raises:
-            Permanent: too large, gone, or not from where files come.
-            Retryable: not now.
+            Permanent: too large, gone, or not on Slack's file host.
+            Retryable: Slack does not deliver it now.
         """
         parts = urlsplit(url)
         if parts.netloc not in self._config.file_hosts or parts.scheme != urlsplit(self._config.api_base).scheme:
@@ -176,19 +175,18 @@ class SlackWire:
         return text.replace(app_token.get_secret_value(), "<token>") if app_token is not None else text
 
     async def aclose(self) -> None:
-        """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
 
 def next_cursor(answer: JsonObject) -> str:
-    """Return where the next page of a list begins; "" behind the last."""
+    """Return the cursor of a list's next page; "" after the last."""
     metadata = answer.get("response_metadata")
     return str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
 
 
 def _refusal(method: str, error: SlackApiError) -> ApiRefusal | ChannelError:
-    """What Slack said, out of the SDK's error."""
+    """Return the refusal in the SDK's error."""
     answer = error.response
     if not isinstance(answer, AsyncSlackResponse) or not isinstance(answer.data, dict) or "error" not in answer.data:
         status = getattr(answer, "status_code", None) or getattr(answer, "status", None)
@@ -206,7 +204,7 @@ def _refusal(method: str, error: SlackApiError) -> ApiRefusal | ChannelError:
 
 
 def _header_facts(answer: AsyncSlackResponse) -> JsonObject:
-    """The scopes of the token that called, which Slack tells in a header."""
+    """Return the scopes of the calling token, which Slack sends in a header."""
     scopes = answer.headers.get("x-oauth-scopes")
     return {"x_oauth_scopes": scopes} if isinstance(scopes, str) else {}
 

@@ -1,5 +1,5 @@
-"""`TelegramChannel`: one bot account as a channel. Receiving is in `polling` and `webhook`, calls in `wire`, what a
-part becomes on the wire in `payloads`, the meaning of answers in `error_mapping`.
+"""One Telegram bot account as a channel. `polling` and `webhook` receive, `wire` makes calls, `payloads` builds them,
+`error_mapping` explains refusals.
 
 No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
 """
@@ -35,7 +35,7 @@ REACTIONS: Mapping[Reaction, str] = {
     Reaction.STEERED: "👌",
     Reaction.REFUSED: "🤷",
 }
-"""Our reactions, of those that a bot may set (core.telegram.org/bots/api#reactiontypeemoji, read 2026-09)."""
+"""Emoji for our reactions, from those a bot may set (core.telegram.org/bots/api#reactiontypeemoji, read 2026-09)."""
 
 
 class TelegramChannel:
@@ -55,7 +55,6 @@ class TelegramChannel:
         clock: Clock = steady_now,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is connected yet. `sleep`, `clock` and `now_s` are for tests."""
         self.account = config.name
         self.limits = replace(TELEGRAM_LIMITS, hints=RICH_HINTS) if config.rich else TELEGRAM_LIMITS
         self.renderer: Renderer = RichTelegramRenderer() if config.rich else TelegramRenderer()
@@ -70,7 +69,7 @@ class TelegramChannel:
         return f"TelegramChannel({self.account!r})"
 
     async def connections(self) -> Sequence[ChannelConnection]:
-        """Return the poller, or what takes updates by webhook and what watches that they come."""
+        """Return the poller, or the webhook receiver and the watch over the webhook."""
         if self._config.mode == "polling":
             pace = PollPace(self._config.poll_timeout_s, self._now_s)
             return (UpdatePoller(self._config, self._wire, pace, sleep=self._sleep, clock=self._clock),)
@@ -78,11 +77,11 @@ class TelegramChannel:
         return self._webhook, watch
 
     async def aclose(self) -> None:
-        """Close the connections; `run` has ended before."""
+        """Close the connections after `run` has ended."""
         await self._wire.aclose()
 
     def http_routes(self) -> Sequence[HttpRoute]:
-        """Where Telegram brings updates; nothing in polling mode."""
+        """Return the route for Telegram's updates; none in polling mode."""
         if self._config.mode != "webhook":
             return ()
         return (HttpRoute("POST", self._config.webhook_path, self._webhook.handle),)
@@ -102,33 +101,33 @@ class TelegramChannel:
         return Receipt(str(message_id))
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Make our message say this, with these buttons or none; what already says it is a success.
+        """Replace the text and buttons of our message; succeed if it already says this.
 
         Raises:
-            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
+            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE if the message was deleted.
         """
         await self._make(to_edit_call(part, platform_id), unchanged_is_done=True)
         return Receipt(platform_id)
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
-        """Take the buttons away."""
+        """Remove the buttons of our message."""
         body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id)}
         await self._make(ApiCall("editMessageReplyMarkup", body), unchanged_is_done=True)
 
     def drafts_in(self, address: Address) -> bool:
-        """Whether live answers are drafts there: by `live = "draft"`, in private chats alone."""
+        """Return True if live answers are drafts here: `live = "draft"`, and the chat is private."""
         return self._config.live == "draft" and not address.chat.startswith("-")
 
     async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
-        """Show an answer so far for 30 s; it vanishes with the next message."""
+        """Show the answer so far for 30 s, until the next message replaces it."""
         await self._make(to_draft_call(address, draft_id, rendered))
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
-        """The content of an attachment.
+        """Return the content of an attachment.
 
         Raises:
             Permanent: it is too large, or gone.
-            Retryable: not now.
+            Retryable: Telegram does not deliver it now.
         """
         return await fetch_file(self._wire, self._config, attachment, max_bytes)
 
@@ -150,7 +149,7 @@ class TelegramChannel:
         await self._make(ApiCall("deleteMessage", {"chat_id": address.chat, "message_id": int(message_id)}))
 
     async def set_commands(self, menus: Menus) -> None:
-        """Set the menu of each language; "" is for all that have none of their own."""
+        """Set the command menu of each language; "" stands for all other languages."""
         for language, menu in menus.items():
             commands: list[JsonValue] = [
                 {"command": spec.name, "description": spec.summary} for spec in menu if not spec.talks
@@ -161,7 +160,7 @@ class TelegramChannel:
             await self._make(ApiCall("setMyCommands", body))
 
     async def invite_link(self, code: str) -> str | None:
-        """Telegram's own: it opens the chat and says `/start CODE` when the person presses START.
+        """Return Telegram's deep link, which opens the chat and sends `/start CODE` when the person presses START.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`.
@@ -171,7 +170,7 @@ class TelegramChannel:
         return f"https://t.me/{name}?start={code}" if isinstance(name, str) else None
 
     async def _make(self, call: ApiCall, *, unchanged_is_done: bool = False) -> JsonValue:
-        """One call; a refusal becomes one of the three kinds of error."""
+        """Make one call; raise a refusal as one of the three kinds of error."""
         timeout_s = self._config.file_timeout_s if call.files else self._config.call_timeout_s
         try:
             return await self._wire.call(call.method, call.body, timeout_s=timeout_s, files=call.files)

@@ -1,4 +1,4 @@
-"""Validates what an operator says about one Telegram bot. No SDK is imported here."""
+"""Settings of one Telegram bot, validated without importing an SDK."""
 
 import re
 from typing import Literal
@@ -9,7 +9,12 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from channels.chat.account import PlatformAccount, check_base_url
 
 OFFICIAL_API = "https://api.telegram.org"
-WEBHOOK_PORTS = (443, 80, 88, 8443)  # what the official server calls (core.telegram.org/bots/api#setwebhook, 2026-09)
+WEBHOOK_PORTS = (
+    443,
+    80,
+    88,
+    8443,
+)  # ports that the official server calls (core.telegram.org/bots/api#setwebhook, 2026-09)
 _SECRET_TOKEN = re.compile("[A-Za-z0-9_-]{1,256}")
 
 
@@ -18,14 +23,14 @@ class TelegramAccount(PlatformAccount):
 
     token: SecretStr  # from @BotFather: digits, a colon, letters
     api_base: str = OFFICIAL_API  # another server: a local Bot API server or the simulator
-    mode: Literal["polling", "webhook"] = "polling"  # we ask for updates, or Telegram brings them
+    mode: Literal["polling", "webhook"] = "polling"  # ask for updates, or let Telegram post them
     webhook_url: str | None = Field(default=None, validate_default=True)  # https, as Telegram reaches `webhook_path`
-    webhook_secret: SecretStr | None = Field(default=None, validate_default=True)  # Telegram shows it with each update
-    webhook_connections: int = Field(default=40, ge=1, le=100)  # how many updates Telegram brings at once
-    live: Literal["placeholder", "draft"] = "placeholder"  # how a private chat sees an answer grow
+    webhook_secret: SecretStr | None = Field(default=None, validate_default=True)  # Telegram sends it with each update
+    webhook_connections: int = Field(default=40, ge=1, le=100)  # updates that Telegram posts at once
+    live: Literal["placeholder", "draft"] = "placeholder"  # how a private chat shows a growing answer
     rich: bool = False  # answers as rich messages of Bot API 10: real tables, lists, headings; old clients see less
-    poll_timeout_s: int = Field(default=50, ge=1, le=50)  # how long one getUpdates may wait; Telegram caps it at 50
-    poll_grace_s: float = Field(default=15.0, gt=0)  # a poll this much later than its timeout is given up (watchdog)
+    poll_timeout_s: int = Field(default=50, ge=1, le=50)  # of one getUpdates; Telegram's limit is 50
+    poll_grace_s: float = Field(default=15.0, gt=0)  # after its timeout a poll is given up (watchdog)
     call_timeout_s: float = Field(default=30.0, gt=0)  # any other call
     file_timeout_s: float = Field(default=120.0, gt=0)  # a call that carries a file, either way
     connect_timeout_s: float = Field(default=10.0, gt=0)
@@ -58,7 +63,7 @@ class TelegramAccount(PlatformAccount):
         if info.data.get("api_base", OFFICIAL_API) == OFFICIAL_API:
             if parts.scheme != "https" or (parts.port or 443) not in WEBHOOK_PORTS:
                 ports = ", ".join(map(str, WEBHOOK_PORTS))
-                raise ValueError(f"must be an https URL with port {ports}, or none: Telegram calls no other")
+                raise ValueError(f"must be an https URL with port {ports}, or none: Telegram calls no other port")
         elif parts.scheme not in ("http", "https"):
             raise ValueError("must be an http(s) URL")
         if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
@@ -70,7 +75,7 @@ class TelegramAccount(PlatformAccount):
     def _secret_shape(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         if info.data.get("mode") == "webhook" and not (secret and secret.get_secret_value()):
             raise ValueError(
-                'is missing: mode = "webhook" without it would take updates from anybody; set it in secrets.toml to'
+                'is missing: mode = "webhook" without it would accept updates from anyone; set it in secrets.toml to'
                 " 32 or more random letters and digits (`openssl rand -hex 32`)"
             )
         if secret is not None and not _SECRET_TOKEN.fullmatch(secret.get_secret_value()):
@@ -79,11 +84,11 @@ class TelegramAccount(PlatformAccount):
 
     @property
     def webhook_path(self) -> str:
-        """Where the gateway's HTTP server takes this bot's updates."""
+        """Return the path on which the gateway's HTTP server accepts this bot's updates."""
         return f"/webhooks/telegram/{self.name}"
 
     @property
     def webhook_target(self) -> str:
-        """What Telegram is told: `webhook_url`, with `webhook_path` behind it where it has no path of its own."""
+        """Return the URL to register with Telegram: `webhook_url`, with `webhook_path` added if it has no path."""
         url = self.webhook_url or ""
         return url if urlsplit(url).path else url + self.webhook_path

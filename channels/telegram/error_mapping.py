@@ -1,6 +1,6 @@
-"""What the Bot API's refusals mean. Pure; imports no SDK.
+"""Meaning of the Bot API's refusals. Pure; imports no SDK.
 
-The Bot API has no codes: a known phrase in its description stands for one. Descriptions are those of
+The Bot API has no error codes, so a known phrase in its description serves as the code. Descriptions are those of
 tdlib/telegram-bot-api (2026-09).
 """
 
@@ -18,7 +18,7 @@ _PHRASES = {
     "not enough rights to send": PermanentKind.BLOCKED,
     "have no rights to send": PermanentKind.BLOCKED,
     "group chat was deactivated": PermanentKind.BLOCKED,
-    "group chat was upgraded": PermanentKind.BLOCKED,  # Telegram does not say to what
+    "group chat was upgraded": PermanentKind.BLOCKED,  # the description does not say to which
     "user_is_blocked": PermanentKind.BLOCKED,
     "input_user_deactivated": PermanentKind.BLOCKED,
     "message to edit not found": PermanentKind.TARGET_GONE,

@@ -1,4 +1,4 @@
-"""Fetches what people attached: getFile, then the file under a bound."""
+"""Download of attachments: getFile, then the file itself with a size limit."""
 
 import re
 
@@ -11,15 +11,15 @@ from channels.telegram.error_mapping import REFUSALS
 from channels.telegram.limits import MAX_DOWNLOAD_BYTES
 from channels.telegram.wire import TelegramWire
 
-_FILE_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)  # what the Bot API gives: "documents/file_7.pdf"
+_FILE_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)  # as the Bot API returns it: "documents/file_7.pdf"
 
 
 async def fetch_file(wire: TelegramWire, config: TelegramAccount, attachment: Attachment, max_bytes: int) -> bytes:
-    """The content of an attachment; its name is never looked at.
+    """Return the content of an attachment.
 
     Raises:
-        Permanent: it is larger than `max_bytes` or than Telegram hands out, or it is gone.
-        Retryable: not now.
+        Permanent: it is larger than `max_bytes` or Telegram's limit, or it is gone.
+        Retryable: Telegram does not deliver it now.
     """
     check_size(attachment.size_bytes, max_bytes)
     if config.api_base == OFFICIAL_API:
@@ -28,15 +28,15 @@ async def fetch_file(wire: TelegramWire, config: TelegramAccount, attachment: At
         path = await _path(wire, config, attachment, max_bytes)
         return await wire.download(path, max_bytes, timeout_s=config.file_timeout_s)
     except ApiRefusal as refusal:
-        raise _meaning(refusal) from None
+        raise _to_error(refusal) from None
     except Unknown as unknown:
-        raise Retryable(unknown.reason) from None  # reading changes nothing: it may simply be read again
+        raise Retryable(unknown.reason) from None  # reading has no effect: it can be repeated
 
 
 async def _path(wire: TelegramWire, config: TelegramAccount, attachment: Attachment, max_bytes: int) -> str:
-    """Where the server keeps it; valid for an hour."""
-    told = await wire.call("getFile", {"file_id": attachment.handle}, timeout_s=config.call_timeout_s)
-    file = told if isinstance(told, dict) else {}
+    """Return the file's path on the server, which is valid for an hour."""
+    answer = await wire.call("getFile", {"file_id": attachment.handle}, timeout_s=config.call_timeout_s)
+    file = answer if isinstance(answer, dict) else {}
     path, size = file.get("file_path"), file.get("file_size")
     check_size(size if isinstance(size, int) else None, max_bytes)
     if isinstance(path, str) and path.startswith("/"):
@@ -46,8 +46,8 @@ async def _path(wire: TelegramWire, config: TelegramAccount, attachment: Attachm
     return path
 
 
-def _meaning(refusal: ApiRefusal) -> ChannelError:
-    """What a refused getFile or download means; there is nothing that could have happened."""
+def _to_error(refusal: ApiRefusal) -> ChannelError:
+    """Return the error for a refused getFile or download; never `Unknown`, because reading has no effect."""
     words = refusal.words.lower()
     if "file is too big" in words:
         most_mb = MAX_DOWNLOAD_BYTES // 1_000_000

@@ -1,4 +1,4 @@
-"""Asks Telegram which bot an account is, by getMe."""
+"""Identity of a bot account, asked from Telegram by getMe."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # translating needs the identity, and no SDK
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """What getMe says of the bot, and the account's name in the configuration."""
+    """The bot's id and name from getMe, and the account's name in the configuration."""
 
     account: str
     bot_id: int
@@ -20,10 +20,10 @@ class BotIdentity:
 
 
 async def identify(account: str, caller: "BotApiCaller", timeout_s: float) -> BotIdentity:
-    """Ask until it is answered.
+    """Call getMe until it is answered, and return the bot's identity.
 
     Raises:
-        ConfigRefused: Telegram refuses the token; health was told.
+        ConfigRefused: Telegram refuses the token; health is already FAILED.
     """
     while True:
         me = await caller.call_until_ok("getMe", {}, timeout_s=timeout_s, patience=1)

@@ -1,8 +1,8 @@
-"""Import of aiogram that builds its 444 models at their first use, not at once.
+"""Import of aiogram that builds its models at their first use, not all at once.
 
-aiogram's `types/__init__` calls `model_rebuild` on every model. That costs 1.7 s and 60 MB a start (aiogram 3.31,
-November 2026), and an adapter that reads raw JSON uses none of them. Here those calls only leave the namespace that
-they would resolve annotations with; the base classes pass it on if pydantic builds a model later.
+aiogram's `types/__init__` calls `model_rebuild` on every model, which is slow (aiogram 3.31, November 2026), and an
+adapter that reads raw JSON uses none of them. Here those calls only store the namespace for resolving annotations;
+the base classes pass it on if pydantic builds a model later.
 """
 
 import importlib
@@ -38,11 +38,11 @@ def _deferred_rebuilds() -> Iterator[Namespace]:
         namespace.update(_types_namespace or {})
         return None
 
-    BaseModel.model_rebuild = classmethod(note)  # type: ignore[assignment,method-assign,arg-type]  # put back below
+    BaseModel.model_rebuild = classmethod(note)  # type: ignore[assignment,method-assign,arg-type]  # restored below
     try:
         yield namespace
     finally:
-        BaseModel.model_rebuild = original  # type: ignore[method-assign]  # what it was
+        BaseModel.model_rebuild = original  # type: ignore[method-assign]  # the original
 
 
 def _build_at_first_use(base: type[BaseModel], namespace: Namespace) -> None:
@@ -51,4 +51,4 @@ def _build_at_first_use(base: type[BaseModel], namespace: Namespace) -> None:
     def rebuild(cls: type[BaseModel], *, _types_namespace: Namespace | None = None, **options: object) -> object:
         return original(cls, _types_namespace=_types_namespace or namespace, **options)
 
-    base.model_rebuild = classmethod(rebuild)  # type: ignore[assignment,method-assign,arg-type]  # this module's seam
+    base.model_rebuild = classmethod(rebuild)  # type: ignore[assignment,method-assign,arg-type]  # see the module

@@ -1,4 +1,4 @@
-"""Telegram's limits are data.
+"""Telegram's limits as data.
 
 Sources: core.telegram.org/bots/api#sendmessage (4096 characters after entities parsing; the server counts UTF-16
 units), #sendphoto (10 MB, captions of 1024), #senddocument (50 MB), #getfile (20 MB), #sendmediagroup (10 files),
@@ -13,7 +13,7 @@ MAX_CAPTION_UTF16 = 1024
 MAX_ALBUM = 10  # files
 MAX_PHOTO_BYTES = 10_000_000
 MAX_UPLOAD_BYTES = 50_000_000
-MAX_DOWNLOAD_BYTES = 20_000_000  # the official server; one's own has no limit
+MAX_DOWNLOAD_BYTES = 20_000_000  # of the official server; a local one has no limit
 RICH_BLOCKS = 500  # blocks, list items and table rows together
 RICH_DEPTH = 16
 RICH_COLUMNS = 20

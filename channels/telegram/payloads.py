@@ -1,7 +1,7 @@
-"""A part becomes one method of the Bot API, with its parameters and its files. Pure.
+"""Conversion of a part to one Bot API call, with its parameters and files. Pure.
 
-One part is one call, always. A text too long for a caption is refused here, not shortened and not sent as a message
-of its own: that would be a second call, and no key could tell which of the two was made (see `Limits.max_caption`).
+One part is always one call. A text too long for a caption raises `Permanent`: a separate message would be a second
+call, and no key could tell which of the two was made (see `Limits.max_caption`).
 """
 
 import re
@@ -17,7 +17,7 @@ from channels.messages import Address, AttachmentKind, Button, ButtonStyle, Outb
 from channels.telegram.limits import MAX_ALBUM, MAX_CAPTION_UTF16, MAX_PHOTO_BYTES
 from channels.telegram.rich import classic, rich_message
 
-ROW_CHARS = 30  # labels of one row of buttons together: what a phone shows without cutting
+ROW_CHARS = 30  # of all labels in a row of buttons: a phone cuts more
 ROW_BUTTONS = 3
 NAME_CHARS = 64
 _PHOTO_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
@@ -27,7 +27,7 @@ _STYLES = {ButtonStyle.PRIMARY: "primary", ButtonStyle.DANGER: "danger"}
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that goes out with a call, in the part `field` of its form."""
+    """A file to upload with a call, and the form field that carries it."""
 
     field: str
     name: str
@@ -37,7 +37,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """One call."""
+    """One Bot API call."""
 
     method: str
     body: JsonObject
@@ -45,14 +45,14 @@ class ApiCall:
 
 
 def to_send_call(part: OutboundPart) -> ApiCall:
-    """The call that says a part.
+    """Return the call that sends a part.
 
     Raises:
         Permanent: Telegram has no single call for this.
     """
     body = _where(part.address)
     if part.reply_to is not None:
-        # An answer is worth more than its reference: when the question is deleted, it goes without.
+        # If the question was deleted, the answer goes without a reference to it.
         body["reply_parameters"] = {"message_id": int(part.reply_to), "allow_sending_without_reply": True}
     if len(part.media) > 1:
         return _album(part, body)
@@ -68,14 +68,14 @@ def to_send_call(part: OutboundPart) -> ApiCall:
 
 
 def to_edit_call(part: OutboundPart, message_id: str) -> ApiCall:
-    """The call that makes our message say a part; its buttons become the part's, none where it has none.
+    """Return the call that replaces our message with a part, including its buttons.
 
     Raises:
         Permanent: Telegram has no single call for this.
     """
     body: JsonObject = {"chat_id": part.address.chat, "message_id": int(message_id), **_keyboard(part.buttons)}
     if len(part.media) > 1:
-        raise Permanent("Telegram puts one file at most into a message that stands already")
+        raise Permanent("Telegram puts one file at most into an existing message")
     if part.media:
         kind, upload = _file(part.media[0], 0)
         media = _file_parameter("media", upload) | {"type": kind} | _caption(part.rendered)
@@ -87,7 +87,7 @@ def to_edit_call(part: OutboundPart, message_id: str) -> ApiCall:
 
 
 def to_draft_call(address: Address, draft_id: int, rendered: Rendered) -> ApiCall:
-    """The call that shows a draft."""
+    """Return the call that shows a draft."""
     body = _where(address) | {"draft_id": draft_id}
     rich = rich_message(rendered)
     if rich is not None:
@@ -105,7 +105,7 @@ def _where(address: Address) -> JsonObject:
 
 def _text(rendered: Rendered) -> JsonObject:
     text, entities = classic(rendered)
-    # A fetched preview could carry data out (A59).
+    # A fetched preview could carry data out.
     body: JsonObject = {"text": text, "link_preview_options": {"is_disabled": True}}
     return body | _entities("entities", entities)
 
@@ -119,16 +119,16 @@ def _caption(rendered: Rendered) -> JsonObject:
     if length > MAX_CAPTION_UTF16:
         raise Permanent(f"a text of {length} units does not fit under a file, where Telegram takes {MAX_CAPTION_UTF16}")
     if entities is not None:
-        body["caption_entities"] = decode_json(entities)  # inside an album or an edit it is no parameter of its own
+        body["caption_entities"] = decode_json(entities)  # a nested object inside an album or an edit
     return body
 
 
 def _entities(name: str, markup: str | None) -> JsonObject:
-    return {} if markup is None else {name: markup}  # JSON already; the Bot API takes it as text
+    return {} if markup is None else {name: markup}  # JSON already; the Bot API accepts it as text
 
 
 def _album(part: OutboundPart, body: JsonObject) -> ApiCall:
-    """Several files as one album; photos and documents do not mix, so that with one document all are documents."""
+    """Return the call for several files as one album; photos become documents if any file is a document."""
     if part.buttons:
         raise Permanent("Telegram shows no buttons under several files; send the files and the buttons apart")
     if len(part.media) > MAX_ALBUM:
@@ -141,7 +141,7 @@ def _album(part: OutboundPart, body: JsonObject) -> ApiCall:
 
 
 def _file(media: OutboundMedia, index: int) -> tuple[str, Upload]:
-    """What Telegram shows a file as, and the file; a photo it would not take as one is a document."""
+    """Return the type Telegram shows a file as, and the upload; a photo Telegram would refuse becomes a document."""
     small = len(media.content) <= MAX_PHOTO_BYTES
     photo = media.kind is AttachmentKind.PHOTO and media.mime in _PHOTO_TYPES and small
     upload = Upload(f"file{index}", file_name(media.name), media.mime, media.content)
@@ -149,19 +149,18 @@ def _file(media: OutboundMedia, index: int) -> tuple[str, Upload]:
 
 
 def _file_parameter(name: str, upload: Upload) -> JsonObject:
-    """The parameter that points to a file."""
     return {name: f"attach://{upload.field}"}
 
 
 def file_name(name: str) -> str:
-    """A name that is no path and nothing a file system or a header could stumble over (A70)."""
+    """Return a file name without path separators and characters that are unsafe in a file system or a header."""
     last = name.replace("\\", "/").rpartition("/")[2]
     safe = _UNSAFE.sub("_", last)[-NAME_CHARS:].strip(" .")
     return safe or "file"
 
 
 def _keyboard(buttons: Sequence[Button]) -> JsonObject:
-    """The buttons in rows; nothing where there are none."""
+    """Return the buttons in rows; an empty object without buttons."""
     rows: list[list[Button]] = []
     for button in buttons:
         row = rows[-1] if rows else []

@@ -1,4 +1,4 @@
-"""The probe of a Telegram bot: its token, and a webhook that keeps it from being polled."""
+"""Probe of a Telegram bot: its token, and a webhook that would prevent polling."""
 
 from channels.chat.probing import AccountProbe, Asker, Finding, NoAnswer, PlatformAnswer, refusal_words
 from channels.foreign import words_of
@@ -34,7 +34,9 @@ class _TelegramProbe(AccountProbe):
         url, failure = (words_of(info.get(key) or "", 300) for key in ("url", "last_error_message"))
         if account.mode == "polling" and url:
             to_do = f'remove it with deleteWebhook (`tenk doctor --fix` does), or set mode = "webhook" for {self.part}'
-            self.bad(f"a webhook is set ({url}), so Telegram gives nothing to who polls", to_do, mend=self._remove)
+            self.bad(
+                f"a webhook is set ({url}), so Telegram gives no updates to a bot that polls", to_do, mend=self._remove
+            )
         elif account.mode == "webhook" and url not in ("", account.webhook_target):
             self.bad(
                 f"Telegram brings updates to {url}, not to {account.webhook_target}",
@@ -44,13 +46,13 @@ class _TelegramProbe(AccountProbe):
             to_do = f"make {account.webhook_target} reachable for Telegram"
             self.bad(f"Telegram could not bring updates: {failure}", to_do)
         else:
-            self.ok("no webhook stands in the way" if account.mode == "polling" else "the webhook is this gateway's")
+            self.ok("no webhook prevents polling" if account.mode == "polling" else "the webhook is this gateway's")
 
     async def _remove(self) -> str:
-        gone = await self._call("deleteWebhook")
-        if not gone.body.get("ok"):
-            raise NoAnswer(f"does not remove the webhook ({refusal_words(gone, 'description')})")
-        return "the webhook is removed; what waits at Telegram is fetched by polling"
+        removed = await self._call("deleteWebhook")
+        if not removed.body.get("ok"):
+            raise NoAnswer(f"does not remove the webhook ({refusal_words(removed, 'description')})")
+        return "the webhook is removed; pending updates are fetched by polling"
 
     async def _call(self, method: str) -> PlatformAnswer:
         url = f"{self._account.api_base}/bot{self._account.token.get_secret_value()}/{method}"

@@ -1,8 +1,7 @@
-"""Models name the parts of a Telegram update that are read; everything else in it is ignored.
+"""Models of the parts of a Telegram update that we read; other fields are ignored.
 
-Source: core.telegram.org/bots/api (10.0). Strict where it matters who, where and when: a number is a number, and one
-that cannot be is refused. What only adorns (a size) is left out instead. aiogram's models hold the whole API and take
-twenty times as long.
+Source: core.telegram.org/bots/api (10.0). Ids, chats and times are strict: a malformed one rejects the update. A
+malformed detail (a size) is left out instead. aiogram's models hold the whole API and take twenty times as long.
 """
 
 from typing import Annotated
@@ -68,7 +67,7 @@ class RawFile(_Raw):
 
 
 class RawNamed(_Raw):
-    """A user or a chat, as far as it has a name."""
+    """The name of a user or a chat."""
 
     id: Beside[Id] = None
     first_name: Words = None
@@ -78,29 +77,29 @@ class RawNamed(_Raw):
 
     @property
     def name(self) -> str | None:
-        """What it is called."""
+        """Return the title, the person's name or the username."""
         return self.title or f"{self.first_name or ''} {self.last_name or ''}".strip() or self.username
 
 
 class RawOrigin(_Raw):
-    """MessageOrigin of all four kinds, and the fields that stood in its place before Bot API 7.0."""
+    """MessageOrigin of all four kinds, and the fields used before Bot API 7.0."""
 
     sender_user: Beside[RawNamed] = None
-    sender_user_name: Words = None  # of somebody who hides their account
+    sender_user_name: Words = None  # of a person who hides their account
     sender_chat: Beside[RawNamed] = None
     chat: Beside[RawNamed] = None
     author_signature: Words = None
 
     @property
     def author(self) -> str | None:
-        """Who said it, as far as Telegram tells."""
+        """Return the author's name, as far as Telegram tells it."""
         source = self.sender_user or self.sender_chat or self.chat
         name = self.sender_user_name or (source.name if source is not None else None)
         return f"{name} ({self.author_signature})" if name and self.author_signature else name
 
 
 class RawExternal(_Raw):
-    """ExternalReplyInfo: what is replied to stands in another chat."""
+    """ExternalReplyInfo: a reply to a message in another chat."""
 
     origin: Beside[RawOrigin] = None
 
@@ -112,7 +111,7 @@ class RawQuote(_Raw):
 
 
 class RawReplied(_Raw):
-    """The message replied to, as far as it matters."""
+    """The message replied to."""
 
     message_id: Id
     from_: RawUser | None = Field(default=None, alias="from")
@@ -132,8 +131,8 @@ class RawMessage(_Raw):
     from_: RawUser | None = Field(default=None, alias="from")
     sender_chat: RawChat | None = None
     via_bot: RawUser | None = None
-    forward_origin: JsonValue = None  # read as RawOrigin; whatever it is, the message is forwarded
-    forward_date: JsonValue = None  # this and the next three: in its place before Bot API 7.0
+    forward_origin: JsonValue = None  # read as RawOrigin; any value means forwarded
+    forward_date: JsonValue = None  # this and the next three: before Bot API 7.0
     forward_from: Beside[RawNamed] = None
     forward_from_chat: Beside[RawNamed] = None
     forward_sender_name: Words = None
@@ -165,8 +164,8 @@ class RawMember(_Raw):
     is_member: StrictBool = True  # only of "restricted"
 
     @property
-    def inside(self) -> bool:
-        """Whether this status means being in the chat."""
+    def is_inside(self) -> bool:
+        """Return True if a member with this status is in the chat."""
         return self.status not in ("left", "kicked") and (self.status != "restricted" or self.is_member)
 
 
@@ -181,7 +180,7 @@ class RawMembership(_Raw):
 
 
 class RawPressedMessage(_Raw):
-    """The message a button hangs on; inaccessible ones have no more than this."""
+    """The message of a pressed button; an inaccessible one has only these fields."""
 
     message_id: Id
     chat: RawChat
@@ -199,7 +198,7 @@ class RawPress(_Raw):
 
 
 class RawUpdate(_Raw):
-    """Update: one of these beside its id; all None: a kind nobody here reads."""
+    """Update: its id and one other field; only the id if it is of a kind we do not read."""
 
     update_id: Id
     message: RawMessage | None = None
@@ -210,4 +209,4 @@ class RawUpdate(_Raw):
 
 
 ALLOWED_UPDATES = ["message", "edited_message", "channel_post", "callback_query", "my_chat_member"]
-"""What getUpdates is asked for: every kind above, named so that Telegram's own default cannot hide one."""
+"""The kinds of update to ask for: all that are read here, so that Telegram's default hides none."""

@@ -1,4 +1,4 @@
-"""Both ways of receiving translate each update alone, and tell a button's presser that it was heard."""
+"""Steps that polling and webhook share: translate each update alone, acknowledge button presses."""
 
 import asyncio
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from channels.telegram.identity import BotIdentity
 from channels.telegram.translate import to_rejected, translate
 from channels.telegram.wire import TelegramWire
 
-PRESSES_AT_ONCE = 50  # presses being answered; more wait for nobody: their buttons stop by themselves
+PRESSES_AT_ONCE = 50  # presses being answered; further ones are not answered, and their buttons time out
 
 _log = structlog.get_logger()
 
@@ -25,7 +25,7 @@ _log = structlog.get_logger()
 def translate_updates(
     updates: Sequence[object], bot: BotIdentity, now: datetime
 ) -> tuple[list[InboundEvent], list[Rejected]]:
-    """The events in updates, in order, and those that are none."""
+    """Return the events in updates, in order, and the rejected updates."""
     events: list[InboundEvent] = []
     rejected: list[Rejected] = []
     for raw in updates:
@@ -39,7 +39,7 @@ def translate_updates(
 
 
 class CallbackAnswerer:
-    """Answers callback queries, so that a pressed button stops turning; the gateway decides what a press means."""
+    """Answers callback queries, so that a pressed button stops showing progress."""
 
     def __init__(self, config: TelegramAccount, wire: TelegramWire, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of every call."""
@@ -49,7 +49,7 @@ class CallbackAnswerer:
         self._running = 0
 
     def answer(self, events: Sequence[InboundEvent]) -> None:
-        """Answer the presses among events that were just committed, beside whatever goes on."""
+        """Answer the presses among committed events, in the background."""
         for event in events:
             if isinstance(event, ButtonPressed) and self._running < PRESSES_AT_ONCE:
                 self._running += 1
@@ -59,7 +59,7 @@ class CallbackAnswerer:
         try:
             body: JsonObject = {"callback_query_id": callback_id}
             await self._wire.call("answerCallbackQuery", body, timeout_s=self._config.call_timeout_s)
-        except (ApiRefusal, ChannelError) as failure:  # answered before, or too old: nobody is harmed
+        except (ApiRefusal, ChannelError) as failure:  # answered before, or too old: harmless
             _log.debug("press_not_answered", account=self._config.name, error=str(failure))
         finally:
             self._running -= 1

@@ -1,9 +1,9 @@
-"""Blocks of the Markdown tree become what Telegram takes: text and entities in UTF-16 code units.
+"""Rendering of the Markdown tree as Telegram's text and entities, in UTF-16 code units.
 
-Pure; nothing here knows aiogram, chats or limits on length. Telegram's server takes every @name for a mention, so that
-an answer could call people into a group (A62): behind the sign stands what shows nothing. Entities as of Bot API 10
+Pure; knows no aiogram, no chats and no length limits. Telegram's server treats every @name as a mention, so that an
+answer could call people into a group: an invisible character goes behind the @. Entities as of Bot API 10
 (core.telegram.org/bots/api, "MessageEntity", November 2026): at most 100 count, `code` and `pre` hold no other entity,
-a `blockquote` no other.
+a `blockquote` no other `blockquote`.
 """
 
 import re
@@ -18,7 +18,7 @@ from channels.markdown.layout import Laid, Look, Mark, lay_out
 from channels.markdown.tree import Block, clean
 from channels.messages import Rendered
 
-MAX_ENTITIES = 100  # Telegram ignores those after
+MAX_ENTITIES = 100  # Telegram ignores further ones
 
 _TYPES = {
     Look.BOLD: "bold",
@@ -31,53 +31,53 @@ _TYPES = {
 }
 _DETAILS = {Look.LINK: "url", Look.CODE_BLOCK: "language"}
 _MENTION = re.compile(r"(?<!\w)@(?=[A-Za-z0-9_]|\Z)")  # td: MessageEntity.cpp, match_mentions (2026-09)
-_QUIET = (Look.CODE, Look.CODE_BLOCK)  # the server looks for nothing in these
-BREAK = "\u2060"  # shows nothing
+_QUIET = (Look.CODE, Look.CODE_BLOCK)  # the server finds no mentions in these
+BREAK = "\u2060"  # invisible
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units each
 
 
 class TelegramRenderer:
-    """The Renderer of `channels.base` for Telegram. Has no state; one serves everybody."""
+    """The stateless Renderer of `channels.base` for Telegram."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks as one text without blanks around it; `markup` is a JSON list of entities, None without any."""
-        laid = _calling_nobody(lay_out(blocks))
-        text, marks = _trim(Laid(laid.text, _fitting(laid)))
+        """Return the blocks as one stripped text; `markup` is a JSON list of entities, or None."""
+        laid = _break_mentions(lay_out(blocks))
+        text, marks = _trim(Laid(laid.text, _visible_marks(laid)))
         return Rendered(text, _entities(text, marks) if marks else None)
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is, without what no message can hold and without blanks around it."""
-        return Rendered(calling_nobody(clean(text).strip()))
+        """Return the text without unstorable characters and surrounding blanks."""
+        return Rendered(without_mentions(clean(text).strip()))
 
 
-def calling_nobody(text: str) -> str:
-    """The text, in which no @name is a mention."""
+def without_mentions(text: str) -> str:
+    """Return the text with every @name broken up, so that it mentions no one."""
     return _MENTION.sub(f"@{BREAK}", text) if "@" in text else text
 
 
-def _calling_nobody(laid: Laid) -> Laid:
-    """The same for a laid-out tree; its marks grow and move along."""
+def _break_mentions(laid: Laid) -> Laid:
+    """Break up @names in a laid-out tree, and move its marks accordingly."""
     if "@" not in laid.text:
         return laid
-    quiet = sorted([mark[:2] for mark in laid.marks if mark.look in _QUIET])  # apart from one another
-    signs = [found.start() for found in _MENTION.finditer(laid.text)]
-    signs = [at for at in signs if not _is_inside(at, quiet)]
-    pieces = [laid.text[begin:end] for begin, end in pairwise([0, *[at + 1 for at in signs], len(laid.text)])]
+    quiet = sorted([mark[:2] for mark in laid.marks if mark.look in _QUIET])  # disjoint
+    ats = [found.start() for found in _MENTION.finditer(laid.text)]
+    ats = [at for at in ats if not _is_inside(at, quiet)]
+    pieces = [laid.text[begin:end] for begin, end in pairwise([0, *[at + 1 for at in ats], len(laid.text)])]
     moved = [
-        Mark(start + bisect_left(signs, start), end + bisect_left(signs, end), look, detail)
+        Mark(start + bisect_left(ats, start), end + bisect_left(ats, end), look, detail)
         for start, end, look, detail in laid.marks
     ]
     return Laid(BREAK.join(pieces), moved)
 
 
 def _is_inside(at: int, ranges: Sequence[tuple[int, int]]) -> bool:
-    """Whether a place lies in one of these ranges, which are sorted and apart."""
+    """Return True if a position lies in one of these sorted, disjoint ranges."""
     index = bisect_right(ranges, at, key=itemgetter(0)) - 1
     return index >= 0 and at < ranges[index][1]
 
 
 def _trim(laid: Laid) -> Laid:
-    """Without blanks at both ends, as Telegram itself trims; blanks that a mark begins with stay, as they do there."""
+    """Strip blanks at both ends, as Telegram itself does, except those that a mark begins with."""
     text = laid.text.rstrip()
     blanks = len(text) - len(text.lstrip())
     if blanks:
@@ -87,8 +87,8 @@ def _trim(laid: Laid) -> Laid:
     return Laid(text, laid.marks)
 
 
-def _fitting(laid: Laid) -> list[Mark]:
-    """The marks that have something to show, without blanks at their ends, outer before inner, as many as count."""
+def _visible_marks(laid: Laid) -> list[Mark]:
+    """Return the visible marks without blanks at their ends, outer before inner, at most `MAX_ENTITIES`."""
     marks = []
     for start, end, look, detail in laid.marks:
         shown = laid.text[start:end].rstrip()
@@ -97,7 +97,7 @@ def _fitting(laid: Laid) -> list[Mark]:
         if shown:
             marks.append(Mark(start + blanks, start + len(shown), look, detail))
     if len(marks) > MAX_ENTITIES:
-        marks.sort(key=lambda mark: mark.look in (Look.BOLD, Look.ITALIC, Look.STRIKE))  # looks go first, meaning stays
+        marks.sort(key=lambda mark: mark.look in (Look.BOLD, Look.ITALIC, Look.STRIKE))  # drop mere looks first
         del marks[MAX_ENTITIES:]
     marks.sort(key=lambda mark: (mark.start, -mark.end, mark.look is not Look.QUOTE))
     return marks

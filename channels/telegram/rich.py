@@ -1,7 +1,7 @@
-"""Blocks of the Markdown tree as a rich message of Bot API 10: real headings, lists, quotes and tables. Pure.
+"""Rendering of the Markdown tree as a rich message of Bot API 10: real headings, lists, quotes and tables. Pure.
 
-A rich rendering keeps the classic one inside: its text is what the splitter measures and what notifications show, its
-entities are what goes where rich messages cannot (captions, a text changed after rendering, a tree over the limits).
+A rich rendering contains the classic one: the splitter measures its text and notifications show it; its entities are
+used if a rich message is impossible (captions, a text changed after rendering, a tree over the limits).
 Names are those of core.telegram.org/bots/api#inputrichmessage (10.3), as aiogram 3.31 types them.
 """
 
@@ -28,7 +28,7 @@ from channels.markdown.tree import (
 )
 from channels.messages import Rendered
 from channels.telegram.limits import RICH_BLOCKS, RICH_COLUMNS, RICH_DEPTH
-from channels.telegram.render import TelegramRenderer, calling_nobody
+from channels.telegram.render import TelegramRenderer, without_mentions
 
 _STYLES = ((Style.STRIKE, "strikethrough"), (Style.ITALIC, "italic"), (Style.BOLD, "bold"), (Style.CODE, "code"))
 
@@ -37,13 +37,12 @@ class RichTelegramRenderer:
     """The Renderer of `channels.base` for accounts with `rich = true`."""
 
     def __init__(self) -> None:
-        """Has no state; one serves everybody."""
         self._classic = TelegramRenderer()
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
-        """The blocks; as a classic message where a rich one would add nothing or be over Telegram's limits."""
+        """Return the blocks as a rich message, or a classic one if rich adds nothing or exceeds the limits."""
         plain = self._classic.render(blocks)
-        if not plain.text or not _worth_it(blocks) or not _within_limits(blocks):
+        if not plain.text or not _gains_by_rich(blocks) or not _within_limits(blocks):
             return plain
         markup = {
             "rich": _blocks(blocks),
@@ -54,14 +53,13 @@ class RichTelegramRenderer:
         return Rendered(plain.text, orjson.dumps(markup).decode())
 
     def plain(self, text: str) -> Rendered:
-        """The text as it is."""
         return self._classic.plain(text)
 
 
 def rich_message(rendered: Rendered) -> JsonObject | None:
-    """The InputRichMessage of a rendering; None where it is a classic message, or its text was changed since.
+    """Return the InputRichMessage of a rendering; None if it is classic, or its text was changed since.
 
-    What was put behind the text since (a mark, the dots of a live answer) becomes a paragraph of its own.
+    Text appended since (a continuation mark, the dots of a live answer) becomes a paragraph of its own.
     """
     markup = _rich_markup(rendered)
     if markup is None:
@@ -76,7 +74,7 @@ def rich_message(rendered: Rendered) -> JsonObject | None:
 
 
 def classic(rendered: Rendered) -> tuple[str, str | None]:
-    """The text and the JSON of its entities, whichever way it was rendered."""
+    """Return the text and the JSON of its entities, for a rich or a classic rendering."""
     markup = _rich_markup(rendered)
     if markup is None:
         return rendered.text, rendered.markup
@@ -91,8 +89,8 @@ def _rich_markup(rendered: Rendered) -> JsonObject | None:
     return markup
 
 
-def _worth_it(blocks: Iterable[Block]) -> bool:
-    """Paragraphs and code alone look the same as a classic message, which every client shows."""
+def _gains_by_rich(blocks: Iterable[Block]) -> bool:
+    """Return False for paragraphs and code alone: they look the same in a classic message, which every client shows."""
     return any(not isinstance(block, Paragraph | CodeBlock) for block in blocks)
 
 
@@ -103,7 +101,7 @@ def _within_limits(blocks: Sequence[Block]) -> bool:
 
 
 def _extent(blocks: Iterable[Block], level: int) -> tuple[int, int, int]:
-    """How many blocks there are with their items and rows, how deep they go, and the widest table's columns."""
+    """Return the number of blocks, items and rows, the depth, and the columns of the widest table."""
     count, depth, columns = 0, level, 0
     for block in blocks:
         count += 1
@@ -116,8 +114,8 @@ def _extent(blocks: Iterable[Block], level: int) -> tuple[int, int, int]:
         elif isinstance(block, Table):
             count += 1 + len(block.rows)
             columns = max(columns, len(block.header))
-        for some in inner:
-            more, deeper, wider = _extent(some, level + 2)  # the block and the item around them
+        for children in inner:
+            more, deeper, wider = _extent(children, level + 2)  # the block and the item around them
             count, depth, columns = count + more, max(depth, deeper), max(columns, wider)
     return count, depth, columns
 
@@ -172,13 +170,13 @@ def _cell(spans: Spans) -> JsonObject:
 
 
 def _text(spans: Spans) -> JsonValue:
-    """Plain words as a string, styled ones nested, several side by side."""
+    """Return one span as a string or a nested object, several as a list."""
     pieces = [_span(span) for span in spans]
     return pieces[0] if len(pieces) == 1 else pieces or ""
 
 
 def _span(span: Span) -> JsonValue:
-    text: JsonValue = span.text if span.style & Style.CODE else calling_nobody(span.text)
+    text: JsonValue = span.text if span.style & Style.CODE else without_mentions(span.text)
     for bit, name in _STYLES:
         if span.style & bit:
             text = {"type": name, "text": text}

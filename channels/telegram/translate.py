@@ -1,6 +1,6 @@
-"""From one raw Telegram update to what the gateway knows; pure, total, and each update on its own.
+"""Translation of one raw Telegram update to the gateway's events. Pure; never raises.
 
-No I/O, no aiogram, no decision about access: people, bots and channels are told apart by `Sender` alone.
+No access decisions: `Sender` alone tells people, bots and channels apart.
 """
 
 import hashlib
@@ -46,15 +46,15 @@ MAX_RAW_CHARS = 16_384
 
 
 def update_id_of(raw: object) -> int | None:
-    """The id of an update however malformed; None when it has none, or none that a next one could follow."""
+    """Return the id of a possibly malformed update, or None if it is missing or has no successor."""
     found = raw.get("update_id") if isinstance(raw, dict) else None
     return whole_of(found, most=MOST_ID - 1) if isinstance(found, int) else None
 
 
 def translate(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Rejected | None:
-    """The event in one update; None when it is well-formed and says nothing to us. Never raises.
+    """Return the event in one update, or None if it is well-formed but irrelevant. Never raises.
 
-    `now` stands in where Telegram gives no time (button presses).
+    `now` is used if Telegram gives no time (button presses).
     """
     try:
         update = _validate(raw)
@@ -72,7 +72,7 @@ def translate(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Re
 
 
 def _validate(raw: object) -> RawUpdate:
-    """The parts we read; strings that are no Unicode are mended first, one unit for one, so that offsets hold."""
+    """Validate an update; replace lone surrogates first, one unit by one, so that offsets stay right."""
     try:
         return RawUpdate.model_validate(raw)
     except ValidationError as error:
@@ -83,7 +83,7 @@ def _validate(raw: object) -> RawUpdate:
 
 
 def to_rejected(raw: object, reason: str) -> Rejected:
-    """An update that is none, kept for the operator."""
+    """Return the record of a malformed update, for the operator."""
     text = as_text(raw)
     update_id = update_id_of(raw)
     name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24] if update_id is None else str(update_id)
@@ -91,7 +91,7 @@ def to_rejected(raw: object, reason: str) -> Rejected:
 
 
 def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool) -> InboundEvent | None:
-    """What somebody said or changed; service messages say nothing, except that a group moved."""
+    """Return a message or an edit; None for service messages, except that a group moved."""
     chat, number = raw.chat.id, raw.message_id
     address = _address(raw.chat, bot, raw.message_thread_id if raw.is_topic_message else None)
     said_at = datetime.fromtimestamp(raw.edit_date or raw.date if edited else raw.date, UTC)
@@ -103,7 +103,7 @@ def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool)
     if not text and not attachments:
         return None
     forwarded = is_forwarded(raw)
-    words = _Words(text or "", [] if forwarded else entities, bot)
+    words = _AddressedText(text or "", [] if forwarded else entities, bot)
     if words.for_another_bot:
         return None
     replied = raw.reply_to_message if raw.reply_to_message and not raw.reply_to_message.forum_topic_created else None
@@ -116,7 +116,7 @@ def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool)
         message_id=str(number),
         kind=ChatKind.DIRECT if raw.chat.type == "private" else ChatKind.GROUP,
         text=storable(words.text),
-        mentions_bot=to_us or words.mention_us,
+        mentions_bot=to_us or words.mentions_us,
         reply_to=str(replied.message_id) if replied is not None else None,
         attachments=attachments,
         edited=edited,
@@ -129,7 +129,7 @@ def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool)
 
 
 def _to_migration(raw: RawMessage, bot: BotIdentity, sender: Sender, said_at: datetime) -> ChatMigrated:
-    """A group became a supergroup: told once in the old chat and once in the new one, each an event of its own."""
+    """Return the event for a group that became a supergroup; Telegram sends one in the old chat and one in the new."""
     chat = raw.chat.id
     old = chat if raw.migrate_from_chat_id is None else raw.migrate_from_chat_id
     new = raw.migrate_to_chat_id if raw.migrate_to_chat_id is not None else chat
@@ -142,36 +142,36 @@ def _to_migration(raw: RawMessage, bot: BotIdentity, sender: Sender, said_at: da
     )
 
 
-class _Words:
-    """A text with its entities, looked at for what concerns us."""
+class _AddressedText:
+    """A text with its entities, searched for mentions of us and for a command."""
 
     def __init__(self, text: str, entities: list[RawEntity], bot: BotIdentity) -> None:
-        """Finds mentions, and the command at the start; entities count UTF-16 units."""
+        """Find mentions, and the command at the start; entities count UTF-16 units."""
         self.text = text
-        self.mention_us = False
+        self.mentions_us = False
         self.for_another_bot = False
         name = f"@{bot.username}".lower()
         units = text.encode("utf-16-le", "surrogatepass")
         for entity in entities:
             if entity.type == "text_mention":
-                self.mention_us |= entity.user is not None and entity.user.id == bot.bot_id
+                self.mentions_us |= entity.user is not None and entity.user.id == bot.bot_id
             elif entity.type == "mention" and entity.length == len(name):  # a bot's name is ASCII
-                self.mention_us |= _covered_text(units, entity).lower() == name
+                self.mentions_us |= _covered_text(units, entity).lower() == name
             elif entity.type == "bot_command" and entity.offset == 0:
                 self._read_command(_covered_text(units, entity), name)
 
     def _read_command(self, command: str, name: str) -> None:
-        """`/cmd@us` loses its @us; `/cmd@other` is not for us; `/cmd` is for every bot."""
+        """Strip our name from `/cmd@us`; note that `/cmd@other` is for another bot."""
         bare, at, target = command.partition("@")
         if at and f"@{target}".lower() != name:
             self.for_another_bot = True
             return
-        self.mention_us = True
+        self.mentions_us = True
         self.text = bare + self.text[len(command) :]
 
 
 def _covered_text(units: bytes, entity: RawEntity) -> str:
-    """What an entity covers of a text in UTF-16."""
+    """Return the text that an entity covers."""
     return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le", "replace")
 
 
@@ -180,7 +180,7 @@ def _address(chat: RawChat, bot: BotIdentity, thread: int | None) -> Address:
 
 
 def _sender(raw: RawMessage) -> Sender:
-    """Who wrote. What a channel, an anonymous admin or an inline bot wrote is no person's, whoever sent it (A29)."""
+    """Return the sender; a channel, an anonymous admin or an inline bot counts as a bot."""
     if raw.sender_chat is not None:
         return Sender(str(raw.sender_chat.id), storable(raw.sender_chat.title or ""), is_bot=True)
     if raw.from_ is None:
@@ -194,7 +194,7 @@ def _person(user: RawUser, *, is_bot: bool = False) -> Sender:
 
 
 def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
-    """Files by their handle; of a photo's sizes the last, which is the largest."""
+    """Return the files; of a photo the last size, which is the largest."""
     found = []
     if raw.photo:
         found.append(_attachment(AttachmentKind.PHOTO, raw.photo[-1]))
@@ -211,12 +211,12 @@ def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
     name = storable(raw.file_name) if raw.file_name is not None else None
     mime = storable(raw.mime_type) if raw.mime_type is not None else None
     if kind is AttachmentKind.PHOTO:
-        mime = "image/jpeg"  # Telegram makes every photo one, and does not say so
+        mime = "image/jpeg"  # Telegram's format for photos, which it does not send
     return Attachment(kind, storable(raw.file_id), name, mime, raw.file_size)
 
 
 def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed | None:
-    """A button press; None under a message sent through another chat (inline mode), which we never do."""
+    """Return a button press, or None if it is not under a message of ours in the chat (inline mode)."""
     if raw.message is None or raw.data is None:
         return None
     thread = raw.message.message_thread_id if raw.message.is_topic_message else None
@@ -233,8 +233,8 @@ def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed |
 
 
 def _membership(raw: RawMembership, bot: BotIdentity, update_id: int) -> MembershipChanged | None:
-    """Whether we came or went; a change of rights alone says nothing."""
-    before, after = raw.old_chat_member.inside, raw.new_chat_member.inside
+    """Return that we joined or left; None for a mere change of rights."""
+    before, after = raw.old_chat_member.is_inside, raw.new_chat_member.is_inside
     if before == after:
         return None
     if raw.chat.type == "private":
@@ -250,19 +250,19 @@ def _membership(raw: RawMembership, bot: BotIdentity, update_id: int) -> Members
     )
 
 
-# ---------------------------------------------------------------- what was said before
+# ---------------------------------------------------------------- forwarded and quoted messages
 # Forwarded and replied to (core.telegram.org/bots/api 10.0: MessageOrigin, TextQuote, ExternalReplyInfo).
-# Never fails: somebody else's words do not make a person's own message unreadable.
+# Never fails: a malformed quotation does not make a person's own message unreadable.
 
 
 def is_forwarded(raw: RawMessage) -> bool:
-    """Whether the words are somebody else's, in any way Telegram or an older server says so."""
-    signs = (raw.forward_origin, raw.forward_date, raw.forward_from, raw.forward_from_chat, raw.forward_sender_name)
-    return any(sign is not None for sign in signs)
+    """Return True if any field, old or new, says that the message was forwarded."""
+    fields = (raw.forward_origin, raw.forward_date, raw.forward_from, raw.forward_from_chat, raw.forward_sender_name)
+    return any(field is not None for field in fields)
 
 
 def forwarded_from(raw: RawMessage) -> str | None:
-    """Who said what is passed on; None where Telegram does not tell."""
+    """Return the original author, or None if Telegram does not tell."""
     try:
         origin = RawOrigin.model_validate(raw.forward_origin)
     except ValidationError:
@@ -274,7 +274,7 @@ def forwarded_from(raw: RawMessage) -> str | None:
 
 
 def replied_to(raw: RawMessage, replied: RawReplied | None, bot_id: int) -> tuple[Quoted, ...]:
-    """What the message answers: the part that was quoted, else the whole; also from another chat."""
+    """Return the quoted part, else the whole message replied to, including one in another chat."""
     part = raw.quote.text if raw.quote is not None else None
     if replied is not None:
         ours = replied.from_ is not None and replied.from_.id == bot_id

@@ -1,8 +1,7 @@
-"""Receiving by webhook: Telegram brings each update to the gateway's HTTP server and is told 200 once it is committed.
+"""Receiving by webhook: Telegram posts each update to the gateway's HTTP server, which answers 200 after the commit.
 
-Telegram brings a chat's updates one after another and repeats what is not answered 2xx; so order and redelivery are
-its work, and one update that cannot be understood is answered 200 all the same, or it would block its chat for a day.
-The size of a body, the Host and slow senders are the server's matter.
+Telegram posts a chat's updates in order and repeats every one that is not answered 2xx. A malformed update is answered
+200 as well, or it would block its chat for a day. The HTTP server limits body size, Host and slow senders.
 """
 
 import asyncio
@@ -26,15 +25,15 @@ from channels.telegram.wire import BotApiCaller, TelegramWire
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105  the name of a header, not a secret
 RETRY_AFTER_S = 2
-CHECK_S = 60.0  # between looks at how Telegram gets on with the webhook
-REFUSALS_BELIEVED = 3  # as in `polling`
+CHECK_S = 60.0  # between checks of the webhook
+MOST_REFUSALS = 3  # consecutive 401 answers that end the channel
 
 _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """What a request needs while the channel runs."""
+    """The objects a request needs while the channel runs."""
 
     sink: Sink
     bot: BotIdentity
@@ -42,24 +41,23 @@ class _Open:
 
 
 class WebhookReceiver:
-    """Takes updates for one bot; `handle` answers 503 before `run` is ready, and after it ended."""
+    """Receives updates of one bot by webhook; `handle` answers 503 unless `run` is running."""
 
     def __init__(self, config: TelegramAccount, wire: TelegramWire, *, sleep: Sleep, clock: Clock) -> None:
-        """`sleep` waits so many seconds; `clock` gives aware UTC."""
         self._config = config
         self._wire = wire
         self._sleep = sleep
         self._clock = clock
         self._open: _Open | None = None
-        self.opened = asyncio.Event()  # set while updates are taken
+        self.opened = asyncio.Event()  # set while updates are accepted
         secret = config.webhook_secret.get_secret_value() if config.webhook_secret else ""
         self._secret = secret.encode()
 
     async def run(self, sink: Sink) -> None:
-        """Take updates until cancelled.
+        """Accept updates until cancelled.
 
         Raises:
-            ConfigRefused: Telegram refuses the token; health was told.
+            ConfigRefused: Telegram refuses the token; health is already FAILED.
         """
         caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
         bot = await identify(self._config.name, caller, self._config.call_timeout_s)
@@ -74,9 +72,9 @@ class WebhookReceiver:
             self.opened.clear()
 
     async def handle(self, request: web.Request) -> web.Response:
-        """One update from Telegram, or from somebody who says so.
+        """Commit one posted update and answer it.
 
-        401 without the secret; 415 and 400 for what is no JSON object; 503 while it cannot be kept; else 200.
+        401 without the secret; 415 and 400 if it is no JSON object; 503 if it cannot be stored; else 200.
         """
         if not self._knows_secret(request):
             return web.Response(status=401, text="the secret token is missing or wrong\n")
@@ -88,13 +86,13 @@ class WebhookReceiver:
         return await self._take(update)
 
     def _knows_secret(self, request: web.Request) -> bool:
-        """Compared in constant time, on bytes: a header may hold anything (A13)."""
+        """Compare the secret in constant time, as bytes: a header may hold anything."""
         given = request.headers.getall(SECRET_HEADER, [])
         shown = given[0].encode("utf-8", "surrogateescape") if len(given) == 1 else b""
         return bool(self._secret) and hmac.compare_digest(shown, self._secret)
 
     async def _take(self, update: dict[str, JsonValue]) -> web.Response:
-        """Commit, then say so."""
+        """Commit the events, then answer 200."""
         held = self._open
         if held is None:
             return _later()
@@ -110,12 +108,12 @@ class WebhookReceiver:
 
 
 class WebhookWatch:
-    """Tells Telegram where to bring updates, and checks that it does; one process watches for all that take updates."""
+    """Sets the webhook and watches it; one process does so for all that accept updates."""
 
     def __init__(
         self, config: TelegramAccount, wire: TelegramWire, opened: asyncio.Event, *, sleep: Sleep, clock: Clock
     ) -> None:
-        """`opened` is set while this process takes updates."""
+        """Take `opened`, which is set while this process accepts updates."""
         self._config = config
         self._wire = wire
         self._opened = opened
@@ -126,7 +124,7 @@ class WebhookWatch:
         """Set the webhook and watch it until cancelled.
 
         Raises:
-            ConfigRefused: Telegram refuses the token; health was told.
+            ConfigRefused: Telegram refuses the token; health is already FAILED.
         """
         await self._opened.wait()  # the first update may come before setWebhook is answered
         caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
@@ -134,10 +132,10 @@ class WebhookWatch:
         sink.report(ChannelState.READY)
         while True:
             await self._sleep(CHECK_S)
-            await self._look(caller, sink)
+            await self._check(caller, sink)
 
     async def _set(self, caller: BotApiCaller) -> None:
-        """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""
+        """Set the webhook and its secret; Telegram keeps pending updates."""
         body: dict[str, JsonValue] = {
             "url": self._config.webhook_target,
             "secret_token": self._config.webhook_secret.get_secret_value() if self._config.webhook_secret else "",
@@ -147,32 +145,32 @@ class WebhookWatch:
         await self._ask(caller, "setWebhook", body)
         _log.info("webhook_set", account=self._config.name, url=self._config.webhook_target)
 
-    async def _look(self, caller: BotApiCaller, sink: Sink) -> None:
-        """Tell health how Telegram gets on; a webhook that was taken away is set again, another's is left alone."""
+    async def _check(self, caller: BotApiCaller, sink: Sink) -> None:
+        """Report the webhook's state to health; set it again if it was removed, leave another program's alone."""
         info = await self._ask(caller, "getWebhookInfo", {})
-        standing = info if isinstance(info, dict) else {}
-        url = standing.get("url")
+        state = info if isinstance(info, dict) else {}
+        url = state.get("url")
         if not url:
             await self._set(caller)
             sink.report(ChannelState.READY)
         elif url != self._config.webhook_target:
             words = f"another program took this bot's updates to {url}; stop it, then restart the gateway"
             sink.report(ChannelState.DEGRADED, words)
-        elif self._fails(standing):
-            why = standing.get("last_error_message")
+        elif self._has_failed(state):
+            why = state.get("last_error_message")
             sink.report(ChannelState.DEGRADED, f"Telegram cannot bring updates to {url}: {why}")
         else:
             sink.report(ChannelState.READY)
 
-    def _fails(self, standing: Mapping[str, JsonValue]) -> bool:
-        """Whether something waits there because it could not be brought lately."""
-        failed_at = standing.get("last_error_date")
+    def _has_failed(self, state: Mapping[str, JsonValue]) -> bool:
+        """Return True if updates are pending and a delivery failed recently."""
+        failed_at = state.get("last_error_date")
         lately = isinstance(failed_at, int) and failed_at > self._clock().timestamp() - 2 * CHECK_S
-        return lately and bool(standing.get("pending_update_count"))
+        return lately and bool(state.get("pending_update_count"))
 
     async def _ask(self, caller: BotApiCaller, method: str, body: dict[str, JsonValue]) -> JsonValue:
         timeout_s = self._config.call_timeout_s
-        return await caller.call_until_ok(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
+        return await caller.call_until_ok(method, body, timeout_s=timeout_s, patience=MOST_REFUSALS)
 
 
 def _later() -> web.Response:
@@ -180,7 +178,7 @@ def _later() -> web.Response:
 
 
 def explain_refusal(refusal: ApiRefusal) -> str:
-    """What a refused webhook means, and what the operator can do."""
+    """Return the meaning of a refused webhook, and what the operator can do."""
     words = str(refusal)
     if refusal.status == 400:
         return f"Telegram refuses the webhook; see webhook_url in the configuration ({words})"

@@ -1,7 +1,6 @@
-"""Bot API calls through aiogram's session, with raw JSON in and out. What the answers mean is decided in
-`error_mapping`.
+"""Bot API calls through aiogram's session, with raw JSON in and out; `error_mapping` explains refusals.
 
-aiogram's own methods build, dump and parse a model a call; here a call is one JSON body and an answer stays JSON.
+aiogram's own methods build, dump and parse a model for each call. Here a call is one JSON body, its answer JSON.
 """
 
 import io
@@ -32,42 +31,42 @@ load_aiogram()  # before the imports below, which would import it the slow way
 from aiogram.client.session.aiohttp import AiohttpSession  # noqa: E402  see load_aiogram
 from aiogram.client.telegram import TelegramAPIServer  # noqa: E402  see load_aiogram
 
-_SHOWN = "<token>"
+_REDACTED = "<token>"
 
-BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
+BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between failed calls
 
 
 def _to_payload(body: JsonObject, files: Sequence[Upload]) -> BytesPayload | FormData:
-    """The body of a call: the Bot API takes JSON as well as forms; a form where files go with it."""
+    """Return the body of a call: JSON, or a form if it carries files."""
     if not files:
         return BytesPayload(_encode(body), content_type="application/json")
     form = FormData(quote_fields=False)
     for name, value in body.items():
         form.add_field(name, value if isinstance(value, str) else _encode(value).decode())
     for file in files:
-        # Written piece by piece: bytes at once would hold up the loop.
+        # Written in pieces: one large write would block the loop.
         form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
     return form
 
 
 def _to_result(answer: ClientResponse, content: bytes, token: str) -> JsonValue:
-    """What the Bot API says.
+    """Return the result in an answer of the Bot API.
 
     Raises:
-        ApiRefusal: it says no.
-        Retryable, Unknown: this is not an answer of the Bot API's.
+        ApiRefusal: the call was refused.
+        Retryable, Unknown: the answer is not the Bot API's.
     """
-    told = decode_json(content.decode(errors="replace"))  # JSON is UTF-8, whatever a header says
-    if not is_answer(told):
+    parsed = decode_json(content.decode(errors="replace"))  # JSON is UTF-8, whatever a header says
+    if not is_answer(parsed):
         wait_s = wait_of(answer.headers.get("Retry-After"), wall_now()) if answer.status == 429 else None
         raise to_foreign_error("the Bot API", answer.status, wait_s)
-    if told["ok"] and answer.status < 300:
-        return told.get("result")
-    raise _refusal(answer.status, told, token)
+    if parsed["ok"] and answer.status < 300:
+        return parsed.get("result")
+    raise _refusal(answer.status, parsed, token)
 
 
 def is_answer(answer: JsonValue) -> TypeGuard[JsonObject]:
-    """Whether this is the Bot API's own."""
+    """Return True if the answer has the Bot API's shape."""
     return isinstance(answer, dict) and isinstance(answer.get("ok"), bool)
 
 
@@ -75,7 +74,7 @@ def _refusal(status: int, answer: Mapping[str, JsonValue], token: str) -> ApiRef
     parameters = answer.get("parameters")
     more = parameters if isinstance(parameters, dict) else {}
     moved_to = whole_of(more.get("migrate_to_chat_id"), -MOST_ID)
-    description = words_of(answer.get("description") or "no description").replace(token, _SHOWN)
+    description = words_of(answer.get("description") or "no description").replace(token, _REDACTED)
     return ApiRefusal(
         status,
         code_of(description),
@@ -86,7 +85,7 @@ def _refusal(status: int, answer: Mapping[str, JsonValue], token: str) -> ApiRef
 
 
 def _encode(value: JsonValue) -> bytes:
-    """JSON; what is no Unicode goes out escaped, so that the Bot API itself refuses it."""
+    """Encode as JSON; lone surrogates go out escaped, so that the Bot API itself refuses them."""
     try:
         return orjson.dumps(value)
     except TypeError:
@@ -94,10 +93,9 @@ def _encode(value: JsonValue) -> bytes:
 
 
 class TelegramWire:
-    """Makes calls for one bot, over one session with kept connections. Its errors never hold the token."""
+    """Calls of one bot, over one session with persistent connections. Errors never hold the token."""
 
     def __init__(self, config: TelegramAccount) -> None:
-        """Nothing is connected yet."""
         self._config = config
         self._token = config.token.get_secret_value()
         self._session = AiohttpSession(api=TelegramAPIServer.from_base(config.api_base))
@@ -106,26 +104,26 @@ class TelegramWire:
         return f"TelegramWire({self._config.api_base!r})"
 
     async def call(self, method: str, body: JsonObject, *, timeout_s: float, files: Sequence[Upload] = ()) -> JsonValue:
-        """One call and its result; `method` as the Bot API spells it.
+        """Make one call and return its result; `method` as the Bot API spells it.
 
         Raises:
-            ApiRefusal: it was answered, and not done.
-            Retryable: no connection came about, or something else than Telegram refused it.
-            Unknown: no answer, or none that can be read.
+            ApiRefusal: Telegram refused the call.
+            Retryable: no connection, or a proxy refused the call.
+            Unknown: no answer, or an unreadable one.
         """
         try:
             session = await self._session.create_session()
             url = self._session.api.api_url(token=self._token, method=method)
             payload, timeout = _to_payload(body, files), self._timeout(timeout_s)
-            # A redirect would carry what is said to wherever it points (A89).
+            # A redirect would send the message to another host.
             answer = await session.post(url, data=payload, timeout=timeout, allow_redirects=False)
             return _to_result(answer, await whole(answer), self._token)
         except (TimeoutError, ClientError) as error:
             failure = self._transport_error(error)
-        raise failure  # outside the handler: what was caught may hold the URL, and with it the token
+        raise failure  # outside the handler: the caught exception may hold the URL with the token
 
     async def download(self, path: str, max_bytes: int, *, timeout_s: float) -> bytes:
-        """Fetch the content of a file that getFile gave the path of.
+        """Download a file by its path from getFile.
 
         Raises:
             Permanent, Retryable: see `channels.chat.downloads`.
@@ -141,16 +139,15 @@ class TelegramWire:
         return to_transport_error(cause, self._without_token(f"{type(cause).__name__}: {cause}"))
 
     def _without_token(self, text: str) -> str:
-        return text.replace(self._token, _SHOWN)
+        return text.replace(self._token, _REDACTED)
 
     async def aclose(self) -> None:
-        """Close the connections."""
         session = await self._session.create_session()
-        await session.close()  # aiogram's own close waits 250 ms for TLS goodbyes that nobody needs
+        await session.close()  # aiogram's own close waits 250 ms for TLS shutdowns, which are not needed
 
 
 class BotApiCaller:
-    """Makes the calls that one way of receiving cannot do without, until Telegram answers them well."""
+    """Retries the calls that receiving needs until Telegram answers them."""
 
     def __init__(
         self,
@@ -160,7 +157,7 @@ class BotApiCaller:
         sleep: Sleep,
         explain: Callable[[ApiRefusal], str],
     ) -> None:
-        """`explain` says what a refusal means and what the operator can do."""
+        """`explain` returns the meaning of a refusal and what the operator can do."""
         self._account = config.name
         self._wire = wire
         self._explain = explain
@@ -168,10 +165,10 @@ class BotApiCaller:
         self.report_and_wait = self._caller.report_and_wait
 
     async def call_until_ok(self, method: str, body: JsonObject, *, timeout_s: float, patience: int) -> JsonValue:
-        """Call until it is answered well; `patience` is how many refusals of the token in a row are taken.
+        """Call until it succeeds; `patience` is the number of consecutive refusals of the token that end it.
 
         Raises:
-            ConfigRefused: Telegram refuses the token; health was told.
+            ConfigRefused: Telegram refuses the token; health is already FAILED.
         """
         return await self._caller.call_until_ok(
             lambda: self._wire.call(method, body, timeout_s=timeout_s),

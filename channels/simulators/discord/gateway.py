@@ -50,7 +50,7 @@ class Gateway:
 
 
 class _Refused(Exception):
-    """What a client says ends its connection."""
+    """An error of the client that ends its connection."""
 
     def __init__(self, code: CloseCode) -> None:
         super().__init__(code)

@@ -58,7 +58,7 @@ _INVALID = b'{"op":9,"d":false,"s":null,"t":null}'
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """What is not usual about something said."""
+    """Unusual properties of a message."""
 
     type: int | None = None  # None: said, or a reply
     forwarded: str | None = None  # the text of a message that is passed on
@@ -71,9 +71,20 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
     name = "discord"
     title = "Discord"
     orders = (
-        "say", "edit", "delete", "command", "press", "add_guild", "add_channel", "add_thread", "block", "add_person",
-        "add_bot", "network", "limit_starts",
-    )  # fmt: skip
+        "say",
+        "edit",
+        "delete",
+        "command",
+        "press",
+        "add_guild",
+        "add_channel",
+        "add_thread",
+        "block",
+        "add_person",
+        "add_bot",
+        "network",
+        "limit_starts",
+    )
 
     def __init__(
         self,

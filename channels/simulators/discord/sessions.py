@@ -45,7 +45,7 @@ Outbox = asyncio.Queue[bytes | Close]
 
 @dataclass(slots=True)
 class StartLimit:
-    """How a bot may open sessions, and with how many shards; for tests to change."""
+    """Limits on a bot's sessions and shards; tests change them."""
 
     shards: int = 1  # what GET /gateway/bot recommends
     max_concurrency: int = 1
@@ -73,7 +73,7 @@ class Session:
         return number == (0 if guild is None else (guild >> 22) % count)
 
     def emit(self, event: str, data: bytes) -> None:
-        """Number an event, keep it for a replay, and send it if there is a socket."""
+        """Give an event its number, keep it for a replay, and send it if there is a socket."""
         self.seq += 1
         payload = b'{"t":"%s","s":%d,"op":0,"d":%s}' % (event.encode(), self.seq, data)
         self.events.append((self.seq, payload))

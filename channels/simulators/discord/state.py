@@ -23,9 +23,14 @@ SAID, REPLY, COMMAND_ANSWER = 0, 19, 20  # message types
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 MEMBER: JsonObject = {
-    "nick": None, "avatar": None, "roles": [], "joined_at": "1970-01-01T00:00:00.000000+00:00", "deaf": False,
-    "mute": False, "flags": 0,
-}  # fmt: skip
+    "nick": None,
+    "avatar": None,
+    "roles": [],
+    "joined_at": "1970-01-01T00:00:00.000000+00:00",
+    "deaf": False,
+    "mute": False,
+    "flags": 0,
+}
 """A plain member of a server, without who it is."""
 
 
@@ -303,8 +308,10 @@ class DiscordWorld(BotWorld[Bot, Person]):
             body["message_snapshots"] = [{"message": snapshot}]
         elif message.reply_to is not None and depth == 0:
             reference: JsonObject = {
-                "type": 0, "message_id": str(message.reply_to), "channel_id": str(message.chat_id),
-            }  # fmt: skip
+                "type": 0,
+                "message_id": str(message.reply_to),
+                "channel_id": str(message.chat_id),
+            }
             original = channel.find(message.reply_to)
             body["message_reference"] = reference
             body["referenced_message"] = None if original is None else self.as_message(original, depth=1)

@@ -156,9 +156,14 @@ class ReadingMethods:
         app = self._world.the_app()
         self._world.introductions += 1
         return {
-            "url": f"{self._world.base_url}/", "team": "Simulated", "user": app.name, "team_id": app.team,
-            "user_id": app.user, "bot_id": app.bot, "is_enterprise_install": False,
-        }  # fmt: skip
+            "url": f"{self._world.base_url}/",
+            "team": "Simulated",
+            "user": app.name,
+            "team_id": app.team,
+            "user_id": app.user,
+            "bot_id": app.bot,
+            "is_enterprise_install": False,
+        }
 
     def _user(self, arguments: JsonObject) -> JsonObject:
         user = str(arguments.get("user"))

@@ -134,8 +134,10 @@ class SlackSimulator(Simulator[str, ShownMessage]):
     def environment(self) -> Mapping[str, str]:
         app = self.app
         return {
-            "SLACK_BOT_TOKEN": app.bot_token, "SLACK_APP_TOKEN": app.app_token, "SLACK_API_BASE": self.base_url,
-        }  # fmt: skip
+            "SLACK_BOT_TOKEN": app.bot_token,
+            "SLACK_APP_TOKEN": app.app_token,
+            "SLACK_API_BASE": self.base_url,
+        }
 
     def has_bot(self) -> bool:
         return self.world.app is not None
@@ -239,9 +241,15 @@ class SlackSimulator(Simulator[str, ShownMessage]):
         """
         there = self.world.chat(chat)
         message = ShownMessage(
-            self.world.new_ts(), chat, self._user(there, person), by_bot=False, text=text, raw=text, thread=under,
+            self.world.new_ts(),
+            chat,
+            self._user(there, person),
+            by_bot=False,
+            text=text,
+            raw=text,
+            thread=under,
             files=list(files),
-        )  # fmt: skip
+        )
         there.messages[message.message_id] = message
         if deliver:
             self._tell(there, message, extra or {})
@@ -250,9 +258,15 @@ class SlackSimulator(Simulator[str, ShownMessage]):
 
     def _tell(self, chat: SlackChat, message: ShownMessage, extra: JsonObject) -> None:
         app = self.app
-        body: JsonObject = self.world.as_message(message) | {
-            "channel": chat.id, "channel_type": chat.channel_type, "event_ts": message.message_id,
-        } | extra  # fmt: skip
+        body: JsonObject = (
+            self.world.as_message(message)
+            | {
+                "channel": chat.id,
+                "channel_type": chat.channel_type,
+                "event_ts": message.message_id,
+            }
+            | extra
+        )
         if app.user in chat.members:
             self.event(body)
         if not chat.direct and f"<@{app.user}" in message.text:
@@ -273,9 +287,15 @@ class SlackSimulator(Simulator[str, ShownMessage]):
         message.text = message.raw = text
         message.edits.append(Edit(text))
         message.edited_ts = self.world.new_ts()
-        self._tell_change(chat.id, "message_changed", message.edited_ts, {
-            "message": self.world.as_message(message), "previous_message": before,
-        })  # fmt: skip
+        self._tell_change(
+            chat.id,
+            "message_changed",
+            message.edited_ts,
+            {
+                "message": self.world.as_message(message),
+                "previous_message": before,
+            },
+        )
 
     def take_back(self, chat: Chat[str, ShownMessage], message: ShownMessage) -> None:
         told: JsonObject = {"deleted_ts": message.message_id, "previous_message": self.world.as_message(message)}
@@ -284,9 +304,14 @@ class SlackSimulator(Simulator[str, ShownMessage]):
 
     def _tell_change(self, chat: str, subtype: str, ts: str, more: JsonObject) -> None:
         told: JsonObject = {
-            "type": "message", "subtype": subtype, "hidden": True, "channel": chat,
-            "channel_type": self.world.chats[chat].channel_type, "ts": ts, "event_ts": ts,
-        }  # fmt: skip
+            "type": "message",
+            "subtype": subtype,
+            "hidden": True,
+            "channel": chat,
+            "channel_type": self.world.chats[chat].channel_type,
+            "ts": ts,
+            "event_ts": ts,
+        }
         self.event(told | more)
 
     def command(
@@ -301,12 +326,23 @@ class SlackSimulator(Simulator[str, ShownMessage]):
         user = self._user(there, person)
         if app.commands is not None and command not in app.commands:
             raise LookupError(f"{command} is not a valid command. {_LIKE_COMMANDS}")
-        return self._deliver("slash_commands", {
-            "token": "deprecated", "team_id": team or app.team, "team_domain": "simulated", "channel_id": chat,
-            "channel_name": there.name, "user_id": user, "user_name": self._name(user), "command": command,
-            "text": text, "api_app_id": app.app, "response_url": self._response_url(chat, user),
-            "trigger_id": f"{self.world.new_name('')}.{self.world.new_ts()}",
-        })  # fmt: skip
+        return self._deliver(
+            "slash_commands",
+            {
+                "token": "deprecated",
+                "team_id": team or app.team,
+                "team_domain": "simulated",
+                "channel_id": chat,
+                "channel_name": there.name,
+                "user_id": user,
+                "user_name": self._name(user),
+                "command": command,
+                "text": text,
+                "api_app_id": app.app,
+                "response_url": self._response_url(chat, user),
+                "trigger_id": f"{self.world.new_name('')}.{self.world.new_ts()}",
+            },
+        )
 
     def press(
         self,
@@ -325,22 +361,31 @@ class SlackSimulator(Simulator[str, ShownMessage]):
             raise LookupError(f"no button {value!r} under this message")
         button = buttons[0]
         container: JsonObject = {
-            "type": "message", "message_ts": message_id, "channel_id": chat,
+            "type": "message",
+            "message_ts": message_id,
+            "channel_id": chat,
             "is_ephemeral": message.only_for is not None,
-        }  # fmt: skip
+        }
         if message.thread is not None:
             container["thread_ts"] = message.thread
         pressed: JsonObject = {key: button.get(key) for key in ("type", "action_id", "value", "text")}
         if forged is not None:
             pressed["value"] = forged
-        return self._deliver("interactive", {
-            "type": "block_actions", "user": {"id": user, "name": self._name(user), "team_id": app.team},
-            "team": {"id": app.team, "domain": "simulated"}, "channel": {"id": chat, "name": there.name},
-            "container": container, "message": self.world.as_message(message), "api_app_id": app.app,
-            "actions": [pressed | {"action_ts": self.world.new_ts(), "block_id": "b"}],
-            "trigger_id": f"{self.world.new_name('')}.{self.world.new_ts()}",
-            "response_url": self._response_url(chat, user),
-        })  # fmt: skip
+        return self._deliver(
+            "interactive",
+            {
+                "type": "block_actions",
+                "user": {"id": user, "name": self._name(user), "team_id": app.team},
+                "team": {"id": app.team, "domain": "simulated"},
+                "channel": {"id": chat, "name": there.name},
+                "container": container,
+                "message": self.world.as_message(message),
+                "api_app_id": app.app,
+                "actions": [pressed | {"action_ts": self.world.new_ts(), "block_id": "b"}],
+                "trigger_id": f"{self.world.new_name('')}.{self.world.new_ts()}",
+                "response_url": self._response_url(chat, user),
+            },
+        )
 
     def _response_url(self, chat: str, user: str) -> str:
         name = self.world.new_name("R")
@@ -355,8 +400,9 @@ class SlackSimulator(Simulator[str, ShownMessage]):
         """Add the bot to a channel."""
         app = self.app
         self.world.chat(chat).members.add(app.user)
-        self.event({"type": "member_joined_channel", "user": app.user, "channel": chat, "team": app.team,
-                    "inviter": person})  # fmt: skip
+        self.event(
+            {"type": "member_joined_channel", "user": app.user, "channel": chat, "team": app.team, "inviter": person}
+        )
 
     def remove(self, chat: str) -> None:
         """Remove the bot from a channel."""
@@ -388,11 +434,18 @@ class SlackSimulator(Simulator[str, ShownMessage]):
     def event(self, event: JsonObject, *, event_id: str | None = None) -> Delivered:
         """Deliver any event of the Events API."""
         app = self.app
-        return self._deliver("events_api", {
-            "token": "deprecated", "team_id": app.team, "api_app_id": app.app, "event": event,
-            "type": "event_callback", "event_id": event_id or self.world.new_name("Ev"),
-            "event_time": int(time.time()),
-        })  # fmt: skip
+        return self._deliver(
+            "events_api",
+            {
+                "token": "deprecated",
+                "team_id": app.team,
+                "api_app_id": app.app,
+                "event": event,
+                "type": "event_callback",
+                "event_id": event_id or self.world.new_name("Ev"),
+                "event_time": int(time.time()),
+            },
+        )
 
     def inject(self, payload: JsonObject, kind: str = "events_api") -> Delivered:
         """Deliver any payload at all."""

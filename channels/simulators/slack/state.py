@@ -129,8 +129,12 @@ class Person:
         """Return them as the API writes them, of `team` if they are of no other; of who has left, less."""
         profile: JsonObject = {"display_name": self.display_name, "real_name": self.real_name}
         body: JsonObject = {
-            "id": user, "team_id": self.team or team, "name": self.name, "deleted": self.deleted, "profile": profile,
-        }  # fmt: skip
+            "id": user,
+            "team_id": self.team or team,
+            "name": self.name,
+            "deleted": self.deleted,
+            "profile": profile,
+        }
         return body if self.deleted else body | {"real_name": self.real_name, "is_bot": False}
 
 
@@ -242,9 +246,12 @@ class SlackWorld(World[str]):
         """Return a message as the API and events write it."""
         app = self.the_app()
         body: JsonObject = {
-            "type": "message", "user": message.sender_id, "text": message.raw if message.by_bot else message.text,
-            "ts": message.message_id, "team": app.team,
-        }  # fmt: skip
+            "type": "message",
+            "user": message.sender_id,
+            "text": message.raw if message.by_bot else message.text,
+            "ts": message.message_id,
+            "team": app.team,
+        }
         if message.by_bot:
             body |= {"bot_id": app.bot, "app_id": app.app}
         if message.blocks:
@@ -266,6 +273,12 @@ class SlackWorld(World[str]):
         """Return a file as messages carry it."""
         url = f"{self.base_url}/files-pri/{file.id}/{quote(file.name, safe='')}"
         return {
-            "id": file.id, "name": file.name, "title": file.name, "mimetype": file.mime, "size": file.size,
-            "mode": "hosted", "url_private": url, "url_private_download": url,
-        }  # fmt: skip
+            "id": file.id,
+            "name": file.name,
+            "title": file.name,
+            "mimetype": file.mime,
+            "size": file.size,
+            "mode": "hosted",
+            "url_private": url,
+            "url_private_download": url,
+        }

@@ -16,8 +16,17 @@ from channels.simulators.slack.checks import Refusal, check_content
 from channels.simulators.slack.methods import Method, ReadingMethods
 from channels.simulators.slack.state import SIGNING_SECRET, AppAccount, SlackWorld
 
-_READS = frozenset({"auth.test", "apps.connections.open", "conversations.history", "conversations.replies",
-                    "users.conversations", "users.info", "files.info"})  # fmt: skip
+_READS = frozenset(
+    {
+        "auth.test",
+        "apps.connections.open",
+        "conversations.history",
+        "conversations.replies",
+        "users.conversations",
+        "users.info",
+        "files.info",
+    }
+)
 
 
 class WebApi(Wire[str]):

@@ -34,7 +34,7 @@ MAX_DOWNLOAD_BYTES = 20_000_000
 _IMAGES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF", b"GIF8")
 _COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
 _NAMED = re.compile(r"(?<![\w`])@[A-Za-z]\w{3,31}")
-"""What Telegram takes for a mention by itself, in any text of a bot's."""
+"""Text that Telegram itself turns into a mention."""
 _NOT_MODIFIED = (
     "Bad Request: message is not modified: specified new message content and reply markup are exactly the same"
     " as a current content and reply markup of the message"
@@ -44,7 +44,7 @@ _EMOJI = """
 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡
 """
 REACTIONS = frozenset(_EMOJI.split())
-"""What a bot may react with: the Bot API's ReactionTypeEmoji (10.0)."""
+"""Emoji that a bot may react with: the Bot API's ReactionTypeEmoji (10.0)."""
 
 
 class Methods:

@@ -58,8 +58,17 @@ class TelegramSimulator(Simulator[int, ShownMessage]):
     name = "telegram"
     title = "Telegram"
     orders = (
-        "say", "edit", "send_file", "press", "block", "unblock", "add_person", "add_chat", "migrate", "add_bot",
-    )  # fmt: skip
+        "say",
+        "edit",
+        "send_file",
+        "press",
+        "block",
+        "unblock",
+        "add_person",
+        "add_chat",
+        "migrate",
+        "add_bot",
+    )
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class Draft:
 
 @dataclass(slots=True)
 class Webhook:
-    """Where updates are brought, and how that goes."""
+    """The webhook of a bot, and the state of its deliveries."""
 
     url: str
     secret_token: str
@@ -149,7 +149,7 @@ class Bot:
         """Return a chat the bot can see.
 
         Raises:
-            Refusal: there is none; nobody wrote to the bot from it.
+            Refusal: there is none; no person wrote to the bot from it.
         """
         chat = self.chats.get(chat_id)
         if chat is None:

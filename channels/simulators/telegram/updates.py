@@ -52,7 +52,7 @@ def chat_of(body: object) -> str:
 
 
 class UpdateQueue:
-    """What waits for one bot."""
+    """The pending updates of one bot."""
 
     def __init__(self, *, first_id: int, throttled: bool) -> None:
         """Take the first id; `throttled` keeps Telegram's brake on a poll that repeats its offset at once."""
