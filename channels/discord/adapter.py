@@ -15,7 +15,7 @@ from channels.chat.reactions import OneReaction
 from channels.chat.refusals import ApiRefusal
 from channels.clocks import Clock, Sleep, steady_now
 from channels.discord.config import DiscordAccount
-from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
+from channels.discord.ephemeral_replies import EphemeralReplies, PrivateSendUnknown, is_ephemeral, is_private
 from channels.discord.error_mapping import CLOSE_WORDS, NO_ACCESS, as_channel_errors
 from channels.discord.files import fetch_file
 from channels.discord.interaction_replies import InteractionReplies
@@ -34,9 +34,9 @@ from channels.discord.receiving import ShardConnection
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
-from channels.discord.sharding import Shard, Starts, lay_out
+from channels.discord.sharding import SessionStarts, Shard, lay_out
 from channels.discord.translate import CHANNEL
-from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
+from channels.discord.wire import MESSAGE, MESSAGES, NO_PARAMETERS, DiscordWire
 from channels.errors import ConfigRefused, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
@@ -70,9 +70,9 @@ class DiscordChannel:
         self._reactions = OneReaction(REACTIONS, self._add_reaction, self._remove_reaction)
         self._sleep = sleep
         self._clock = clock
-        self._starts = Starts()
+        self._starts = SessionStarts()
         self._shards: list[ShardConnection] = []
-        self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
+        self.shared_commands: frozenset[str] = frozenset()  # with a public answer in a server; from the menus
 
     def __repr__(self) -> str:
         return f"DiscordChannel({self.account!r})"
@@ -141,11 +141,11 @@ class DiscordChannel:
         part = replace(part, media=safe_media(part.media))
         now = self._clock()
         if is_private(part.route):
-            return Receipt(await self._ephemeral.say(part, now))
+            return Receipt(await self._ephemeral.send(part, now))
         with as_channel_errors():
-            return Receipt(await self._say(part, now))
+            return Receipt(await self._send(part, now))
 
-    async def _say(self, part: OutboundPart, now: datetime) -> str:
+    async def _send(self, part: OutboundPart, now: datetime) -> str:
         """Complete the interaction, else post a message; send a follow-up if the bot may not write in the channel."""
         if part.route is not None and part.route.expires_at > now:
             reply_route = ReplyRoute.of(part.route)
@@ -170,7 +170,7 @@ class DiscordChannel:
         """
         body = body_of(replace(part, media=()))
         if not part.unfinished:
-            body.setdefault("components", [])  # what is said for good has the buttons that it has, and no others
+            body.setdefault("components", [])  # a finished message has only the part's buttons
         if is_ephemeral(platform_id):
             await self._ephemeral.change(platform_id, body, self._clock(), part.route)
             return Receipt(platform_id)
@@ -196,13 +196,13 @@ class DiscordChannel:
         try:
             with as_channel_errors():
                 found = await finding.find(part, self._clock())
-        except Untold:
+        except PrivateSendUnknown:
             raise
         except Unknown as unanswered:
             raise Retryable(unanswered.reason) from None
         return None if found is None else Receipt(found)
 
-    # ------------------------------------------------------------ signs
+    # ------------------------------------------------------------ typing, reactions, buttons
 
     async def show_typing(self, address: Address) -> None:
         """Show "typing" for 10 s."""
@@ -254,7 +254,7 @@ class DiscordChannel:
         body: JsonObject | list[JsonValue] | None = None,
         *,
         at: Mapping[str, str],
-        query: Mapping[str, str] = NOWHERE,
+        query: Mapping[str, str] = NO_PARAMETERS,
     ) -> JsonValue:
         with as_channel_errors():
             return await self._wire.call(verb, path, body, at=at, query=query)

@@ -71,7 +71,7 @@ class Histories:
         if name == EVERYTHING:
             known = await self._sink.chats()
             self._rooms_in_use = frozenset(chat.thread or chat.chat for chat in known if not chat.direct)
-            if self._context.shard.hears(None):
+            if self._context.shard.receives(None):
                 listing.places = [Place(chat.chat) for chat in known if chat.direct and chat.chat.isdigit()]
         try:
             guilds = await self._guilds() if name == EVERYTHING else [name]
@@ -86,13 +86,13 @@ class Histories:
         return listing
 
     async def _guilds(self) -> list[str]:
-        """Return the servers we are in that this shard hears of."""
+        """Return the servers we are in that this shard receives of."""
         guilds: dict[str, None] = {}
         after, shard = "0", self._context.shard
         for _ in range(GUILD_PAGES * shard.count):
             page = await self._get("/users/@me/guilds", limit=str(GUILDS_PAGE), after=after)
             ids = [str(number) for guild in _objects(page) if (number := _id_of(guild))]
-            guilds.update(dict.fromkeys(id_ for id_ in ids if shard.hears(id_)))
+            guilds.update(dict.fromkeys(id_ for id_ in ids if shard.receives(id_)))
             if len(ids) < GUILDS_PAGE or ids[-1] == after:
                 break
             after = ids[-1]

@@ -26,7 +26,7 @@ class Place:
     id: str
     guild: str | None = None  # None: a direct conversation
     parent: str | None = None  # of a thread: the channel it hangs under
-    last_message: int = 0  # id of the newest message when we were told; 0: unknown or none
+    last_message: int = 0  # id of the newest message at that time; 0: unknown or none
 
     @property
     def kind(self) -> ChatKind:

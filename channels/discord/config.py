@@ -28,12 +28,12 @@ class DiscordAccount(PlatformAccount):
     token: SecretStr  # from the developer portal, page Bot
     api_base: str = OFFICIAL_API  # REST; the gateway's own address is asked for there
     wake: Wake = Wake.MENTION  # in every channel of a server that the next three do not name
-    always_in: frozenset[str] = frozenset()  # ids of channels, forums or threads where everything is meant for the bot
-    mention_in: frozenset[str] = frozenset()  # where only a mention or a reply is
-    off_in: frozenset[str] = frozenset()  # that are not read
+    always_in: frozenset[str] = frozenset()  # ids of channels, forums or threads in which all messages are for the bot
+    mention_in: frozenset[str] = frozenset()  # in which only mentions and replies are
+    off_in: frozenset[str] = frozenset()  # which are not read
     shards: int | Literal["auto"] = 1  # connections to the gateway; "auto": as many as Discord recommends
     message_content: bool = True  # ask for the privileged Message Content intent
-    backfill_hours: float = Field(default=24.0, gt=0)  # what is older is not fetched after a gap
+    backfill_hours: float = Field(default=24.0, gt=0)  # older messages are not fetched after a gap
     backfill_messages: int = Field(default=2_000, ge=1)  # most of one channel after one gap
     call_timeout_s: float = Field(default=30.0, gt=0)  # any call, waiting for a rate limit included
     connect_timeout_s: float = Field(default=20.0, gt=0)  # until the gateway has said hello

@@ -19,7 +19,7 @@ from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import CLOSE_WORDS
 from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Dispatch, Ingest
-from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, Starts
+from channels.discord.sharding import IDENTIFIES_PER_HOUR, IDENTIFY_EVERY_S, SessionStarts
 from channels.discord.socket import GatewaySocket, SocketEnded
 from channels.discord.translate import to_rejected
 from channels.discord.wire import DiscordWire
@@ -27,11 +27,11 @@ from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.messages import Rejected
 
 CLOSE_WAIT_S = 2.0
-REFUSALS_BELIEVED = 2  # so many 401 in a row end the channel
-STEADY_S = 5.0  # a connection that stood for so long was one
-SHORT_BELIEVED = 3  # so many in a row that did not are bad luck
+MOST_REFUSALS = 2  # consecutive 401 answers that end the channel
+STEADY_S = 5.0  # shorter connections count as short
+MOST_SHORT = 3  # consecutive short connections without a pause
 SHARDING_REQUIRED = 4011
-RESUME_TRIES = 3  # connects to a session's own address before the common one is taken
+RESUME_TRIES = 3  # attempts at a session's own address before the common one is used
 
 
 class GatewayConnection:
@@ -43,7 +43,7 @@ class GatewayConnection:
         sink: Sink,
         ingest: Ingest,
         consumer: DispatchConsumer,
-        starts: Starts,
+        starts: SessionStarts,
         sleep: Sleep,
     ) -> None:
         self._config = config = wire.config
@@ -57,7 +57,7 @@ class GatewayConnection:
         self._short = 0  # connections in a row that ended soon
         self._starts = starts
         self._shard = consumer.shard
-        self._socket: GatewaySocket | None = None  # that is open
+        self._socket: GatewaySocket | None = None  # the open one
         self._log = structlog.get_logger().bind(account=config.name, shard=self._shard.number)
 
     @property
@@ -75,19 +75,19 @@ class GatewayConnection:
         """
         while True:
             begun_s = asyncio.get_running_loop().time()
-            detail = await self._once(tasks)
+            detail = await self._connect_once(tasks)
             self._failures += 1
             short = asyncio.get_running_loop().time() - begun_s < STEADY_S
             self._short = self._short + 1 if short else 0
-            # After a connection on which something was heard, back at once; not if they all end at once.
-            tries = max(self._failures - 1, self._short - SHORT_BELIEVED)
+            # Reconnect at once after a working connection, unless all are short.
+            tries = max(self._failures - 1, self._short - MOST_SHORT)
             if tries > 0:
                 wait_s = BACKOFF.wait_s(tries)
                 self._sink.report(ChannelState.DEGRADED, self._shard.name(detail))
                 self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
                 await self._sleep(wait_s)
 
-    async def _once(self, tasks: asyncio.TaskGroup) -> str:
+    async def _connect_once(self, tasks: asyncio.TaskGroup) -> str:
         """Hold one connection; return why it ended."""
         try:
             await self._open()
@@ -101,7 +101,7 @@ class GatewayConnection:
                 self._failures = max(self._failures, 1)  # Discord asks to wait a little before a new session
             return str(ended)
         except ApiRefusal as refusal:
-            self._believe(refusal)
+            self._count_refusal(refusal)
             return f"Discord refuses to name its gateway ({refusal})"
         except (ChannelError, OSError, aiohttp.ClientError, aiohttp.WebSocketError, TimeoutError, ValueError) as error:
             return f"the gateway cannot be reached: {type(error).__name__}: {error}"
@@ -115,7 +115,7 @@ class GatewayConnection:
             keeps_url = self._config.official and self._failures < RESUME_TRIES
             await self._enter(session.url if keeps_url else (await self._wire.gateway()).url, session)
             return
-        await self._rest()
+        await self._cool_down()
         async with self._starts.lock(self._shard):
             await self._enter(await self._may_identify(), None)
 
@@ -164,7 +164,7 @@ class GatewayConnection:
         """Wait until a session may be opened; return the gateway's address."""
         while (info := await self._wire.gateway()).is_used_up:
             wait_s = max(info.reset_after_s, IDENTIFY_EVERY_S)
-            await self._put_off(wait_s, f"Discord lets it open no new session for {wait_s / 60:.0f} minutes")
+            await self._report_and_wait(wait_s, f"Discord lets it open no new session for {wait_s / 60:.0f} minutes")
         pace = self._starts.pace
         pace.max_concurrency = info.max_concurrency
         if info.shards > self._shard.count:
@@ -173,22 +173,22 @@ class GatewayConnection:
             await self._sleep(wait_s)
         return info.url
 
-    async def _rest(self) -> None:
+    async def _cool_down(self) -> None:
         """Wait if this shard has opened too many sessions within an hour; other shards go on."""
-        if wait_s := self._starts.pace.rest_s(self._shard, asyncio.get_running_loop().time()):
+        if wait_s := self._starts.pace.cooldown_s(self._shard, asyncio.get_running_loop().time()):
             in_words = f"the next one in {wait_s / 60:.0f} minutes"
-            await self._put_off(wait_s, f"{IDENTIFIES_PER_HOUR} new sessions within an hour; {in_words}")
+            await self._report_and_wait(wait_s, f"{IDENTIFIES_PER_HOUR} new sessions within an hour; {in_words}")
 
-    async def _put_off(self, wait_s: float, words: str) -> None:
+    async def _report_and_wait(self, wait_s: float, words: str) -> None:
         """Report a long wait before IDENTIFY to health, then wait."""
         self._sink.report(ChannelState.DEGRADED, self._shard.name(words))
         self._log.warning("identify_delayed", detail=words, retry_in_s=wait_s)
         await self._sleep(wait_s)
 
-    def _believe(self, refusal: ApiRefusal) -> None:
-        """Count consecutive 401 answers; after `REFUSALS_BELIEVED` of them the token is wrong."""
+    def _count_refusal(self, refusal: ApiRefusal) -> None:
+        """Count consecutive 401 answers; after `MOST_REFUSALS` of them the token is wrong."""
         self._refusals = self._refusals + 1 if refusal.status == 401 else 0
-        if self._refusals >= REFUSALS_BELIEVED:
+        if self._refusals >= MOST_REFUSALS:
             self._end_if_final(4004)
 
     def _end_if_final(self, code: int | None) -> None:

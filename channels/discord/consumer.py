@@ -29,7 +29,7 @@ from channels.errors import ChannelError
 from channels.messages import InboundEvent, Rejected
 
 CHANNEL_BACKOFF = Backoff((0.2, 0.5, 1.0, 2.0, 5.0))
-FILLING = "fetching what was said while it was away; what is said now is answered after that"
+FILLING = "fetching the messages it missed; newer ones are answered after that"
 _CHANNEL = TypeAdapter(RawChannel)
 
 log = structlog.get_logger()
@@ -58,7 +58,7 @@ class DispatchConsumer:
         self._echoes = echoes
         self._sleep = sleep
         self._clock = clock
-        self._news = asyncio.Event()  # set when `ingest` may have something to be done
+        self._news = asyncio.Event()  # set when `ingest` may have a next step
         self._committed = asyncio.Event()
         shard, histories = context.shard, Histories(wire, sink, context, sleep, clock)
         self._backfill = Backfill(
@@ -73,7 +73,7 @@ class DispatchConsumer:
     def shard(self) -> Shard:
         return self._context.shard
 
-    # ------------------------------------------------------------ what the socket tells
+    # ------------------------------------------------------------ from the socket
 
     async def room(self) -> None:
         """Wait until the queue has room for a dispatch."""
@@ -100,7 +100,7 @@ class DispatchConsumer:
         if self._ingest.is_connected:
             self._sink.report(ChannelState.READY, self.shard.name(FILLING) if self._ingest.has_gap else "")
 
-    # ------------------------------------------------------------ what is to be done
+    # ------------------------------------------------------------ steps
 
     async def run(self) -> None:
         """Execute steps for ever."""
@@ -172,5 +172,5 @@ class DispatchConsumer:
         except (ApiRefusal, ChannelError) as error:
             if isinstance(error, ApiRefusal) and error.status in (403, 404):
                 return Place(channel, "0")
-            log.warning("channel_not_told", account=self._context.bot.account, channel=channel, detail=str(error))
+            log.warning("channel_unknown", account=self._context.bot.account, channel=channel, detail=str(error))
             return None

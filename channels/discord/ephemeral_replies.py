@@ -21,10 +21,10 @@ from channels.errors import ChannelError, Permanent, PermanentKind, Unknown
 from channels.foreign import JsonObject
 from channels.messages import OutboundPart, Route
 
-DIRECT_ID = "direct"  # begins the ids of what was said in direct messages instead: "direct:CHANNEL:MESSAGE"
+DIRECT_ID = "direct"  # prefix of the ids of direct messages: "direct:CHANNEL:MESSAGE"
 
 
-class Untold(Unknown):
+class PrivateSendUnknown(Unknown):
     """A private answer that may have been sent, but cannot be looked up."""
 
 
@@ -46,7 +46,7 @@ class EphemeralReplies:
         self._replies = replies
         self._echoes = echoes
 
-    async def say(self, part: OutboundPart, now: datetime) -> str:
+    async def send(self, part: OutboundPart, now: datetime) -> str:
         """Send one part and return its id.
 
         Raises:
@@ -54,8 +54,8 @@ class EphemeralReplies:
         """
         reply_route = _route_of(part)
         try:
-            message_id = await self._by_token(reply_route, part) if reply_route.lives(now) else None
-            return message_id or await self._say_directly(reply_route, part)
+            message_id = await self._by_token(reply_route, part) if reply_route.is_valid(now) else None
+            return message_id or await self._send_directly(reply_route, part)
         except ApiRefusal as refusal:
             raise _to_channel_error(refusal) from None
 
@@ -75,7 +75,7 @@ class EphemeralReplies:
             raise Unknown("the call was answered without a message")
         return f"{EPHEMERAL_ID}:{reply_route.interaction}:{message_id}"
 
-    async def _say_directly(self, reply_route: ReplyRoute, part: OutboundPart) -> str:
+    async def _send_directly(self, reply_route: ReplyRoute, part: OutboundPart) -> str:
         channel = await self._channel_with(reply_route.person)
         body = message_of(replace(part, reply_to=None))
         sent = await self._wire.call("POST", MESSAGES, body, media=part.media, at={"channel_id": channel})
@@ -89,7 +89,7 @@ class EphemeralReplies:
         """Return the id of the message that says the part; None if it did not arrive, or may be sent again unnoticed.
 
         Raises:
-            Untold: it may have been sent, but only the person can see it.
+            PrivateSendUnknown: it may have been sent, but only the person can see it.
             Permanent, Retryable, Unknown: Discord does not answer now.
         """
         reply_route = _route_of(part)
@@ -100,8 +100,8 @@ class EphemeralReplies:
             found = await self._find_direct(reply_route, part)
         except ApiRefusal as refusal:
             raise _to_channel_error(refusal) from None
-        if found is None and not reply_route.lives(now):
-            raise Untold("what one person alone was shown cannot be looked for")
+        if found is None and not reply_route.is_valid(now):
+            raise PrivateSendUnknown("a private answer cannot be looked up")
         return found
 
     async def _find_direct(self, reply_route: ReplyRoute, part: OutboundPart) -> str | None:
@@ -126,7 +126,7 @@ class EphemeralReplies:
                 await self._wire.call("DELETE" if body is None else "PATCH", MESSAGE, body, at=at)
                 return
             reply_route = ReplyRoute.of(route) if route is not None else self._replies.find_route(where)
-            if reply_route is None or reply_route.interaction != where or not reply_route.lives(now):
+            if reply_route is None or reply_route.interaction != where or not reply_route.is_valid(now):
                 raise Permanent("its interaction is over", PermanentKind.TARGET_GONE)
             if body is None:
                 await self._replies.delete(reply_route, bare_id)
@@ -139,7 +139,7 @@ class EphemeralReplies:
 
 
 def _route_of(part: OutboundPart) -> ReplyRoute:
-    assert part.route is not None, "asked of private parts alone"
+    assert part.route is not None, "called for private parts only"
     return ReplyRoute.of(part.route)
 
 
@@ -151,7 +151,7 @@ def _find_in_original(
         return f"{EPHEMERAL_ID}:{reply_route.interaction}:{message_id}"
     if loading:
         return None
-    raise Untold("what one person alone was shown behind an answer cannot be looked for")
+    raise PrivateSendUnknown("a private follow-up cannot be looked up")
 
 
 def _to_channel_error(refusal: ApiRefusal) -> ChannelError:

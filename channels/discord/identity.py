@@ -35,5 +35,5 @@ async def identify(account: str, ask: Callable[[], Awaitable[BotIdentity]], sink
         fatal = ConfigRefused(CLOSE_WORDS[4004].format(account=account)) if error.status == 401 else None
         return CallFailure(f"Discord refuses to say who we are: {error}", fatal=fatal)
 
-    caller = PersistentCaller(account, sink, sleep, BACKOFF, "introduction_failed")
+    caller = PersistentCaller(account, sink, sleep, BACKOFF, "identify_failed")
     return await caller.call_until_ok(ask, explain, (ApiRefusal, ChannelError))

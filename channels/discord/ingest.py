@@ -45,7 +45,7 @@ class Commit:
 
     events: tuple[InboundEvent, ...] = ()
     rejected: tuple[Rejected, ...] = ()
-    cursor: str | None = None  # None: the resume point stays, for what is committed has overtaken others
+    cursor: str | None = None  # None: the resume point stays, since these events overtook others
 
     @property
     def reply_routes(self) -> list[ReplyRoute]:
@@ -76,11 +76,11 @@ class Ingest:
         self._context = context
         self._queue: deque[Dispatch | Rejected] = deque()
         cursor = replace(cursor, shards=context.shard.count)
-        self._cursor = cursor  # as the last commit that was given out has it
-        self._cursor_moved = False  # without a batch: it is committed alone
+        self._cursor = cursor  # as of the latest commit returned
+        self._cursor_moved = False  # commit it alone
         self._committing: Commit | None = None
-        self._doing: FetchChannel | FillGap | None = None  # only interactions pass meanwhile
-        self._unread_from = cursor.unread_from  # a gap to be filled first: it is older than what a session replays
+        self._doing: FetchChannel | FillGap | None = None  # meanwhile only interactions are committed
+        self._unread_from = cursor.unread_from  # a gap to be filled first: it is older than the session's replay
         self._opened_at = 0  # the least message id since the session was opened
         self.resume_from = cursor.session
         """The session to resume, as far as it was received; None: open a new one."""
@@ -97,7 +97,7 @@ class Ingest:
         """Return True if messages from before the session are still to be fetched."""
         return self._cursor.gap
 
-    # ------------------------------------------------------------ what happens
+    # ------------------------------------------------------------ input
 
     def receive(self, dispatch: Dispatch | Rejected) -> None:
         """Queue a dispatch; this fixes its order.
@@ -140,7 +140,7 @@ class Ingest:
         """Note that the rest of a gap was read, or is too old to read."""
         self._cursor, self._cursor_moved = replace(self._cursor, behind=0), True
 
-    # ------------------------------------------------------------ what is to be done
+    # ------------------------------------------------------------ next step
 
     def next(self, now: datetime) -> Commit | FetchChannel | FillGap | None:
         """Return the next step; a commit until it is marked committed; None: wait for an event."""

@@ -16,7 +16,7 @@ from channels.messages import Address, Button, ButtonStyle, OutboundMedia, Outbo
 
 SUPPRESS_EMBEDS = 1 << 2  # a fetched preview could carry data out (A59)
 
-_NOBODY: JsonValue = {"parse": [], "users": [], "roles": [], "replied_user": False}
+_NO_PINGS: JsonValue = {"parse": [], "users": [], "roles": [], "replied_user": False}
 _STYLES = {ButtonStyle.PRIMARY: 1, ButtonStyle.SECONDARY: 2, ButtonStyle.DANGER: 4}
 _IN_A_ROW, _ROWS = 5, 5
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,99}")
@@ -46,7 +46,7 @@ def body_of(part: OutboundPart) -> JsonObject:
         raise Permanent("the text is no Unicode") from None
     if sum(len(file.content) for file in part.media) > MAX_MEDIA_BYTES:
         raise Permanent(f"the files are larger than {MAX_MEDIA_BYTES} bytes")
-    body: JsonObject = {"content": text, "allowed_mentions": _NOBODY, "flags": SUPPRESS_EMBEDS}
+    body: JsonObject = {"content": text, "allowed_mentions": _NO_PINGS, "flags": SUPPRESS_EMBEDS}
     if part.media:
         described: list[JsonValue] = [_describe(number, file) for number, file in enumerate(part.media)]
         body["attachments"] = described

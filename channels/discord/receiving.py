@@ -12,7 +12,7 @@ from channels.discord.identity import identify
 from channels.discord.ingest import Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.sent_lookup import Echoes
-from channels.discord.sharding import Shard, Starts
+from channels.discord.sharding import SessionStarts, Shard
 from channels.discord.translate import TranslationContext
 from channels.discord.wire import DiscordWire
 
@@ -26,7 +26,7 @@ class ShardConnection:
         wire: DiscordWire,
         replies: InteractionReplies,
         echoes: Echoes,
-        starts: Starts,
+        starts: SessionStarts,
         is_shared: Callable[[str], bool],
         *,
         sleep: Sleep,

@@ -27,13 +27,13 @@ from channels.markdown.tree import (
 )
 from channels.messages import Rendered
 
-BREAK = "\u200b"  # shows nothing; parts what would be read as one
+BREAK = "\u200b"  # invisible; separates markup that would merge
 
 _TOKEN = re.compile(
     r"(?P<url>https?://[^\s<>\[\]`\\]*)|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))"
 )
 _PART_OF_URL = re.compile(r":(?=//)|[*_~|]|@(?=everyone|here)")
-_ENDING = ".,:;\"'!?*_~|"  # what stands behind an address and is none of it
+_ENDING = ".,:;\"'!?*_~|"  # punctuation behind a URL that does not belong to it
 _LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
 _TICKS = re.compile("`(?=`)")
 _FENCE = re.compile("`(?=``)")
@@ -164,11 +164,11 @@ class _Spans:
                 self._mark(marker)
                 self._open.append(marker)
         if span.link is not None:
-            self._say(masked_link(text, span.link))
+            self._add_words(masked_link(text, span.link))
         elif style & Style.CODE:
             self._mark(inline_code(text))
         else:
-            self._say(escape_inline(text))
+            self._add_words(escape_inline(text))
         self._blanks = [span.text[len(span.text.rstrip()) :]]
 
     def end(self) -> str:
@@ -197,7 +197,7 @@ class _Spans:
         self._pieces.append(markup)
         self._joins = markup[-1]
 
-    def _say(self, text: str) -> None:
+    def _add_words(self, text: str) -> None:
         """Write words, behind an invisible character if Discord would not end italics before them."""
         if self._joins == _ITALIC and _ITALIC not in self._open and (text[0].isalnum() or text[0] == "_"):
             self._pieces.append(BREAK)
@@ -226,7 +226,7 @@ def escape_inline(text: str) -> str:
 def _escape_match(match: re.Match[str]) -> str:
     if match["url"]:
         return _bare_url(match["url"])
-    if match["shut"]:  # or a link before it would reach up to here: what is inside its brackets knows no backslash
+    if match["shut"]:  # or a link before it would end here: backslashes do not escape inside its brackets
         return f"\\]{BREAK}"
     return f"@{BREAK}" if match["ping"] else f"\\{match[0]}"
 
@@ -234,7 +234,7 @@ def _escape_match(match: re.Match[str]) -> str:
 def _bare_url(text: str) -> str:
     """Put a bare URL in invisible brackets, or it would swallow the following text and our backslashes."""
     end = _end_of_url(text)
-    if text.endswith("//", 0, end):  # an address of nothing
+    if text.endswith("//", 0, end):  # an empty URL
         return _PART_OF_URL.sub(_break_up, text)
     return f"<{text[:end]}>{escape_inline(text[end:])}"
 

@@ -10,11 +10,11 @@ from channels.discord.translate import instant_of
 from channels.messages import Route
 
 ROUTE_INTERACTION = "interaction"  # by completing the deferred response, then in the chat
-ROUTE_PRESS = "press"  # in the chat; its own way is only taken where the bot may not write
+ROUTE_PRESS = "press"  # in the chat; by the interaction only if the bot may not write there
 ROUTE_PRIVATE = "private"  # to one person alone: by the interaction, then in their direct messages, never in the chat
 
 TOKEN_LIFE = timedelta(minutes=14)  # Discord's tokens live 15
-_ALWAYS = timedelta(days=36_500)  # a person can be written to when their token is over
+_ALWAYS = timedelta(days=36_500)  # direct messages work after the token has expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ReplyRoute:
     kind: str  # one of the routes
     interaction: str  # its id
     token: str  # a secret: never logged
-    person: str = ""  # who alone sees the answer; "": everybody
+    person: str = ""  # the only person to see the answer; "": all
 
     @classmethod
     def of(cls, route: Route) -> "ReplyRoute":
@@ -38,6 +38,6 @@ class ReplyRoute:
         kept = f"{self.interaction}/{self.token}/{self.person}" if self.person else f"{self.interaction}/{self.token}"
         return Route(self.kind, kept, instant_of(self.interaction) + life, private=bool(self.person))
 
-    def lives(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         """Return True if Discord still accepts the token, with a minute to spare."""
         return now < instant_of(self.interaction) + TOKEN_LIFE

@@ -28,7 +28,7 @@ class Shard:
     number: int = 0
     count: int = 1
 
-    def hears(self, guild: str | None) -> bool:
+    def receives(self, guild: str | None) -> bool:
         """Return True if this shard receives a server's events; None: direct messages."""
         return (int(guild) >> 22) % self.count == self.number if guild is not None else self.number == 0
 
@@ -103,7 +103,7 @@ class IdentifyPace:
         last_s = self._last.get(self.bucket(shard))
         return 0.0 if last_s is None else max(0.0, last_s + IDENTIFY_EVERY_S - now_s)
 
-    def rest_s(self, shard: Shard, now_s: float) -> float:
+    def cooldown_s(self, shard: Shard, now_s: float) -> float:
         """Return the cooldown of a shard that identified too often within the hour, or 0.0."""
         begun = self._begun.get(shard.number, deque())
         return max(0.0, HOUR_S - (now_s - begun[0])) if len(begun) == IDENTIFIES_PER_HOUR else 0.0
@@ -115,7 +115,7 @@ class IdentifyPace:
 
 
 @dataclass(slots=True)
-class Starts:
+class SessionStarts:
     """Paced session starts of one account's shards, one at a time."""
 
     pace: IdentifyPace = field(default_factory=IdentifyPace)

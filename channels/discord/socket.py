@@ -30,7 +30,7 @@ MESSAGE_CONTENT = 1 << 15
 
 END_OF_FRAME = b"\x00\x00\xff\xff"  # how zlib's stream is flushed
 
-HEARTBEAT_S = 41.25  # what Discord asks for (seen 2026-09)
+HEARTBEAT_S = 41.25  # Discord's interval (seen 2026-09)
 LEAST_HEARTBEAT_S, MOST_HEARTBEAT_S = 1.0, 60.0
 ACKNOWLEDGED_S = 20.0  # a heartbeat is answered by then, or the connection is given up
 
@@ -74,18 +74,18 @@ class GatewaySocket:
         device: JsonObject = {"os": sys.platform, "browser": "tenk", "device": "tenk"}
         intents = INTENTS | (MESSAGE_CONTENT if message_content else 0)
         numbers: list[JsonValue] = [shard.number, shard.count]
-        await self._say(IDENTIFY, {"token": token, "properties": device, "intents": intents, "shard": numbers})
+        await self._send(IDENTIFY, {"token": token, "properties": device, "intents": intents, "shard": numbers})
 
     async def resume(self, token: str, session: GatewaySession) -> None:
         """Ask for a session again, from the dispatch after `session.seq`."""
         self._seq = session.seq
-        await self._say(RESUME, {"token": token, "session_id": session.id, "seq": session.seq})
+        await self._send(RESUME, {"token": token, "session_id": session.id, "seq": session.seq})
 
     async def beat(self) -> None:
         """Send heartbeats, also while reading is paused, until the connection ends or this is cancelled."""
         with suppress(ClientError, OSError):  # `receive` tells of the end
             while True:
-                await self._say(HEARTBEAT, self._seq)
+                await self._send(HEARTBEAT, self._seq)
                 await asyncio.sleep(self._heartbeat_s)
 
     async def receive(self) -> Dispatch | Rejected | None:
@@ -102,7 +102,7 @@ class GatewaySocket:
         if op == DISPATCH:
             return self._to_dispatch(frame)
         if op == HEARTBEAT:
-            await self._say(HEARTBEAT, self._seq)
+            await self._send(HEARTBEAT, self._seq)
         elif op == RECONNECT:
             raise SocketEnded
         elif op == INVALID_SESSION:
@@ -115,7 +115,7 @@ class GatewaySocket:
 
     # ------------------------------------------------------------ frames
 
-    async def _say(self, op: int, data: JsonValue) -> None:
+    async def _send(self, op: int, data: JsonValue) -> None:
         await self._ws.send_str(orjson.dumps({"op": op, "d": data}).decode())
 
     async def _frame(self) -> str:

@@ -49,10 +49,10 @@ CHANNEL = "discord"
 MAX_RAW_CHARS = 16_384
 EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
 MOST_AUTHORS = 4_096
-JUST_NOW_S = 3_600  # a server joined longer ago was not joined now: Discord tells of it again after outages
+JUST_NOW_S = 3_600  # of joining: older servers are announced again after outages
 
 _REPLY = 19
-SAID_TYPES = frozenset({0, _REPLY})  # said, and said as a reply; all others are Discord's own words
+SAID_TYPES = frozenset({0, _REPLY})  # messages and replies; all others are system messages
 _FORWARD = 1
 _VOICE = 1 << 13  # message flag
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -73,9 +73,9 @@ class TranslationContext:
     shard: Shard = SOLE
     channels: ChannelCache = field(default_factory=ChannelCache)
     authors: BoundedDict[str, Sender] = field(default_factory=lambda: BoundedDict(MOST_AUTHORS))  # by message id
-    is_shared: Callable[[str], bool] = lambda _command: False  # whether its answer is everybody's in a server
+    is_shared: Callable[[str], bool] = lambda _command: False  # true if its answer is public in a server
 
-    def wrote(self, message_id: str, sender: Sender) -> None:
+    def remember_author(self, message_id: str, sender: Sender) -> None:
         """Remember a message's author, since a deletion does not name them."""
         self.authors[message_id] = sender
 
@@ -146,24 +146,24 @@ def translate(
     try:
         match event:
             case "MESSAGE_CREATE":
-                return _some(to_message(validate(RawMessage, data), context))
+                return _as_list(to_message(validate(RawMessage, data), context))
             case "MESSAGE_UPDATE":
-                return _some(_to_edit(validate(RawMessage, data), context))
+                return _as_list(_to_edit(validate(RawMessage, data), context))
             case "MESSAGE_DELETE":
                 gone = validate(RawDeleted, data)
-                return _some(_to_deletion(gone.id, gone.channel_id, gone.guild_id, context, now))
+                return _as_list(_to_deletion(gone.id, gone.channel_id, gone.guild_id, context, now))
             case "MESSAGE_DELETE_BULK":
                 many = validate(RawDeletedMany, data)
                 all_gone = [_to_deletion(gone_id, many.channel_id, many.guild_id, context, now) for gone_id in many.ids]
                 return [deletion for deletion in all_gone if deletion is not None]
             case "GUILD_CREATE" | "GUILD_DELETE":
-                return _some(_membership(event, validate(RawGuild, data), context, now))
+                return _as_list(_membership(event, validate(RawGuild, data), context, now))
     except ValidationError as error:
         return [to_rejected(event, seq, data, explain_error(error))]
     return []
 
 
-def _some(event: InboundEvent | None) -> list[InboundEvent | Rejected]:
+def _as_list(event: InboundEvent | None) -> list[InboundEvent | Rejected]:
     return [] if event is None else [event]
 
 
@@ -187,7 +187,7 @@ def to_message(raw: RawMessage, context: TranslationContext) -> InboundMessage |
     if raw.author is None or raw.type not in SAID_TYPES or raw.author.id == context.bot.user_id:
         return None
     sender = sender_of(raw.author, raw.member, webhook=raw.webhook_id is not None)
-    context.wrote(raw.id, sender)
+    context.remember_author(raw.id, sender)
     return _message(raw, sender, context, f"msg:{raw.id}", raw.timestamp or instant_of(raw.id), edited=False)
 
 
@@ -259,7 +259,7 @@ def _words(text: str, raw: RawMessage, bot: BotIdentity) -> str:
         bare = re.sub(rf"\A(?:\s*+{ours}[\s,:]*+)+", "", text)
         bare = re.sub(rf"(?<!\s)\s*+{ours}\Z", "", bare)
         bare = re.sub(rf"{ours} ?", "", bare)
-        text = bare if bare.strip() else text  # nothing but a mention: it stays, as a name
+        text = bare if bare.strip() else text  # only a mention: keep it, as a name
         text = _with_names(text, raw.mentions)
     return text
 

@@ -39,7 +39,7 @@ from channels.messages import OutboundMedia
 
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"
-NOWHERE: Mapping[str, str] = {}
+NO_PARAMETERS: Mapping[str, str] = {}
 
 OFFICIAL_GATEWAY = "wss://gateway.discord.gg/"
 OFFICIAL_CDN = ("cdn.discordapp.com", "media.discordapp.net")
@@ -111,9 +111,9 @@ class DiscordWire:
         path: str,
         body: JsonObject | list[JsonValue] | None = None,
         *,
-        at: Mapping[str, str] = NOWHERE,
+        at: Mapping[str, str] = NO_PARAMETERS,
         media: Sequence[OutboundMedia] = (),
-        query: Mapping[str, str] = NOWHERE,
+        query: Mapping[str, str] = NO_PARAMETERS,
         timeout_s: float | None = None,
     ) -> JsonValue:
         """Make one call and return its result; `at` fills the path's parameters.
@@ -139,7 +139,7 @@ class DiscordWire:
             CALL_TRACE.reset(before)
             for file in files:
                 file.close()
-        raise failure  # outside the handler: what was caught may hold the URL, and with it an interaction's token
+        raise failure  # outside the handler: the caught exception may hold the URL with an interaction's token
 
     async def gateway(self) -> GatewayInfo:
         """Return the gateway's address and connection limits.
@@ -227,11 +227,11 @@ _ENDS = (
     TimeoutError,
     aiohttp.ClientError,
     OSError,
-    RuntimeError,  # the last one: closed while it waited
+    RuntimeError,  # RuntimeError: closed while waiting
     ValueError,
     TypeError,
     LookupError,
-    AttributeError,  # the library stumbles over what is no answer of Discord's
+    AttributeError,  # the library's errors for malformed answers
 )
 """Exceptions that end a call without a result."""
 

@@ -21,7 +21,7 @@ from channels.slack.backfill import SlackGaps
 from channels.slack.command_names import CommandNames
 from channels.slack.config import SlackAccount
 from channels.slack.cursor import ResumePoint
-from channels.slack.ephemeral_replies import ROUTED, EphemeralReplies
+from channels.slack.ephemeral_replies import PRIVATE_ID, EphemeralReplies
 from channels.slack.error_mapping import MISSING_SCOPE, config_refused, is_operators_matter, to_channel_error
 from channels.slack.files import FILE_ID, fetch_file, send_files
 from channels.slack.identity import BotIdentity, identify
@@ -129,7 +129,7 @@ class SlackChannel:
         if self._sockets is None:
             return None
         wanted = self._config.sockets
-        return Connections("sockets", self._sockets.standing, wanted)
+        return Connections("sockets", self._sockets.open_count, wanted)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """Return the webhook route in HTTP mode; none in Socket Mode."""
@@ -150,7 +150,7 @@ class SlackChannel:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
         if self._is_private(part):
-            return await self._ephemeral.say(part, self._clock())
+            return await self._ephemeral.send(part, self._clock())
         if part.media:
             return await self._or_channel_error(send_files(self._wire, part))
         ts = await self._or_channel_error(self._streams.begin(part)) if part.unfinished else None
@@ -172,9 +172,7 @@ class SlackChannel:
         can be edited.
         """
         route = part.route
-        return (
-            route is not None and route.kind == RESPONSE_URL and not self._resume_point.knows_direct(part.address.chat)
-        )
+        return route is not None and route.kind == RESPONSE_URL and not self._resume_point.has_direct(part.address.chat)
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace our message; succeed if it already says this.
@@ -183,9 +181,9 @@ class SlackChannel:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE if there is no such message to edit.
         """
         if not _is_ts(platform_id):
-            raise Permanent("what one person alone saw, or files, cannot be edited", PermanentKind.TARGET_GONE)
+            raise Permanent("private answers and files cannot be edited", PermanentKind.TARGET_GONE)
         place = part.address.chat, platform_id
-        if part.is_status and self._streams.is_open(*place):  # what was appended could not be taken back
+        if part.is_status and self._streams.is_open(*place):  # appended text could not be removed
             self._busy[place] = None
             await self._try_status(part.address, to_status(part.rendered.text))
             return Receipt(platform_id)
@@ -208,16 +206,16 @@ class SlackChannel:
         try:
             return await self._or_channel_error(find_sent(self._wire, part, ours, self._clock()))
         except Permanent:
-            return None  # a chat we cannot read is one we cannot have written to
+            return None  # a chat we cannot read is one we cannot write to
         except ChannelError as failure:
-            raise Retryable(f"whether it was said cannot be told: {failure}") from None
+            raise Retryable(f"it is unknown if it was sent: {failure}") from None
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete our message."""
         if _is_ts(message_id):
             await self._or_channel_error(self._wire.post("chat.delete", {"channel": address.chat, "ts": message_id}))
 
-    # ------------------------------------------------------------ signs, buttons, files
+    # ------------------------------------------------------------ status, reactions, buttons, files
 
     async def show_typing(self, address: Address) -> None:
         """Show a status in a thread; Slack has none elsewhere, and removes it when we answer."""
@@ -233,7 +231,7 @@ class SlackChannel:
             return
         body: JsonObject = {"channel_id": address.chat, "thread_ts": address.thread, "status": words}
         if words:
-            body["loading_messages"] = [words]  # said as they are, where Slack shows more than a name that is busy
+            body["loading_messages"] = [words]  # shown unchanged, instead of Slack's default
         try:
             await self._wire.post("assistant.threads.setStatus", body)
         except ApiRefusal as refusal:
@@ -292,4 +290,4 @@ def ignore_refusal(code: str) -> Iterator[None]:
 
 def _is_ts(message_id: str) -> bool:
     """Return True for a message's id, False for our own id of a private answer or a file."""
-    return not message_id.startswith((ROUTED, FILE_ID))
+    return not message_id.startswith((PRIVATE_ID, FILE_ID))

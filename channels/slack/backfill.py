@@ -21,18 +21,18 @@ from channels.errors import ChannelError, Permanent
 from channels.foreign import JsonObject
 from channels.messages import InboundMessage
 from channels.slack.error_mapping import MISSING_SCOPE, is_operators_matter, to_channel_error, where_to_mend
-from channels.slack.names import spoken_of
+from channels.slack.names import people_named
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Receiver, chat_of
 from channels.slack.translate import is_ours, translate_edit, translate_message
 from channels.slack.wire import SlackWire, next_cursor
 
-OVERLAP_S = 120.0  # read again before the resume point: what came out of order was perhaps not committed
+OVERLAP_S = 120.0  # read again before the resume point, since events arrive out of order
 PAGE = 200
 LISTED_PAGES = 100  # of the chats we are in
 BOUNDS = HistoryBounds(at_once=4, pages=10, together=0)
-ASLEEP = timedelta(days=30)  # a thread that was not heard for so long is not read: each costs a call
-COMMAND_WAITS_S = 0.5  # for what was said before it: its person is to be answered within a second
+THREAD_IDLE = timedelta(days=30)  # older threads are not read: each costs a call
+COMMAND_WAITS_S = 0.5  # for older messages: Slack wants an answer within a second
 
 TYPES = ("public_channel", "private_channel", "mpim", "im")  # each needs a scope of its own
 
@@ -56,7 +56,7 @@ class SlackGaps:
         self._resume_point = receiver.resume_point
         self._wait_s = wait_s
         self._begun = asyncio.Event()
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of live events, by chat
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of live events, by chat
         histories, report = Histories(wire, receiver, sleep), receiver.sink.report_missing
         self._backfill = Backfill(histories, receiver.hand_in, report, sleep, receiver.bot.account)
 
@@ -81,16 +81,16 @@ class SlackGaps:
         await self._backfill.read_on()
         self._resume_point.release(since)
 
-    async def wait_for_turn(self, body: Mapping[str, object]) -> None:
+    async def wait_for_older(self, body: Mapping[str, object]) -> None:
         """Return when the chat's older messages are committed, or after a time limit, which is short for a command.
 
         Deliveries of one chat keep their order.
         """
         chat = chat_of(body)
-        turn = self._turns.setdefault(chat, asyncio.Lock())
+        lock = self._locks.setdefault(chat, asyncio.Lock())
         is_event = body.get("type") == "event_callback"
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._wait_s if is_event else min(self._wait_s, COMMAND_WAITS_S)), turn:
+            async with asyncio.timeout(self._wait_s if is_event else min(self._wait_s, COMMAND_WAITS_S)), lock:
                 await self._begun.wait()
                 await self._backfill.until_read(SlackPlace(chat))
 
@@ -104,7 +104,7 @@ class Histories:
         self._wire = wire
         self._receiver = receiver
         self._sleep = sleep
-        self._threads: dict[str, list[str]] = {}  # by chat: those in which people talked to us
+        self._threads: dict[str, list[str]] = {}  # by chat: threads in which people talked to us
 
     # ------------------------------------------------------------ places
 
@@ -114,7 +114,7 @@ class Histories:
             return Listing()
         receiver = self._receiver
         known = await receiver.sink.chats()
-        self._threads = _by_chat([*_awake(known, wall_now()), *receiver.resume_point.lately()])
+        self._threads = _by_chat([*_recently_active(known, wall_now()), *receiver.resume_point.recent_threads()])
         heard = dict.fromkeys(chat.chat for chat in known) | dict.fromkeys(reversed(receiver.resume_point.chats))
         listing = Listing[SlackPlace]()
         try:
@@ -182,7 +182,7 @@ class Histories:
         for message in messages:
             if message.thread_ts is not None and self._receiver.bot.user in message.reply_users:
                 self._receiver.resume_point.join(place.chat, message.thread_ts)
-        spoken = [user for message in messages for user in spoken_of(message.user, message.text)]
+        spoken = [user for message in messages for user in people_named(message.user, message.text)]
         await self._receiver.names.learn(dict.fromkeys(spoken))
         known = [] if place.thread is not None or start else self._threads.get(place.chat, [])
         threads = [SlackPlace(place.chat, thread) for thread in (*known, *begun)]
@@ -231,10 +231,10 @@ def _explain(failure: Exception) -> str:
     return failure.code if isinstance(failure, ApiRefusal) else str(failure)[:80]
 
 
-def _awake(known: Iterable[KnownChat], now: datetime) -> Iterable[tuple[str, str]]:
+def _recently_active(known: Iterable[KnownChat], now: datetime) -> Iterable[tuple[str, str]]:
     """Return the recently active threads of groups, as chat and thread."""
     for chat in known:
-        if chat.thread is not None and not chat.direct and (chat.heard_at is None or now - chat.heard_at < ASLEEP):
+        if chat.thread is not None and not chat.direct and (chat.heard_at is None or now - chat.heard_at < THREAD_IDLE):
             yield chat.chat, chat.thread
 
 

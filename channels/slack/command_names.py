@@ -27,8 +27,8 @@ from channels.markdown.tree import (
 LOOK_BACK = 80
 """Characters searched before a command for the talk command, with blanks between them."""
 
-_OPENS = r"\s(\[{“”\"'‘«¿¡—–>*_"  # what may stand right before a command
-_CLOSES = r"[.,;:!?…)\]}”\"'’»*_]*(?:\s|$)"  # what may stand right behind one
+_OPENS = r"\s(\[{“”\"'‘«¿¡—–>*_"  # allowed right before a command
+_CLOSES = r"[.,;:!?…)\]}”\"'’»*_]*(?:\s|$)"  # allowed right behind one
 
 
 class CommandNames:
@@ -39,9 +39,11 @@ class CommandNames:
         behind = {spec.name: spec for spec in commands if spec.name not in own}
         names = "|".join(sorted(map(re.escape, behind), key=len, reverse=True))
         self._talk = talk
-        self._wordless = frozenset(name for name, spec in behind.items() if all(each.choices for each in spec.options))
+        self._without_text = frozenset(
+            name for name, spec in behind.items() if all(each.choices for each in spec.options)
+        )
         self._is_empty = not behind
-        self._alone = re.compile(rf"/({names})(?=\s|\Z)")
+        self._whole = re.compile(rf"/({names})(?=\s|\Z)")
         self._in_text = re.compile(rf"(?<![^{_OPENS}])/({names})(?={_CLOSES})")
         self._said = re.compile(rf"/{re.escape(talk)}\s+\Z")
 
@@ -72,7 +74,7 @@ class CommandNames:
         if span.link is not None:
             return span
         if span.style & Style.CODE:
-            alone = self._alone.match(span.text)
+            alone = self._whole.match(span.text)
             return span if alone is None else replace(span, text=self._replace(span.text, [alone]))
         return replace(span, text=self._replace(span.text, found, begin)) if found else span
 
@@ -92,7 +94,7 @@ class CommandNames:
 
     def _as_typed(self, name: str) -> str:
         """Return a command as typed; with its slash, if it takes free text that could be mistaken for talk."""
-        return f"/{self._talk} {name}" if name in self._wordless else f"/{self._talk} /{name}"
+        return f"/{self._talk} {name}" if name in self._without_text else f"/{self._talk} /{name}"
 
     def _in_block(self, block: Block) -> Block:
         match block:

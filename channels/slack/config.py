@@ -26,8 +26,8 @@ class SlackAccount(PlatformAccount):
     live: Literal["stream", "edits"] = "stream"  # answers in threads while they are written: Slack's streams, or edits
     call_timeout_s: float = Field(default=30.0, gt=0)
     connect_timeout_s: float = Field(default=10.0, gt=0)
-    sockets: int = 1  # how many WebSockets stand at once; Slack spreads events over them
-    ping_every_s: float = Field(default=10.0, gt=0)  # a socket that misses an answer to it is given up
+    sockets: int = 1  # open WebSockets; Slack spreads events over them
+    ping_every_s: float = Field(default=10.0, gt=0)  # a socket without an answer is closed
     backfill_s: float = Field(default=10.0, ge=0)  # how long a new event waits, after a gap, for older ones of its chat
 
     @field_validator("bot_token")
@@ -72,7 +72,7 @@ class SlackAccount(PlatformAccount):
             raise ValueError('sockets is of mode "socket": by HTTP events are posted, and no socket is opened')
         if self.mode == "http" and (self.signing_secret is None or not self.signing_secret.get_secret_value().strip()):
             raise ValueError(
-                "signing_secret is missing: without it anybody could post events (A14); it stands at "
+                "signing_secret is missing: without it anyone could post events; find it at "
                 "api.slack.com/apps, Basic Information, App Credentials"
             )
         return self

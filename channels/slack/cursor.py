@@ -18,8 +18,8 @@ from channels.slack.translate import thread_key
 
 CHATS_KEPT = 60
 THREADS_KEPT = 60
-THREADS_REMEMBERED = 50_000  # in memory, those last heard from; in any other a mention is needed again
-AHEAD_S = 86_400.0  # clocks differ by less
+THREADS_REMEMBERED = 50_000  # in memory, the most recent; others need a mention again
+AHEAD_S = 86_400.0  # no clock differs by more
 
 
 class _Saved(BaseModel):
@@ -52,13 +52,13 @@ class ResumePoint:
         talked_in = [
             thread_key(chat.chat, chat.thread) for chat in older if chat.thread is not None and not chat.direct
         ]
-        self.threads: BoundedDict[str, None] = BoundedDict(THREADS_REMEMBERED)  # those heard last are forgotten last
+        self.threads: BoundedDict[str, None] = BoundedDict(THREADS_REMEMBERED)  # least recent first
         for key in (*talked_in, *saved.threads):
             self.threads.setdefault(key)
         self._tail: str | None = None
-        self._gaps: list[str] = []  # begins of gaps that are not filled
+        self._gaps: list[str] = []  # starts of unfilled gaps
 
-    def lately(self) -> Iterable[tuple[str, str]]:
+    def recent_threads(self) -> Iterable[tuple[str, str]]:
         """Return the most recently active threads, as chat and thread."""
         for key in list(self.threads)[-THREADS_KEPT:]:
             chat, _, thread = key.partition(":")
@@ -94,7 +94,7 @@ class ResumePoint:
         self.threads[thread_key(chat, thread)] = None
         self._tail = None
 
-    def knows_direct(self, chat: str) -> bool:
+    def has_direct(self, chat: str) -> bool:
         """Return True for a direct message with us, False for one between two people."""
         return chat.startswith("D") and chat in self.chats
 
@@ -106,7 +106,7 @@ class ResumePoint:
         return f'{{"ts":"{min(self._gaps, key=float, default=self.ts)}",{self._tail}'
 
 
-class Trail:
+class PastPoint:
     """A resume point of some minutes ago: the start of a gap that is noticed late."""
 
     def __init__(self, resume_point: ResumePoint, while_s: float, now_s: Callable[[], float]) -> None:

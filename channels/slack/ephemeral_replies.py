@@ -18,7 +18,7 @@ from channels.slack.reply_route import ReplyRoute
 from channels.slack.sent_lookup import find_sent
 from channels.slack.wire import SlackWire
 
-ROUTED = "route:"  # begins the ids of what is said here: it can be neither edited nor deleted
+PRIVATE_ID = "route:"  # prefix of the ids of private answers, which can be neither edited nor deleted
 
 
 class EphemeralReplies:
@@ -27,32 +27,32 @@ class EphemeralReplies:
     def __init__(self, wire: SlackWire) -> None:
         self._wire = wire
 
-    async def say(self, part: OutboundPart, now: datetime) -> Receipt:
+    async def send(self, part: OutboundPart, now: datetime) -> Receipt:
         """Send one part; a placeholder is not shown, since it could never be edited.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`; no other person was shown it.
         """
-        receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
+        receipt = Receipt(PRIVATE_ID + client_msg_id(part.idem_key))
         route = _reply_route(part)
         if part.unfinished:
             return receipt
-        if not part.media and route.lives(now) and await self._wire.respond(route.url, _ephemeral(part)):
+        if not part.media and route.is_valid(now) and await self._wire.respond(route.url, _ephemeral(part)):
             return receipt
         try:
-            await self._directly(part, route)
+            await self._send_directly(part, route)
         except ApiRefusal as refusal:
-            await self._beside_the_chat(part, route, refusal)
+            await self._post_ephemeral(part, route, refusal)
         return receipt
 
-    async def _directly(self, part: OutboundPart, route: ReplyRoute) -> None:
-        direct = await self._in_direct(part, route)
+    async def _send_directly(self, part: OutboundPart, route: ReplyRoute) -> None:
+        direct = await self._to_direct(part, route)
         if direct.media:
             await send_files(self._wire, direct)
         else:
             await self._wire.post("chat.postMessage", to_message(direct))
 
-    async def _in_direct(self, part: OutboundPart, route: ReplyRoute) -> OutboundPart:
+    async def _to_direct(self, part: OutboundPart, route: ReplyRoute) -> OutboundPart:
         """Return the part addressed to the person's direct messages, which Slack opens if needed."""
         answer = await self._wire.post("conversations.open", {"users": route.person})
         channel = answer.get("channel")
@@ -61,7 +61,7 @@ class EphemeralReplies:
             raise Retryable("conversations.open was answered without a channel")
         return replace(part, address=replace(part.address, chat=chat, thread=None), reply_to=None)
 
-    async def _beside_the_chat(self, part: OutboundPart, route: ReplyRoute, closed: ApiRefusal) -> None:
+    async def _post_ephemeral(self, part: OutboundPart, route: ReplyRoute, closed: ApiRefusal) -> None:
         """Send it as an ephemeral message where the person asked; `closed` is the refusal of their direct messages."""
         failure = to_channel_error(closed)
         if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.code != MISSING_SCOPE):
@@ -69,7 +69,7 @@ class EphemeralReplies:
         if isinstance(failure, Permanent) and failure.kind is PermanentKind.MALFORMED:
             raise failure
         if part.media:
-            raise _nowhere(closed)
+            raise _unreachable(closed)
         body: JsonObject = {"channel": part.address.chat, "user": route.person}
         if part.address.thread is not None:
             body["thread_ts"] = part.address.thread
@@ -77,9 +77,9 @@ class EphemeralReplies:
             await self._wire.post("chat.postEphemeral", body | content(part.rendered, part.buttons))
         except ApiRefusal as refusal:
             again = to_channel_error(refusal)
-            raise (_nowhere(closed) if isinstance(again, Permanent) else again) from None
+            raise (_unreachable(closed) if isinstance(again, Permanent) else again) from None
 
-    async def find(self, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
+    async def find(self, part: OutboundPart, bot_user: str, now: datetime) -> Receipt | None:
         """Return the receipt of an earlier attempt; None if it did not arrive. `bot_user` is our bot's user id.
 
         Raises:
@@ -88,21 +88,21 @@ class EphemeralReplies:
         """
         found = None
         try:
-            found = await find_sent(self._wire, await self._in_direct(part, _reply_route(part)), ours, now)
+            found = await find_sent(self._wire, await self._to_direct(part, _reply_route(part)), bot_user, now)
         except ApiRefusal as refusal:
             if isinstance(to_channel_error(refusal), Retryable) and refusal.code != MISSING_SCOPE:
                 raise Retryable(str(refusal)) from None
         except ChannelError as failure:
-            raise Retryable(f"whether it was said cannot be told: {failure}") from None
+            raise Retryable(f"it is unknown if it was sent: {failure}") from None
         if found is not None:
-            return Receipt(ROUTED + client_msg_id(part.idem_key))
+            return Receipt(PRIVATE_ID + client_msg_id(part.idem_key))
         if part.media:
-            return None  # files go by no other way
-        raise Unknown("what one person alone was shown cannot be looked for")
+            return None  # files are sent only to direct messages
+        raise Unknown("a private answer cannot be looked up")
 
 
 def _reply_route(part: OutboundPart) -> ReplyRoute:
-    assert part.route is not None, "asked of private parts alone"
+    assert part.route is not None, "called for private parts only"
     return ReplyRoute.of(part.route)
 
 
@@ -111,6 +111,6 @@ def _ephemeral(part: OutboundPart) -> JsonObject:
     return body | content(part.rendered, part.buttons)
 
 
-def _nowhere(closed: ApiRefusal) -> Permanent:
+def _unreachable(closed: ApiRefusal) -> Permanent:
     """Return the error for an unreachable person, which does not block the chat in which they asked."""
     return Permanent(f"only one person may see it, and they cannot be written to directly: {to_channel_error(closed)}")

@@ -15,7 +15,7 @@ from channels.slack.limits import MAX_FILE_BYTES
 from channels.slack.mrkdwn import escape
 from channels.slack.wire import SlackWire
 
-FILE_ID = "file:"  # begins the ids of what went as files: Slack tells no message's ts
+FILE_ID = "file:"  # prefix of the ids of file messages, whose ts Slack does not return
 
 
 async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) -> bytes:
@@ -26,7 +26,7 @@ async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) ->
     """
     check_size(attachment.size_bytes, max_bytes)
     url = attachment.handle
-    if not urlsplit(url).scheme:  # shared channels tell the id alone
+    if not urlsplit(url).scheme:  # shared channels give only the id
         answer = await wire.get("files.info", file=url)
         found = answer.get("file")
         url = str(found.get("url_private_download") or found.get("url_private")) if isinstance(found, dict) else ""

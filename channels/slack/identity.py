@@ -23,12 +23,12 @@ NEEDED = "chat:write"
 WANTED = {
     "im:history": "direct messages",
     "app_mentions:read": "mentions in channels",
-    "channels:history": "threads in public channels, and what was missed",
+    "channels:history": "threads in public channels, and missed messages",
     "commands": "slash commands",
-    "reactions:write": "signs",
+    "reactions:write": "reactions",
     "files:read": "files that people send",
     "files:write": "files to people",
-    "im:write": "private answers to slash commands, once their own way is over",
+    "im:write": "private answers after a slash command's response URL has expired",
     "users:read": "names: people are shown by their ids",
 }
 """Scopes, and the features that need them."""
@@ -64,7 +64,7 @@ async def identify(config: SlackAccount, wire: "SlackWire", sink: Sink, sleep: S
         fatal = config_refused(config.name, error) if is_operators_matter(error) else None
         return CallFailure(f"Slack refuses auth.test ({error})", error.retry_after_s, fatal)
 
-    caller = PersistentCaller(config.name, sink, sleep, BACKOFF, "introduction_failed")
+    caller = PersistentCaller(config.name, sink, sleep, BACKOFF, "identify_failed")
     return await caller.call_until_ok(ask, explain, (ApiRefusal, ChannelError))
 
 
@@ -79,7 +79,7 @@ def _to_identity(config: SlackAccount, answer: JsonObject) -> BotIdentity:
 def _check_scopes(config: SlackAccount, header: object) -> None:
     """Refuse a token that may not write; log the other missing scopes."""
     if not isinstance(header, str) or not header.strip():
-        return  # not told: each call will say so itself
+        return  # unknown: each call reports a missing scope
     scopes = {scope.strip() for scope in header.split(",")}
     if NEEDED not in scopes:
         raise config_refused(config.name, refusal_of("auth.test", MISSING_SCOPE, needed=NEEDED))

@@ -15,7 +15,7 @@ _BRACKETS = re.compile(r"<([^<>]*)>")
 _ENTITY = re.compile(r"&(amp|lt|gt);")
 _CHARACTER: Mapping[str, str] = {"amp": "&", "lt": "<", "gt": ">"}
 _PINGING = re.compile(r"<(?=[!@#])")
-WORD_JOINER = "\u2060"  # shows nothing, and takes the meaning out of what stands behind a bracket
+WORD_JOINER = "\u2060"  # invisible; behind a bracket it prevents a mention
 
 NameOf = Callable[[str, str | None], str | None]
 """A function from a user's id and team (None: any) to their name, or None if unknown."""
@@ -43,12 +43,12 @@ def mentions(text: str, user: str) -> bool:
     return f"<@{user}" in text and any(found[1] == user for found in MENTION.finditer(text))
 
 
-def nameless(_user: str, _team: str | None) -> str | None:
+def no_names(_user: str, _team: str | None) -> str | None:
     """Return None: no names are known."""
     return None
 
 
-def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
+def to_text(text: str, us: str, name_of: NameOf = no_names) -> str:
     """Return a message as people read it, without a mention of us at its start."""
     first = MENTION.match(text.lstrip())
     if first is not None and first[1] == us:

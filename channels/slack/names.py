@@ -28,15 +28,15 @@ from channels.slack.wire import SlackWire
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-WAIT_S = 0.3  # of the second within which Slack is to hear that we have it
+WAIT_S = 0.3  # Slack wants its acknowledgement within a second
 LOOKUP_S = 3.0  # one call
-KEPT_S = 6 * 3600.0
-KEPT_AT_MOST = 5_000
+NAME_LIFETIME_S = 6 * 3600.0
+MOST_NAMES = 5_000
 AT_ONCE = 4  # calls
-ASKED_AT_MOST = 500  # people waiting for a call; of more the ids are shown
-MENTIONED_AT_MOST = 10  # in one text
-PAUSE_S = 30.0  # after a call that was not answered, or a limit that names no time
-NO_SCOPE_PAUSE_S = 600.0  # somebody may add it meanwhile
+MOST_LOOKUPS = 500  # queued lookups; further people are shown by their ids
+MOST_MENTIONED = 10  # in one text
+PAUSE_S = 30.0  # after a call without an answer, or a limit without Retry-After
+NO_SCOPE_PAUSE_S = 600.0  # the operator may add it
 NAME_CHARS = 64
 
 _UNKNOWN = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
@@ -48,8 +48,8 @@ _log = structlog.get_logger()
 class _Known:
     """Slack's answer about an id."""
 
-    name: str | None  # None: that it knows nobody by it
-    teams: frozenset[str]  # whose id it is; ids are only unique inside one (A30)
+    name: str | None  # None: Slack knows no such user
+    teams: frozenset[str]  # teams of this id; ids are only unique inside one
     until_s: float
     locale: str | None = None  # BCP 47 tag of their Slack
 
@@ -61,12 +61,12 @@ class NameDirectory:
         self._wire = wire
         self._bot = bot
         self._now_s = now_s
-        self._known: BoundedDict[str, _Known] = BoundedDict(KEPT_AT_MOST)
+        self._known: BoundedDict[str, _Known] = BoundedDict(MOST_NAMES)
         self._asked: dict[str, asyncio.Event] = {}  # one call in flight, or waiting, a person
-        self._waiting: asyncio.Queue[str] = asyncio.Queue(ASKED_AT_MOST)
+        self._waiting: asyncio.Queue[str] = asyncio.Queue(MOST_LOOKUPS)
         self._resumes_s = float("-inf")
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._scope_told = False
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._scope_reported = False
 
     def name_of(self, user: str, team: str | None = None) -> str | None:
         """Return a user's name; None if unknown, or if the id belongs to another team's user."""
@@ -83,13 +83,13 @@ class NameDirectory:
         return None if known is None else known.locale
 
     @asynccontextmanager
-    async def in_turn(self, chat: str, users: Collection[str]) -> "AsyncIterator[None]":
+    async def in_order(self, chat: str, users: Collection[str]) -> "AsyncIterator[None]":
         """Wait at most `WAIT_S` for these people's names; deliveries of one chat keep their order."""
         ends_s = asyncio.get_running_loop().time() + WAIT_S
-        turn = self._turns.get(chat)
-        if turn is None:
-            turn = self._turns[chat] = asyncio.Lock()
-        async with turn:
+        lock = self._locks.get(chat)
+        if lock is None:
+            lock = self._locks[chat] = asyncio.Lock()
+        async with lock:
             await self._learn(users, ends_s)
             yield
 
@@ -117,7 +117,7 @@ class NameDirectory:
         if asked is None and not self._paused and not self._waiting.full():
             asked = self._asked[user] = asyncio.Event()
             self._waiting.put_nowait(user)
-        return asked if known is None else None  # an older name will do, until the new one is there
+        return asked if known is None else None  # an expired name is used until the new one arrives
 
     @property
     def _paused(self) -> bool:
@@ -159,13 +159,13 @@ class NameDirectory:
 
     def _note_refusal(self, user: str, refusal: ApiRefusal) -> None:
         if refusal.code in _UNKNOWN:
-            self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
+            self._known[user] = _Known(None, frozenset(), self._now_s() + NAME_LIFETIME_S)
         elif refusal.code != MISSING_SCOPE:
             self._pause(min(refusal.retry_after_s or PAUSE_S, LONGEST_WAIT_S), str(refusal))
         else:
             self._resumes_s = self._now_s() + NO_SCOPE_PAUSE_S
-            if not self._scope_told:
-                self._scope_told = True
+            if not self._scope_reported:
+                self._scope_reported = True
                 _log.warning(
                     "names_missing",
                     account=self._bot.account,
@@ -174,7 +174,7 @@ class NameDirectory:
                 )
 
     def _pause(self, pause_s: float, why: str) -> None:
-        if not self._paused:  # else it was told by another call that was under way
+        if not self._paused:  # else another call has logged it
             _log.info("names_paused", account=self._bot.account, pause_s=pause_s, detail=why)
         self._resumes_s = max(self._resumes_s, self._now_s() + pause_s)
 
@@ -183,10 +183,10 @@ class NameDirectory:
             info = RawUserInfo.model_validate(raw)
         except ValidationError:
             _log.info("name_unreadable", account=self._bot.account)
-            self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
+            self._known[user] = _Known(None, frozenset(), self._now_s() + NAME_LIFETIME_S)
             return
-        locale = info.locale or self.locale_of(user)  # a changed profile comes without
-        self._known[user] = _Known(_display_name(info), frozenset(info.teams), self._now_s() + KEPT_S, locale)
+        locale = info.locale or self.locale_of(user)  # a changed profile has none
+        self._known[user] = _Known(_display_name(info), frozenset(info.teams), self._now_s() + NAME_LIFETIME_S, locale)
 
 
 def _display_name(info: RawUserInfo) -> str | None:
@@ -198,13 +198,13 @@ def _display_name(info: RawUserInfo) -> str | None:
     return None
 
 
-def spoken_of(user: str | None, text: str) -> Iterator[str]:
+def people_named(user: str | None, text: str) -> Iterator[str]:
     """Return the author and the mentioned people."""
     if user is not None:
         yield user
     if "<@" in text:
         for at, found in enumerate(MENTION.finditer(text)):
-            if at < MENTIONED_AT_MOST:
+            if at < MOST_MENTIONED:
                 yield found[1]
 
 
@@ -223,14 +223,14 @@ def people_in(body: object) -> list[str]:
     messages = [event, event.get("message"), event.get("previous_message")]
     found: list[str] = []
     for message in messages:
-        if isinstance(message, dict) and message.get("bot_id") is None:  # apps say their own name
+        if isinstance(message, dict) and message.get("bot_id") is None:  # apps carry their own name
             found += _mentioned_people(message.get("user"), message.get("text"))
     return list(dict.fromkeys(found))
 
 
 def _mentioned_people(user: object, text: object) -> list[str]:
     who = user if isinstance(user, str) and MENTION.fullmatch(f"<@{user}>") else None
-    return list(spoken_of(who, text if isinstance(text, str) else ""))
+    return list(people_named(who, text if isinstance(text, str) else ""))
 
 
 def profile_in(body: object) -> object:

@@ -15,7 +15,7 @@ from channels.slack.mrkdwn import escape
 from channels.slack.render import MARKDOWN, MRKDWN
 from channels.slack.translate_interaction import ACTION_PREFIX
 
-EVENT_TYPE = "tenk_part"  # of the metadata beside what we send
+EVENT_TYPE = "tenk_part"  # of our messages' metadata
 KEY_SPACE = uuid.UUID("7b0c4b1e-2f0e-5d0f-9c53-0f6f0a6e7d10")
 NOTIFICATION_CHARS = 1_000  # of the text that only notifications and screen readers use
 BUTTON_CHARS = 75  # docs.slack.dev/reference/block-kit/block-elements/button-element (read 2026-11)
@@ -28,7 +28,7 @@ def content(rendered: Rendered, buttons: tuple[Button, ...] = ()) -> JsonObject:
     """Return `text` and `blocks` of a message or of its edit."""
     blocks: list[JsonValue] = []
     if rendered.markup == MARKDOWN:
-        # what is put behind an answer (an ellipsis) must not undo the fence that it ends with
+        # an ellipsis behind an answer must not break its closing fence
         text = _BROKEN_FENCE.sub(r"\1\n\2", rendered.text)
         blocks.append({"type": "markdown", "text": text})
         text = _shorten(text)
@@ -69,7 +69,7 @@ def to_message(part: OutboundPart) -> JsonObject:
     body: JsonObject = {
         "channel": part.address.chat,
         **content(part.rendered, part.buttons),
-        "unfurl_links": False,  # a fetched preview could carry data out (A59)
+        "unfurl_links": False,  # a fetched preview could carry data out
         "unfurl_media": False,
         "mrkdwn": part.rendered.markup is not None,
         "client_msg_id": client_msg_id(part.idem_key),

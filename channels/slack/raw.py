@@ -122,7 +122,7 @@ class RawEventCallback(_Raw):
     type: StrictStr
     event_id: Id
     team_id: Id | None = None
-    event_time: object = 0  # Unix seconds, where it is a number
+    event_time: object = 0  # Unix seconds, if it is a number
 
 
 class RawCommand(_Raw):
@@ -195,7 +195,7 @@ class RawActions(_Raw):
 class RawProfile(_Raw):
     """The profile that a user wrote."""
 
-    display_name: StrictStr | None = None  # "" where they chose none
+    display_name: StrictStr | None = None  # "" if they chose none
     real_name: StrictStr | None = None
 
 
@@ -213,7 +213,7 @@ class RawUserInfo(_Raw):
     team_id: Id | None = None
     name: StrictStr | None = None
     real_name: StrictStr | None = None
-    locale: StrictStr | None = None  # where it was asked for
+    locale: StrictStr | None = None  # if requested
     profile: RawProfile = RawProfile()
     enterprise_user: RawEnterpriseUser = RawEnterpriseUser()
 

@@ -70,7 +70,7 @@ class Receiver:
         """Commit one delivery, retrying while the store is unavailable; later ones of its chat wait for that."""
         if (profile := profile_in(body)) is not None:
             self.names.update_profile(profile)
-        async with self.names.in_turn(chat_of(body), people_in(body)):
+        async with self.names.in_order(chat_of(body), people_in(body)):
             event = read_or_reject(self.bot.account, partial(self.translate, body), partial(to_rejected, body))
             await self.hand_in([event])
         self.sink.report(ChannelState.READY)
@@ -101,10 +101,10 @@ class Receiver:
         return event if locale is None else replace(event, locale=locale)
 
 
-class Turns(Protocol):
+class DeliveryOrder(Protocol):
     """Port that delays a delivery until older messages are committed (`channels.slack.backfill.SlackGaps`)."""
 
-    async def wait_for_turn(self, body: Mapping[str, object]) -> None:
+    async def wait_for_older(self, body: Mapping[str, object]) -> None:
         """Return when the delivery may be committed."""
         ...
 
@@ -121,9 +121,9 @@ def chat_of(body: object) -> str:
 class PersistBeforeAck(AsyncMiddleware):
     """The one middleware: a return is acknowledged, an exception is not."""
 
-    def __init__(self, receiver: Receiver, turns: Turns) -> None:
+    def __init__(self, receiver: Receiver, order: DeliveryOrder) -> None:
         self._receiver = receiver
-        self._turns = turns
+        self._order = order
 
     async def async_process(
         self,
@@ -137,17 +137,17 @@ class PersistBeforeAck(AsyncMiddleware):
         if body.get("type") == "url_verification":
             return BoltResponse(status=200, body={"challenge": str(body.get("challenge", ""))})
         if body.get("ssl_check") != "1":
-            await self._turns.wait_for_turn(body)
+            await self._order.wait_for_older(body)
             await self._receiver.receive(body)
         return BoltResponse(status=200, body="")
 
 
-def bolt_app(client: AsyncWebClient, receiver: Receiver, turns: Turns) -> AsyncApp:
+def bolt_app(client: AsyncWebClient, receiver: Receiver, order: DeliveryOrder) -> AsyncApp:
     """Return a bolt app that persists before it acknowledges; its requests are verified before."""
     app = AsyncApp(
         name="tenk",  # else bolt walks the stack for one
         client=client,
-        before_authorize=PersistBeforeAck(receiver, turns),
+        before_authorize=PersistBeforeAck(receiver, order),
         request_verification_enabled=False,  # `webhook` does, over the raw bytes
         logger=quiet_logger(),
     )

@@ -11,14 +11,14 @@ from channels.messages import Route
 
 RESPONSE_URL = "response_url"
 LASTS = timedelta(minutes=30)  # docs.slack.dev/interactivity/handling-user-interaction (read 2026-11); five uses
-_ALWAYS = timedelta(days=36_500)  # a person can be written to when their response URL is over
+_ALWAYS = timedelta(days=36_500)  # direct messages work after the response URL has expired
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyRoute:
     """One response URL and its person."""
 
-    person: str  # user id: who alone sees the answer
+    person: str  # user id of the only person to see the answer
     ends_at: datetime  # aware UTC, whole seconds
     url: str  # a secret: never logged
 
@@ -33,6 +33,6 @@ class ReplyRoute:
         kept = f"{self.person} {int(self.ends_at.timestamp())} {self.url}"
         return Route(RESPONSE_URL, kept, self.ends_at + _ALWAYS, private=True)
 
-    def lives(self, now: datetime) -> bool:
+    def is_valid(self, now: datetime) -> bool:
         """Return True if Slack still accepts the URL."""
         return now < self.ends_at

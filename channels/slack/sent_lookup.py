@@ -12,13 +12,13 @@ from channels.slack.mrkdwn import unescape
 from channels.slack.payloads import EVENT_TYPE
 from channels.slack.wire import SlackWire, next_cursor
 
-LOOK_BACK = timedelta(hours=25)  # delivery gives a part up after a day
-FILES_LOOK_BACK = timedelta(minutes=15)  # files carry no key: the same names and words, not long ago
+LOOK_BACK = timedelta(hours=25)  # delivery gives up after a day
+FILES_LOOK_BACK = timedelta(minutes=15)  # files carry no key, so recent names and text are compared
 PAGE = 200
-PAGES_AT_MOST = 5
+MOST_PAGES = 5
 
 
-async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
+async def find_sent(wire: SlackWire, part: OutboundPart, bot_user: str, now: datetime) -> Receipt | None:
     """Return the receipt of an earlier attempt; None if it did not arrive. `bot_user` is our bot's user id.
 
     A stream has no key before its end. A chat's messages are sent one after another, so a stream in this thread that is
@@ -36,13 +36,13 @@ async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetim
     if thread is not None:
         arguments["ts"] = thread
     begun: Receipt | None = None
-    for _ in range(PAGES_AT_MOST):
+    for _ in range(MOST_PAGES):
         messages, cursor = await _page(wire, method, arguments)
         for message in messages:
-            if (found := _said_by(message, part, ours)) is not None:
+            if (found := _said_by(message, part, bot_user)) is not None:
                 return found
             if part.unfinished and thread is not None:
-                begun = _open_stream(message, thread, ours, begun)
+                begun = _open_stream(message, thread, bot_user, begun)
         if not cursor:
             return begun
         arguments["cursor"] = cursor
@@ -57,9 +57,9 @@ async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | b
     return found, next_cursor(answer)
 
 
-def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
+def _open_stream(message: JsonObject, thread: str, bot_user: str, before: Receipt | None) -> Receipt | None:
     """Return our newest unfinished stream, down to this message of a thread."""
-    if message.get("user") != ours or message.get("ts") == thread:
+    if message.get("user") != bot_user or message.get("ts") == thread:
         return before
     if _key(message) is not None:
         return None
@@ -91,9 +91,9 @@ async def message_at(wire: SlackWire, address: Address, ts: str) -> JsonObject:
     raise Permanent("the message is gone", PermanentKind.TARGET_GONE)
 
 
-def _said_by(message: JsonObject, part: OutboundPart, ours: str) -> Receipt | None:
+def _said_by(message: JsonObject, part: OutboundPart, bot_user: str) -> Receipt | None:
     if part.media:
-        return _files_of(message, part) if message.get("user") == ours else None
+        return _files_of(message, part) if message.get("user") == bot_user else None
     return Receipt(str(message.get("ts"))) if _key(message) == part.idem_key else None
 
 

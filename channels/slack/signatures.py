@@ -14,7 +14,9 @@ _TIMESTAMP = re.compile(r"[0-9]{1,11}")
 _SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
 
 
-def flaw_in(secret: str, body: bytes, timestamps: Sequence[str], signatures: Sequence[str], now_s: float) -> str | None:
+def signature_problem(
+    secret: str, body: bytes, timestamps: Sequence[str], signatures: Sequence[str], now_s: float
+) -> str | None:
     """Return the reason a request is not Slack's, for the operator; None if its signature is valid.
 
     `now_s` is Unix time. Headers come with all their values: a missing or repeated one is no signature.

@@ -19,17 +19,17 @@ from channels.slack.render import MARKDOWN
 from channels.slack.wire import SlackWire
 
 REMEMBERED = 300  # streams and chats
-REST_S = 60.0  # without a stream, where Slack names no time after which to ask again
+PAUSE_S = 60.0  # without streams after a refusal without Retry-After
 
-_OVER = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
+_ENDED = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
 """Codes for a stream that accepts no more: Slack ends each after about five minutes, active or not
 (github.com/slackapi/python-slack-sdk/issues/1859 and slackapi/node-slack-sdk/issues/2702, read 2026-11).
 """
 
-_NEVER = frozenset(
+_UNSUPPORTED = frozenset(
     {"unknown_method", "feature_not_enabled", "method_deprecated", "deprecated_endpoint", "invalid_stream_arguments"}
 )
-_NOT_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
+_UNSUPPORTED_CHATS = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
 
 Place = tuple[str, str]  # a message: its chat and its ts
 
@@ -42,11 +42,9 @@ class Streams:
         self._wire = wire
         self._now_s = now_s
         self._wanted = wanted
-        self._shown: BoundedDict[Place, str] = BoundedDict(
-            REMEMBERED
-        )  # of open streams, what was appended; only what is certain
+        self._shown: BoundedDict[Place, str] = BoundedDict(REMEMBERED)  # text appended to open streams, if certain
         self._refusing: BoundedDict[str, None] = BoundedDict(REMEMBERED)  # chats
-        self._rests_until_s = float("-inf")
+        self._paused_until_s = float("-inf")
 
     async def begin(self, part: OutboundPart) -> str | None:
         """Start a stream as an answer's placeholder; return its ts, or None if an ordinary message is needed.
@@ -55,7 +53,7 @@ class Streams:
             Retryable, Unknown: see `SlackWire`; a refusal returns None, since nothing was sent.
         """
         team, _, user = (part.recipient or "").partition(":")
-        if part.address.thread is None or not user.startswith(("U", "W")) or not self._may(part.address.chat):
+        if part.address.thread is None or not user.startswith(("U", "W")) or not self._may_stream(part.address.chat):
             return None
         body: JsonObject = {
             "channel": part.address.chat,
@@ -87,11 +85,11 @@ class Streams:
             ApiRefusal, Retryable, Unknown: see `SlackWire`.
         """
         place = part.address.chat, ts
-        shown = self._shown.pop(place, None)  # back only when it is certain: a call may be cut at any time
+        shown = self._shown.pop(place, None)  # stored again only when certain: a call may be cut at any time
         is_open = shown is not None
         if shown is not None and part.rendered.markup == MARKDOWN:
             try:
-                if await self._grow(part, place, shown):
+                if await self._append(part, place, shown):
                     return
             except ApiRefusal as refusal:
                 meaning = to_channel_error(refusal)
@@ -99,18 +97,18 @@ class Streams:
                     self._shown[place] = shown
                 if not isinstance(meaning, Permanent):
                     raise
-                is_open = refusal.code not in _OVER
-        await self._write_anew(part, ts, is_open=is_open)
+                is_open = refusal.code not in _ENDED
+        await self._rewrite(part, ts, is_open=is_open)
 
-    async def _grow(self, part: OutboundPart, place: Place, shown: str) -> bool:
+    async def _append(self, part: OutboundPart, place: Place, shown: str) -> bool:
         """Append to a stream, or end it; return False if appending cannot produce the part's text."""
-        whole = rest(part.rendered.text, shown)
+        whole = text_after(part.rendered.text, shown)
         if whole is None:
             return False
         text = stable_prefix(part.rendered.text) if part.unfinished else part.rendered.text
         more = text[len(shown) :]
-        if holds_link(more):
-            return False  # a preview cannot be turned off in a stream, and could carry data out (A59)
+        if has_link(more):
+            return False  # previews cannot be turned off in a stream, and could carry data out
         body: JsonObject = {"channel": place[0], "ts": place[1]}
         if more:
             body["markdown_text"] = more
@@ -125,7 +123,7 @@ class Streams:
         self._shown[place] = shown + more
         return True
 
-    async def _write_anew(self, part: OutboundPart, ts: str, *, is_open: bool) -> None:
+    async def _rewrite(self, part: OutboundPart, ts: str, *, is_open: bool) -> None:
         body: JsonObject = {"channel": part.address.chat, "ts": ts, **content(part.rendered, part.buttons)}
         if not part.unfinished:
             body["metadata"] = key_metadata(part)
@@ -149,16 +147,16 @@ class Streams:
             if isinstance(to_channel_error(refusal), Retryable):
                 raise
 
-    def _may(self, chat: str) -> bool:
-        return self._wanted and chat not in self._refusing and self._now_s() >= self._rests_until_s
+    def _may_stream(self, chat: str) -> bool:
+        return self._wanted and chat not in self._refusing and self._now_s() >= self._paused_until_s
 
     def _note(self, meaning: ChannelError, error: str, chat: str) -> None:
         """Note from a refusal when not to try streams."""
         if isinstance(meaning, Retryable):
-            self._rests_until_s = self._now_s() + min(meaning.retry_after_s or REST_S, LONGEST_WAIT_S)
-        elif error in _NEVER:
+            self._paused_until_s = self._now_s() + min(meaning.retry_after_s or PAUSE_S, LONGEST_WAIT_S)
+        elif error in _UNSUPPORTED:
             self._wanted = False
-        elif error in _NOT_HERE:
+        elif error in _UNSUPPORTED_CHATS:
             self._refusing[chat] = None
 
 
@@ -177,7 +175,7 @@ def stable_prefix(text: str) -> str:
     It leaves out the last line of code, and a possible table, whose columns may still grow.
     """
     text = text.removesuffix(GOES_ON)
-    begin, end = _safe(text)
+    begin, end = _stable_range(text)
     end = len(text[:end].rstrip())  # the blanks at the end are the end of nothing yet
     cut = 0
     for found in _END.finditer(text, 0, end):
@@ -186,7 +184,7 @@ def stable_prefix(text: str) -> str:
     return text[:cut]
 
 
-def rest(text: str, shown: str) -> str | None:
+def text_after(text: str, shown: str) -> str | None:
     """Return the text after the shown part; None if the text does not begin with it."""
     if text.startswith(shown):
         return text[len(shown) :]
@@ -198,12 +196,12 @@ def to_status(text: str) -> str:
     return _ESCAPED.sub(r"\1", text)
 
 
-def holds_link(text: str) -> bool:
+def has_link(text: str) -> bool:
     """Return True if Slack might fetch a preview for this Markdown."""
     return _LINK.search(text) is not None
 
 
-def _safe(text: str) -> tuple[int, int]:
+def _stable_range(text: str) -> tuple[int, int]:
     """Return the position before which the last stable sentence ends, and the latest start of the next piece."""
     closing = _CLOSING.search(text)
     if closing is not None:

@@ -30,7 +30,7 @@ from channels.messages import (
     to_quoted,
 )
 from channels.slack.identity import BotIdentity
-from channels.slack.mrkdwn import NameOf, as_said, mentions, nameless
+from channels.slack.mrkdwn import NameOf, mentions, no_names, to_text
 from channels.slack.raw import RawEventCallback, RawFile, RawMember, RawMessage, RawMessageEvent
 
 CHANNEL = "slack"
@@ -39,8 +39,8 @@ MAX_RAW_CHARS = 16_384
 _SAID = frozenset({None, "file_share", "me_message", "thread_broadcast", "bot_message"})
 """Subtypes of `message` that people write; joins, topics, pins and the like are not."""
 
-_TOMBSTONE = "tombstone"  # what a message that others replied to becomes when it is deleted: it is "changed" to that
-_SLACKBOT = "USLACKBOT"  # Slack's own voice: it has no bot id
+_TOMBSTONE = "tombstone"  # subtype of a deleted message with replies; the deletion comes as a change
+_SLACKBOT = "USLACKBOT"  # Slack's own messages, without a bot id
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class TranslationContext:
     """Context of an event: the threads we take part in (as `thread_key` names them), and people's names."""
 
     threads: Container[str] = frozenset()
-    name_of: NameOf = nameless
+    name_of: NameOf = no_names
 
 
 NOTHING = TranslationContext()
@@ -112,7 +112,7 @@ def translate_message(
     if raw.subtype not in _SAID or is_ours(raw, bot):
         return None
     attachments = tuple([_attachment(file) for file in raw.files if file.mode != "tombstone"])
-    text = as_said(raw.text, bot.user, context.name_of)
+    text = to_text(raw.text, bot.user, context.name_of)
     kind = chat_kind(chat, channel_type)
     mentioned = mentions(raw.text, bot.user)
     shared = _to_quotes(raw, bot, context.name_of)
@@ -140,7 +140,7 @@ def _to_quotes(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> tuple[Quot
     found: list[Quoted] = []
     for attachment in raw.attachments[:MAX_QUOTES]:
         author = attachment.author_name or attachment.author_subname
-        said = as_said(attachment.text or attachment.fallback or "", "", name_of)
+        said = to_text(attachment.text or attachment.fallback or "", "", name_of)
         found += to_quoted(
             QuoteKind.FORWARD, said, storable(author) if author else None, ours=attachment.author_id == bot.user
         )

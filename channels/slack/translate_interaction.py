@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from channels.foreign import storable
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, Rejected, Route, Sender
 from channels.slack.identity import BotIdentity
-from channels.slack.mrkdwn import NameOf, as_said, nameless
+from channels.slack.mrkdwn import NameOf, no_names, to_text
 from channels.slack.raw import RawActions, RawCommand
 from channels.slack.reply_route import LASTS, ReplyRoute
 from channels.slack.translate import CHANNEL, chat_kind, explain_error, to_rejected
@@ -16,7 +16,7 @@ ACTION_PREFIX = "tenk:"  # of our buttons' action ids
 
 
 def translate_command(
-    body: object, bot: BotIdentity, now: datetime, name_of: NameOf = nameless
+    body: object, bot: BotIdentity, now: datetime, name_of: NameOf = no_names
 ) -> CommandInvoked | Rejected:
     """Return the command in a slash command's body. Never raises. `now`: time of arrival, since Slack gives none."""
     try:
@@ -30,14 +30,14 @@ def translate_command(
         sender=Sender(f"{raw.team_id}:{raw.user_id}", name),
         received_at=now,
         name=raw.command.removeprefix("/").lower(),
-        arguments=as_said(raw.text, bot.user, name_of),
+        arguments=to_text(raw.text, bot.user, name_of),
         kind=_kind(raw),
         route=_route(raw.user_id, raw.response_url, now),
     )
 
 
 def translate_actions(
-    body: object, bot: BotIdentity, now: datetime, name_of: NameOf = nameless
+    body: object, bot: BotIdentity, now: datetime, name_of: NameOf = no_names
 ) -> ButtonPressed | Rejected | None:
     """Return the press in a block_actions payload, or None if it is no button of ours. Never raises."""
     try:
@@ -49,7 +49,7 @@ def translate_actions(
     if not ours or raw.channel is None or raw.container is None:
         return None
     team = raw.user.team_id or (raw.team.id if raw.team is not None else bot.team)
-    # Under a message that everybody sees the chat is answered; under one that only they see, only they are.
+    # A press under a private message is answered privately, another one in the chat.
     route = _route(raw.user.id, raw.response_url, now) if raw.container.is_ephemeral else None
     thread = raw.container.thread_ts or (raw.message.thread_ts if raw.message is not None else None)
     name = name_of(raw.user.id, team) or storable(raw.user.name or raw.user.username or raw.user.id)

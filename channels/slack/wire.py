@@ -29,7 +29,7 @@ from channels.foreign import JsonObject, wait_of
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import refusal_of
 
-STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
+SDK_ERRORS = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """Exceptions of the SDK for malformed answers."""
 
 USED_UP = (404, 410)  # of a response URL: expired, or used five times
@@ -37,7 +37,7 @@ USED_UP = (404, 410)  # of a response URL: expired, or used five times
 
 def quiet_logger() -> logging.Logger:
     """Return a silent logger for the SDK, whose debug log would show secrets and format every call."""
-    logger = logging.Logger("slack_sdk", logging.CRITICAL)  # noqa: LOG001  without a parent what it says ends here
+    logger = logging.Logger("slack_sdk", logging.CRITICAL)  # noqa: LOG001  without a parent it logs nowhere
     logger.addHandler(logging.NullHandler())
     return logger
 
@@ -100,20 +100,20 @@ class SlackWire:
     async def _call(self, method: str, verb: str, **arguments: object) -> JsonObject:
         failure: ChannelError | ApiRefusal
         try:
-            answer = await self.client.api_call(method, http_verb=verb, **arguments)  # type: ignore[arg-type]  # as above
+            answer = await self.client.api_call(method, http_verb=verb, **arguments)  # type: ignore[arg-type]  # arguments of the three callers
             data = answer.data
             if isinstance(data, dict) and data.get("ok") is True:
                 return data | _header_facts(answer)
-            failure = Unknown(f"{method}: an answer that is none")
+            failure = Unknown(f"{method}: not an answer of Slack's")
         except SlackApiError as error:
             failure = _refusal(method, error)
         except RedirectRefused:
             failure = to_foreign_error("Slack", 302)
         except (ClientError, TimeoutError, OSError) as error:
             failure = to_transport_error(error, self._without_token(f"{method}: {type(error).__name__}: {error}"))
-        except STUMBLES as error:
+        except SDK_ERRORS as error:
             failure = Unknown(f"{method}: an answer that cannot be read ({type(error).__name__})")
-        raise failure  # outside the handler: what was caught may hold the token
+        raise failure  # outside the handler: the caught exception may hold the token
 
     async def respond(self, url: str, body: Mapping[str, object]) -> bool:
         """Post to a response URL; return False if it is used up.
@@ -128,7 +128,7 @@ class SlackWire:
             answer = await client.send_dict(dict(body))
         except RedirectRefused:
             raise to_foreign_error("Slack", 302) from None
-        except (ClientError, TimeoutError, OSError, ValueError, LookupError) as error:  # also one that is no text
+        except (ClientError, TimeoutError, OSError, ValueError, LookupError) as error:  # also for an undecodable body
             raise to_transport_error(error, f"response_url: {type(error).__name__}") from None
         if answer.status_code == 200:
             return True

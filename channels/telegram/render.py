@@ -92,7 +92,7 @@ def _visible_marks(laid: Laid) -> list[Mark]:
     marks = []
     for start, end, look, detail in laid.marks:
         shown = laid.text[start:end].rstrip()
-        # the first line of code may be indented, also where a quote begins with it
+        # the first line of code may be indented, also at the start of a quote
         blanks = 0 if look in (Look.CODE_BLOCK, Look.QUOTE) else len(shown) - len(shown.lstrip())
         if shown:
             marks.append(Mark(start + blanks, start + len(shown), look, detail))

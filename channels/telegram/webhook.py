@@ -32,7 +32,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _Running:
     """The objects a request needs while the channel runs."""
 
     sink: Sink
@@ -48,7 +48,7 @@ class WebhookReceiver:
         self._wire = wire
         self._sleep = sleep
         self._clock = clock
-        self._open: _Open | None = None
+        self._running: _Running | None = None
         self.opened = asyncio.Event()  # set while updates are accepted
         secret = config.webhook_secret.get_secret_value() if config.webhook_secret else ""
         self._secret = secret.encode()
@@ -63,12 +63,12 @@ class WebhookReceiver:
         bot = await identify(self._config.name, caller, self._config.call_timeout_s)
         try:
             async with asyncio.TaskGroup() as tasks:
-                self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
+                self._running = _Running(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
                 self.opened.set()
                 sink.report(ChannelState.READY)
                 await asyncio.Event().wait()
         finally:
-            self._open = None
+            self._running = None
             self.opened.clear()
 
     async def handle(self, request: web.Request) -> web.Response:
@@ -83,7 +83,7 @@ class WebhookReceiver:
         update = decode_json(await request.read())
         if not isinstance(update, dict):
             return web.Response(status=400, text="an update is a JSON object\n")
-        return await self._take(update)
+        return await self._commit(update)
 
     def _knows_secret(self, request: web.Request) -> bool:
         """Compare the secret in constant time, as bytes: a header may hold anything."""
@@ -91,19 +91,19 @@ class WebhookReceiver:
         shown = given[0].encode("utf-8", "surrogateescape") if len(given) == 1 else b""
         return bool(self._secret) and hmac.compare_digest(shown, self._secret)
 
-    async def _take(self, update: dict[str, JsonValue]) -> web.Response:
+    async def _commit(self, update: dict[str, JsonValue]) -> web.Response:
         """Commit the events, then answer 200."""
-        held = self._open
-        if held is None:
-            return _later()
-        events, rejected = translate_updates([update], held.bot, self._clock())
+        running = self._running
+        if running is None:
+            return _unavailable()
+        events, rejected = translate_updates([update], running.bot, self._clock())
         if events or rejected:
             try:
-                await held.sink.receive(events, rejected=rejected)
+                await running.sink.receive(events, rejected=rejected)
             except NotPersisted:
-                held.sink.report(ChannelState.DEGRADED, "the store takes no messages; Telegram brings them again")
-                return _later()
-            held.answerer.answer(events)
+                running.sink.report(ChannelState.DEGRADED, "the store takes no messages; Telegram brings them again")
+                return _unavailable()
+            running.answerer.answer(events)
         return web.Response(text="")
 
 
@@ -173,7 +173,7 @@ class WebhookWatch:
         return await caller.call_until_ok(method, body, timeout_s=timeout_s, patience=MOST_REFUSALS)
 
 
-def _later() -> web.Response:
+def _unavailable() -> web.Response:
     return web.Response(status=503, headers={"Retry-After": str(RETRY_AFTER_S)}, text="not now\n")
 
 

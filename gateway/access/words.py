@@ -13,16 +13,16 @@ from gateway.texts import HARNESS
 
 
 def code_text(
-    locale: str | None, *, tenk: str = "tenk", gave_way: bool = False, invited: bool = False, nameless: bool = False
+    locale: str | None, *, tenk: str = "tenk", gave_way: bool = False, invited: bool = False, no_names: bool = False
 ) -> str:
     """Return Markdown for a stranger, with bullets in place of the code.
 
     `tenk` is the command as the operator types it. `gave_way`: their earlier request was displaced. `invited`: their
-    invitation is void. `nameless`: the platform gives no name, so invite them to say one.
+    invitation is void. `no_names`: the platform gives no name, so invite them to say one.
     """
     code = HARNESS.text(locale, "access.code", code=BULLETS, command=f"{tenk} pairing approve {BULLETS}")
     before = [(invited, "access.invitation_void"), (gave_way, "access.gave_way")]
-    behind = [HARNESS.text(locale, "access.say_name")] if nameless else []
+    behind = [HARNESS.text(locale, "access.say_name")] if no_names else []
     return "\n\n".join([*(HARNESS.text(locale, key) for wanted, key in before if wanted), code, *behind])
 
 

@@ -124,7 +124,7 @@ class StrangerReception:
             case TellCode(asked, gave_way):
                 name = self._deps.tenk.name
                 text = words.code_text(
-                    event.locale, tenk=name, gave_way=gave_way, invited=invited, nameless=self._nameless
+                    event.locale, tenk=name, gave_way=gave_way, invited=invited, no_names=self._nameless
                 )
                 reply(text, codes.secret_ref(asked.id))
                 if asked.created_at == self._now:

@@ -20,7 +20,7 @@ from channels.simulators.slack.posting import signed_headers
 from channels.simulators.slack.state import SIGNING_SECRET
 from channels.slack import signatures
 from channels.slack.config import SlackAccount
-from channels.slack.signatures import flaw_in, signature_of
+from channels.slack.signatures import signature_problem, signature_of
 from tests.fakes.slack import slack_by_http
 
 BODY = orjson.dumps(
@@ -193,13 +193,13 @@ def test_verifier_agrees_with_the_sdk(body: bytes, timestamp: str, ahead_s: int,
     signature = signature_of("other" if flip else secret, timestamp, body)
     now_s = int(timestamp) + ahead_s
     oracle = SignatureVerifier(secret, _At(now_s)).is_valid(body, timestamp, signature)
-    assert oracle == (flaw_in(secret, body, [timestamp], [signature], now_s) is None)
+    assert oracle == (signature_problem(secret, body, [timestamp], [signature], now_s) is None)
 
 
 @given(st.lists(st.text(max_size=80), max_size=3), st.lists(st.text(max_size=80), max_size=3), st.binary(max_size=80))
 def test_verifier_never_raises(timestamps: list[str], signatures: list[str], body: bytes):
     """Cover A07, A08."""
-    assert flaw_in("secret", body, timestamps, signatures, 1_700_000_000.0)
+    assert signature_problem("secret", body, timestamps, signatures, 1_700_000_000.0)
 
 
 def test_signature_is_compared_in_constant_time():

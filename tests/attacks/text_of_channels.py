@@ -94,7 +94,7 @@ def slack_call(rendered: Rendered) -> None:
     slack_payloads.to_message(part_of(rendered))
     slack_payloads.content(Rendered(rendered.text, None))
     streams.stable_prefix(rendered.text)
-    streams.holds_link(rendered.text)
+    streams.has_link(rendered.text)
     streams.to_status(rendered.text)
     streams.rest(rendered.text, rendered.text[:-3])
 

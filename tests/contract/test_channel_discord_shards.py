@@ -26,7 +26,7 @@ async def sharded(shards: object = SHARDS, **more: object) -> AsyncIterator[Rig]
 
 async def _stand(rig: Rig, count: int = SHARDS) -> None:
     everyone = [(number, count) for number in range(count)]
-    await rig.simulator.until(lambda: rig.sessions.standing == everyone, timeout_s=30)
+    await rig.simulator.until(lambda: rig.sessions.open_shards == everyone, timeout_s=30)
     await rig.sink.until(lambda: len(rig.sink.cursors) == count)
 
 

@@ -130,14 +130,14 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
         await channel.close_buttons(address, asked.platform_id)
         await page.until("document.querySelectorAll('.presses button').length === 0")
         tree = (await page.call("Accessibility.getFullAXTree"))["nodes"]
-        nameless = [
+        no_names = [
             node
             for node in tree
             if node.get("role", {}).get("value") in {"button", "textbox", "link", "image", "listbox"}
             and not node.get("name", {}).get("value")
             and not node.get("ignored")
         ]
-        assert [] == nameless
+        assert [] == no_names
         assert [] == page.complaints
 
 

@@ -53,7 +53,7 @@ async def test_one_machine_has_all_shards_of_a_bot_and_another_takes_them_over(
     sessions = platform.side.bot.sessions
     async with ClusterWorld(tmp_path, 2, server, platform) as world:
         await world.machines[0].start()
-        await world.until(lambda: len(sessions.standing) == SHARDS, 30.0, "the shards")
+        await world.until(lambda: len(sessions.open_shards) == SHARDS, 30.0, "the shards")
         say_in_all(world)
         await world.machines[1].start()
         await world.until(lambda: world.holders("in discord:%") == {"home0": 1}, 30.0, "one owner")

@@ -166,7 +166,7 @@ class _Connection:
         if intents & MESSAGE_CONTENT and not bot.message_content:
             raise _Refused(CloseCode.FORBIDDEN_INTENTS)
         session = self._session = bot.sessions.open(intents, self._outbox, shard)
-        guilds = [guild for guild in guilds if session.hears(guild.id)]
+        guilds = [guild for guild in guilds if session.receives(guild.id)]
         unavailable: list[JsonValue] = [{"id": str(guild.id), "unavailable": True} for guild in guilds]
         ready: JsonObject = {
             "v": 10,

@@ -404,7 +404,7 @@ class DiscordSimulator(Simulator[int, ShownMessage]):
                     "identifies": bot.sessions.identifies,
                     "resumes": bot.sessions.resumes,
                     "too_quick": bot.sessions.too_quick,
-                    "shards": [f"{number}/{count}" for number, count in bot.sessions.standing],
+                    "shards": [f"{number}/{count}" for number, count in bot.sessions.open_shards],
                 }
                 for bot in self.world.bots.values()
             ],

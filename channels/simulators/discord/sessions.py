@@ -67,7 +67,7 @@ class Session:
     valid: bool = True
     shard: tuple[int, int] = (0, 1)  # which of how many
 
-    def hears(self, guild: int | None) -> bool:
+    def receives(self, guild: int | None) -> bool:
         """Return True if it is told of a server; None: of direct messages."""
         number, count = self.shard
         return number == (0 if guild is None else (guild >> 22) % count)
@@ -155,7 +155,7 @@ class Sessions:
         """Tell every session that asked for this kind (`intent` 0: all) and hears of the server (None: direct)."""
         encoded = orjson.dumps(data)
         for session in self.live():
-            if (not intent or session.intents & intent) and session.hears(guild):
+            if (not intent or session.intents & intent) and session.receives(guild):
                 session.emit(event, encoded)
 
     def emit_raw(self, event: str, data: bytes) -> None:
@@ -175,11 +175,11 @@ class Sessions:
             session.valid = session.valid and shard not in (None, session.shard[0])
 
     @property
-    def standing(self) -> list[tuple[int, int]]:
+    def open_shards(self) -> list[tuple[int, int]]:
         """Return the shards that have a socket, in their order."""
         return sorted(session.shard for session in self._all.values() if session.outbox is not None and session.valid)
 
     @property
     def connected(self) -> bool:
         """Return True if a session has a socket."""
-        return bool(self.standing)
+        return bool(self.open_shards)

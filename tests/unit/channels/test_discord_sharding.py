@@ -24,8 +24,8 @@ def _cursor(last: int, shards: int, gap: bool = False, behind: int = 0) -> str:
 def test_each_server_is_told_of_to_one_shard_and_direct_messages_to_the_first(count: int):
     """Discord's formula is (guild_id >> 22) % count."""
     shards = [Shard(number, count) for number in range(count)]
-    assert [(GUILD >> 22) % count] == [shard.number for shard in shards if shard.hears(str(GUILD))]
-    assert [0] == [shard.number for shard in shards if shard.hears(None)]
+    assert [(GUILD >> 22) % count] == [shard.number for shard in shards if shard.receives(str(GUILD))]
+    assert [0] == [shard.number for shard in shards if shard.receives(None)]
 
 
 def test_words_name_the_shard_only_where_there_are_several():

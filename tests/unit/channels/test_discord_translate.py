@@ -126,7 +126,7 @@ def test_nothing_is_heard_of_what_says_nothing():
 def test_deletions_name_who_had_written_as_long_as_it_is_known():
     around = context()
     for number in range(MOST_AUTHORS + 1):
-        around.wrote(str(number), Sender("7", "Ana"))
+        around.remember_author(str(number), Sender("7", "Ana"))
     gone = translate("MESSAGE_DELETE_BULK", 1, {"ids": ["0", "1", "2"], "channel_id": "1"}, around, NOW)
     assert ["del:1", "del:2"] == [event.event_id for event in gone]
     assert all(isinstance(event, MessageDeleted) and event.sender.id == "7" for event in gone)
@@ -245,8 +245,8 @@ def test_who_sees_the_answer_is_told_by_the_name(name: str, guild: str | None, k
     )
     assert reply_route.as_route() == event.route
     assert (True, False) == (
-        reply_route.lives(NOW + timedelta(minutes=13)),
-        reply_route.lives(NOW + timedelta(minutes=14)),
+        reply_route.is_valid(NOW + timedelta(minutes=13)),
+        reply_route.is_valid(NOW + timedelta(minutes=14)),
     )
     assert (person != "") is (event.route.expires_at > NOW + timedelta(days=1))
 

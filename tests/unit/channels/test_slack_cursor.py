@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
-from channels.slack.cursor import CHATS_KEPT, THREADS_KEPT, ResumePoint, Trail, later
+from channels.slack.cursor import CHATS_KEPT, THREADS_KEPT, PastPoint, ResumePoint, later
 
 
 def said(ts: str, chat: str = "D1", thread: str | None = None, *, mention: bool = False) -> InboundMessage:
@@ -51,7 +51,7 @@ def test_what_is_no_resume_point_counts_as_none(cursor):
 def test_direct_messages_with_us_are_known():
     places = ResumePoint(None)
     places.note(said("1700000001.000001", "D1"))
-    assert [True, False, False] == [places.knows_direct(chat) for chat in ("D1", "D2", "C1")]
+    assert [True, False, False] == [places.has_direct(chat) for chat in ("D1", "D2", "C1")]
 
 
 def test_ts_are_compared_as_numbers():
@@ -62,17 +62,17 @@ def test_ts_are_compared_as_numbers():
 def test_a_gap_begins_where_we_were_a_while_ago():
     now_s = [1_700_000_000.0]
     places = ResumePoint(None)
-    trail = Trail(places, 420.0, lambda: now_s[0])
-    assert "1700000000.000000" == trail.since
+    past_point = PastPoint(places, 420.0, lambda: now_s[0])
+    assert "1700000000.000000" == past_point.since
     for ts in ("1700000500.000001", "1700001000.000001"):
         now_s[0] = float(ts)
-        trail.mark()
+        past_point.mark()
         places.note(said(ts))
     now_s[0] = 1_700_009_000.0  # two hours of silence
-    trail.mark()
+    past_point.mark()
     places.note(said("1700008999.000001"))
-    trail.mark()
-    assert float("1700001000.000001") >= float(trail.since)
+    past_point.mark()
+    assert float("1700001000.000001") >= float(past_point.since)
     now_s[0] += 600
-    trail.mark()
-    assert "1700001000.000001" == trail.since
+    past_point.mark()
+    assert "1700001000.000001" == past_point.since

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from channels.markdown.parse import parse
 from channels.messages import GOES_ON
 from channels.slack.render import SlackRenderer
-from channels.slack.streams import holds_link, rest, stable_prefix
+from channels.slack.streams import has_link, stable_prefix, text_after
 from gateway.delivery.pages import close_open_markup
 from tests.fakes.markdown_documents import documents
 
@@ -54,10 +54,10 @@ def test_an_answer_only_grows():
     steps = set()
     for length in range(1, len(ANSWER) + 1):
         part = live(ANSWER[:length])
-        assert rest(part, shown) is not None, f"{part!r} does not begin with {shown!r}"
+        assert text_after(part, shown) is not None, f"{part!r} does not begin with {shown!r}"
         shown = max(shown, stable_prefix(part), key=len)
         steps.add(shown)
-    assert rest(whole, shown) == "Whatever suits you."
+    assert text_after(whole, shown) == "Whatever suits you."
     assert 20 < len(steps)
 
 
@@ -96,7 +96,7 @@ def test_what_may_change_is_held_back(text, stands):
     ],
 )
 def test_the_rest_is_told_or_that_there_is_none(text, shown, more):
-    assert more == rest(text, shown)
+    assert more == text_after(text, shown)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_the_rest_is_told_or_that_there_is_none(text, shown, more):
 )
 def test_what_may_be_previewed_is_a_link(text):
     """Cover A59."""
-    assert holds_link(f"Read this: {text}")
+    assert has_link(f"Read this: {text}")
 
 
 @pytest.mark.parametrize("text", ["", "45 min. Great!", "e.g. scales", "3.5/4", "Really? Yes."])
 def test_words_are_no_links(text):
-    assert not holds_link(text)
+    assert not has_link(text)
 
 
 @given(documents(), st.integers(0, 2_000))

@@ -14,7 +14,7 @@ from channels.messages import (
     Rejected,
 )
 from channels.slack.identity import BotIdentity
-from channels.slack.mrkdwn import as_said, escape, mentions, unescape
+from channels.slack.mrkdwn import escape, mentions, to_text, unescape
 from channels.slack.names import people_in
 from channels.slack.reply_route import ReplyRoute
 from channels.slack.translate import TranslationContext, said_at, translate_event
@@ -177,7 +177,7 @@ def test_files_keep_their_names_as_data(mime, subtype, kind):
     ],
 )
 def test_markup_is_read_as_people_saw_it(raw, shown):
-    assert shown == as_said(raw, "U0BOT")
+    assert shown == to_text(raw, "U0BOT")
 
 
 def test_mentioned_people_are_called_by_their_names():
@@ -185,7 +185,7 @@ def test_mentioned_people_are_called_by_their_names():
     def name_of(user: str, team: str | None) -> str | None:
         return {"U7": "Ann <&> Co"}.get(user)
 
-    assert "@Ann <&> Co, @bob and @U9" == as_said("<@U7|ann>, <@U8|bob> and <@U9>", "U0BOT", name_of)
+    assert "@Ann <&> Co, @bob and @U9" == to_text("<@U7|ann>, <@U8|bob> and <@U9>", "U0BOT", name_of)
 
 
 @given(st.text(max_size=200))
