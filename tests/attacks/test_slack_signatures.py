@@ -20,7 +20,7 @@ from channels.simulators.slack.posting import signed_headers
 from channels.simulators.slack.state import SIGNING_SECRET
 from channels.slack import signatures
 from channels.slack.config import SlackAccount
-from channels.slack.signatures import signature_problem, signature_of
+from channels.slack.signatures import signature_of, signature_problem
 from tests.fakes.slack import slack_by_http
 
 BODY = orjson.dumps(
