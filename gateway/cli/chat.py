@@ -1,4 +1,4 @@
-"""`tenk chat`: a conversation in this terminal, with the gateway that runs here or with one started for the while."""
+"""`tenk chat`: a conversation in this terminal, with the running gateway or one started for it."""
 
 import asyncio
 import errno
@@ -30,34 +30,34 @@ from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
 from gateway.operators.client import call, path_of, short_name
 
-ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
-TAKEN_S = 2.0  # for what was said last to be taken, before the terminal ends
-START_S = 30.0  # for a gateway started here to listen
-DRAIN_S = 3.0  # for one started here to end
-LOOK_S = 0.02  # between two looks whether one that starts listens by now
-CLOSE_S = 1.0  # for the gateway to take leave
-NOBODY_LISTENS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED})
-AGAIN_S = 0.5  # between two looks whether the gateway is back
+ANSWER_S = 300.0  # longest wait for an answer to print
+ACCEPT_S = 2.0  # longest wait for the gateway to accept the last message
+START_S = 30.0  # longest start of a gateway
+DRAIN_S = 3.0  # time for a gateway started here to finish its turns
+POLL_S = 0.02  # between two attempts to connect to a starting gateway
+CLOSE_S = 1.0  # time for the closing handshake
+NOT_LISTENING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED})
+RECONNECT_S = 0.5  # between two attempts to reconnect
 
 GREETING = (
-    "Say something, or ask. /help lists what else there is; Return says it, Ctrl-D ends. "
-    "What you type while an answer is written stays below it, and joins it."
+    "Write a message and press Return. /help lists commands; Ctrl-D ends. "
+    "You can write while an answer is growing: the bot takes your message into account."
 )
 
 
 @click.command("chat")
-@click.option("--print", "text", metavar="TEXT", help="Say TEXT, print the answer, and end.")
+@click.option("--print", "text", metavar="TEXT", help="Send TEXT, print the answer and exit.")
 @click.option(
-    "--resume", metavar="ID", help="Go on with an earlier conversation of this terminal: `tenk sessions list`."
+    "--resume", metavar="ID", help="Resume an earlier conversation of this terminal (see `tenk sessions list`)."
 )
 @click.option(
-    "--model", metavar="NAME", help="Ask this model (openai:NAME, anthropic:NAME, offline); no gateway may run."
+    "--model", metavar="NAME", help="Use this model (openai:NAME, anthropic:NAME, offline). No gateway may be running."
 )
 @config_option
 def command(text: str | None, resume: str | None, model: str | None, config_path: Path | None) -> None:
-    """Talk to the bot from here: to the gateway that runs on this home, else to one started for the while.
+    """Talk to the bot in this terminal. If no gateway is running, this starts one until you leave.
 
-    Without a terminal the lines of the input are said and the answers printed.
+    Without a terminal, it sends each line of standard input and prints the answers.
     """
     if model:
         os.environ["TENK_MODEL"] = model
@@ -69,18 +69,18 @@ def command(text: str | None, resume: str | None, model: str | None, config_path
 
 
 async def chat(settings: Settings, text: str | None, resume: str | None = None, *, own: bool = False) -> None:
-    """Talk until the input ends, or say `text` and return when it is answered.
+    """Talk until the input ends, or send `text` and return when it is answered.
 
     `resume` is the end of a conversation's id; with `own` no gateway may run already.
 
     Raises:
-        GatewayError: nobody can be talked to; the message says what to do.
+        GatewayError: no gateway can be reached; the message says what to do.
     """
     async with AsyncExitStack() as held:
         peer = await _connect(settings, held)
         if peer is not None and own:
             raise GatewayError(
-                "a gateway runs here, with a model of its own: stop it, or `tenk config set model.name NAME`"
+                "a gateway with its own model is running here: stop it, or use `tenk config set model.name NAME`"
             )
         if peer is not None:
             await _talk(settings, held, peer, text, await _to_resume(settings, resume), own=False)
@@ -93,13 +93,13 @@ async def chat(settings: Settings, text: str | None, resume: str | None = None, 
                 await _talk(settings, held, peer, text, await _to_resume(settings, resume), own=True)
         finally:
             if not serving.done():
-                signal.raise_signal(signal.SIGTERM)  # its own way to end: what runs is let come to its end
+                signal.raise_signal(signal.SIGTERM)  # the normal shutdown, which lets turns finish
     await finish_erasures(settings)
 
 
 async def _serve(settings: Settings) -> None:
-    """A gateway with nothing but the console, for as long as this terminal talks."""
-    alone = settings.model_copy(
+    """Run a gateway that has only the console channel."""
+    console_only = settings.model_copy(
         update={
             "channels": ChannelsConfig(web=WebAccount(enabled=False), api=ApiAccount(enabled=False)),
             "http": HttpConfig(listen="127.0.0.1:0"),
@@ -107,16 +107,18 @@ async def _serve(settings: Settings) -> None:
         }
     )
     try:
-        await serve(alone)
+        await serve(console_only)
     except AlreadyRunning as running:
-        raise GatewayError(f"the gateway does not answer: wait until it has started, or ended ({running})") from running
+        raise GatewayError(
+            f"the gateway does not answer: wait until it has started or stopped ({running})"
+        ) from running
 
 
 async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWebSocketResponse | None:
-    """A WebSocket to the gateway that runs, good while `held` is; None where none listens.
+    """Return a WebSocket to the running gateway, which `held` closes; None if no gateway listens.
 
     Raises:
-        GatewayError: it cannot be used, or does not answer terminals.
+        GatewayError: the socket cannot be used, or the gateway does not answer terminals.
     """
     path = settings.control_path
     try:
@@ -130,11 +132,11 @@ async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWe
                             f"the gateway on {settings.home} does not answer terminals: set channels.console.enabled = "
                             "true there and start it again"
                         ) from refusal
-                await asyncio.sleep(LOOK_S)  # it starts, or ends
+                await asyncio.sleep(POLL_S)  # it starts, or ends
     except TimeoutError:
         raise GatewayError(f"the gateway has not answered within {START_S:g} s; see `tenk status`") from None
     except (aiohttp.ClientError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in NOBODY_LISTENS:
+        if isinstance(error, OSError) and error.errno in NOT_LISTENING:
             return None
         raise GatewayError(f"the control socket {path} cannot be used: {error}") from error
 
@@ -142,7 +144,7 @@ async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWe
 async def _connect_to_own(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWebSocketResponse:
     async with asyncio.timeout(START_S):
         while (peer := await _connect(settings, held)) is None:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
     return peer
 
 
@@ -158,17 +160,17 @@ async def _open(path: Path, held: AsyncExitStack) -> aiohttp.ClientWebSocketResp
 
 
 async def _to_resume(settings: Settings, id_end: str | None) -> str | None:
-    """What goes back to the conversation, as the person would type it.
+    """Return the chat command that resumes this conversation.
 
     Raises:
-        GatewayError: there is none of this id, or it is held elsewhere.
+        GatewayError: no conversation has this id, or it belongs to another channel.
     """
     if id_end is None:
         return None
     found = await call(settings.control_path, f"GET {path_of('all-sessions', id_end)}", {"turns": 1})
     session = found["session"]
     if ":console:" not in session["key"]:
-        raise GatewayError("that conversation is held on another channel, and goes on there: `/sessions` in its chat")
+        raise GatewayError("that conversation belongs to another channel: resume it there with `/sessions`")
     return f"/sessions {session['id']}"
 
 
@@ -181,10 +183,10 @@ async def _talk(
     *,
     own: bool,
 ) -> None:
-    """Carry words both ways, `before` first, until the input ends; a gateway that starts again is waited for.
+    """Send lines and show answers, `before` first, until the input ends. Reconnect to a restarted gateway.
 
     Raises:
-        GatewayError: it went away and nobody watches, or it has no room; what was not taken is told.
+        GatewayError: the gateway went away and there is no terminal, or too many terminals are open.
     """
     if text is not None and (too_long := _excess(text)):
         raise GatewayError(too_long)
@@ -199,7 +201,7 @@ async def _talk(
                 client = ConsoleClient(peer, face.show, terminal_locale(os.environ), recall=watched)
                 stayed = await _carry(client, _say(client, face, untaken, before, watched=watched))
                 untaken, before = client.untaken, None
-                if stayed or own:  # its own gateway ends when it is told to: so does this
+                if stayed or own:  # a gateway started here ends on a signal, and this with it
                     return
                 peer = await _meet_again(settings, held, face, peer, watched=watched)
     finally:
@@ -207,7 +209,7 @@ async def _talk(
 
 
 async def _carry(client: ConsoleClient, saying: Coroutine[None, None, None]) -> bool:
-    """Hear and say at once; False where the gateway went away first."""
+    """Receive and send at once. Return False if the gateway went away before the input ended."""
     async with asyncio.TaskGroup() as tasks:
         hearing = tasks.create_task(client.run())
         talking = tasks.create_task(saying)
@@ -225,22 +227,22 @@ async def _meet_again(
         raise GatewayError("too many terminals are open")
     if not watched:
         raise GatewayError("the gateway went away; see `tenk status`")
-    face.notice("The gateway went away. As soon as it is back this goes on; Ctrl-C ends it.")
+    face.notice("The gateway went away. This reconnects when it is back; Ctrl-C ends it.")
     while (again := await _connect(settings, held)) is None:
-        await asyncio.sleep(AGAIN_S)
+        await asyncio.sleep(RECONNECT_S)
     face.notice("It is back.")
     return again
 
 
 def terminal_locale(environ: Mapping[str, str]) -> str:
-    """The terminal's language as a BCP 47 tag, from "es_ES.UTF-8"; "" where it has none."""
+    """Return the terminal's language as a BCP 47 tag, from "es_ES.UTF-8"; "" if it has none."""
     said = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
     tag = said.partition(".")[0].partition("@")[0].replace("_", "-")
     return tag if tag not in {"C", "POSIX"} else ""
 
 
 async def _say(client: ConsoleClient, face: Face, untaken: Sequence[str], before: str | None, *, watched: bool) -> None:
-    """Say what an earlier gateway did not take, then `before` to its answer, then the lines."""
+    """Send the lines that an earlier gateway did not accept, then `before`, then the input."""
     now_s = asyncio.get_running_loop().time
     for line in untaken:
         client.say(line)
@@ -253,19 +255,19 @@ async def _say(client: ConsoleClient, face: Face, untaken: Sequence[str], before
         elif said.strip():
             client.say(said)
     if watched:
-        await _is_met(lambda: not client.untaken, TAKEN_S)
+        await _is_met(lambda: not client.untaken, ACCEPT_S)
     elif not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
         raise GatewayError(f"no answer within {ANSWER_S:g} s; see `tenk status`")
 
 
 def _excess(text: str) -> str:
-    """Why a text cannot be said; empty where it can."""
+    """Return why a text is too long to send; "" if it is not."""
     much = len(text)
-    return f"not said: {much} characters; {MAX_SAID_CHARS} can be said at once" if much > MAX_SAID_CHARS else ""
+    return f"not sent: {much} characters; a message may have {MAX_SAID_CHARS}" if much > MAX_SAID_CHARS else ""
 
 
 async def _is_met(met: Callable[[], bool], limit_s: float) -> bool:
-    """Whether it is so within so many seconds."""
+    """Wait for a condition. Return False if it does not hold within the limit."""
     try:
         async with asyncio.timeout(limit_s):
             while not met():
@@ -277,4 +279,4 @@ async def _is_met(met: Callable[[], bool], limit_s: float) -> bool:
 
 def _tell_untaken(untaken: list[str]) -> None:
     for text in untaken:
-        sys.stderr.write(f"not taken by the gateway: {printable(text)}\n")
+        sys.stderr.write(f"not accepted by the gateway: {printable(text)}\n")

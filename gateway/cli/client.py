@@ -1,6 +1,6 @@
-"""A client of `/v1` for the command line: over the running gateway's socket, or in this process if none runs.
+"""The command line's client of `/v1`: over the running gateway's socket, or in this process if none runs.
 
-It loads next to nothing if a gateway runs.
+It imports little, so that a command starts quickly.
 """
 
 import os
@@ -17,19 +17,19 @@ from gateway.safety.redaction import escape_controls
 
 
 def get(config_path: Path | None, *segments: str, **query: Any) -> Any:
-    """Return the JSON of `GET /v1/SEGMENTS`: from the running gateway, else from the store, which is left as it is.
+    """Return the JSON of `GET /v1/SEGMENTS`: from the running gateway, else from the store without changing it.
 
     Raises:
-        GatewayError: it was refused, or there is nothing to look at; the message says why.
+        GatewayError: the request was refused, or there is no store; the message says why.
     """
     return _request(config_path, f"GET {path_of(*segments)}", query)
 
 
 def post(config_path: Path | None, *segments: str, **body: Any) -> Any:
-    """Return the JSON of `POST /v1/SEGMENTS`, done by the running gateway, else on the store by this process.
+    """Return the JSON of `POST /v1/SEGMENTS`, carried out by the running gateway, else by this process on the store.
 
     Raises:
-        GatewayError: it was refused, or nothing can be reached; the message says why.
+        GatewayError: the request was refused, or neither can be reached; the message says why.
     """
     return _request(config_path, f"POST {path_of(*segments)}", body or None)
 
@@ -38,7 +38,7 @@ def _request(config_path: Path | None, request: str, given: Mapping[str, Any] | 
     home = home_of(config_path, os.environ)
     try:
         if home is None:
-            raise NobodyAnswers("only the settings say where")
+            raise NobodyAnswers("only the settings name the home")
         check_home(home)
         return ask(home / "control.sock", request, given, tenant=tenant_option())
     except NobodyAnswers:
@@ -54,10 +54,7 @@ def tenant_option() -> str | None:
 
 
 def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The home as the settings have it, without loading them, which takes twice the time of all the rest.
-
-    None: only they can say.
-    """
+    """Return the home without loading the settings, which is slow; None if only they can tell."""
     if given := environ.get("TENK_HOME", "").strip():
         return Path(given)
     written = _written_of_gateway(config_path)
@@ -66,7 +63,7 @@ def home_of(config_path: Path | None, environ: Mapping[str, str]) -> Path | None
 
 
 def _written_of_gateway(config_path: Path | None) -> dict[str, Any] | None:
-    """What stands under `[gateway]` in the two files; None where they cannot be read so simply."""
+    """Return the `[gateway]` tables of both files, or None if they cannot be read as plain TOML files."""
     main = config_path or Path("config/gateway.toml")
     written: dict[str, Any] = {}
     for file in (main, main.with_name("secrets.toml")):
@@ -81,10 +78,10 @@ def _written_of_gateway(config_path: Path | None) -> dict[str, Any] | None:
 
 
 def known_as(person: dict[str, Any]) -> str:
-    """A person by name, with the senders that are theirs."""
+    """Return a person's name and senders."""
     return f"{printable(person['name'])} ({', '.join(person['senders'])})"
 
 
 def printable(name: str) -> str:
-    """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
+    """Escape control characters in a display name: it is a stranger's text."""
     return escape_controls(name)

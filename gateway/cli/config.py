@@ -1,7 +1,4 @@
-"""`tenk config`: checks and shows the configuration (secrets masked, each value's source); sets and unsets keys.
-
-Also `tenk slack-manifest`, which makes a Slack app for the agent that is configured.
-"""
+"""`tenk config` checks, shows and changes the configuration; `tenk slack-manifest` describes the Slack app."""
 
 import contextlib
 import json
@@ -33,15 +30,15 @@ def command() -> None:
 @command.command("check")
 @config_option
 def check(config_path: Path | None) -> None:
-    """Say whether the gateway could start with this configuration, and what else could be set."""
+    """Check that the gateway can start with this configuration, and print hints about useful settings."""
     settings = load(config_path, os.environ)
     check_names(settings, read_sources(config_path, os.environ))
     lost = price_sentences(settings)
-    click.echo("The configuration can be used.")
+    click.echo("The configuration is valid.")
     for sentence in lost:
         click.echo(sentence)
     for name in settings.unused_tenants():
-        click.echo(f'No account says tenant = "{name}": nobody reaches that tenant but programs, with a key of it.')
+        click.echo(f'No account has tenant = "{name}": only programs with a key of that tenant can reach it.')
     for hint in settings.hints(of_process().command("run")):
         click.echo(hint)
 
@@ -49,7 +46,7 @@ def check(config_path: Path | None) -> None:
 @command.command("show")
 @config_option
 def show(config_path: Path | None) -> None:
-    """Print every key with the value in force and where it comes from; secrets are masked."""
+    """Print every key with its value and where that comes from. Secrets are masked."""
     settings = load(config_path, os.environ)
     settings = in_force(settings, load_product(settings.agent.product))
     for line in lines_of(settings, read_sources(config_path, os.environ)):
@@ -61,10 +58,10 @@ def show(config_path: Path | None) -> None:
 @click.argument("value", required=False)
 @config_option
 def set_(key: str, value: str | None, config_path: Path | None) -> None:
-    """Set KEY (such as access.direct) to VALUE, where it belongs: secrets go into the file of secrets.
+    """Set KEY (such as access.direct) to VALUE in the configuration file; secrets go into secrets.toml.
 
-    Without VALUE it is asked for, or read from the input: what is typed as an argument stands in the shell's history.
-    Comments stay; nothing is written that could not be loaded.
+    Leave VALUE out for secrets: it is then asked for, or read from standard input, and stays out of the shell's
+    history. Comments in the file stay. An invalid configuration is not written.
     """
     os.umask(0o077)
     path = _path_of(key)
@@ -72,39 +69,41 @@ def set_(key: str, value: str | None, config_path: Path | None) -> None:
         value = click.prompt(key, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     made = _draft_of(config_path, path, value)
     files = [str(file) for file in made.write()]
-    click.echo(f"{key} is set in {', '.join(files)}." if files else f"{key} was set so already.")
+    click.echo(f"{key} is set in {', '.join(files)}." if files else f"{key} already has this value.")
     if path in made.after.environment:
-        click.echo(f"But {made.after.environment[path][0]} of the environment wins over it.")
-    click.echo(f"`{of_process().command('reload')}` puts it in force, or says which start does.")
+        click.echo(f"But the environment variable {made.after.environment[path][0]} overrides it.")
+    click.echo(f"`{of_process().command('reload')}` applies it, or says that it needs a restart.")
 
 
 @command.command("unset")
 @click.argument("key")
 @config_option
 def unset(key: str, config_path: Path | None) -> None:
-    """Take KEY (such as budgets.user_usd), or a table, out of the files: its default is in force again.
+    """Remove KEY (such as budgets.user_usd) or a table from the files, so that its default applies again.
 
-    Comments stay; nothing is written that could not be loaded.
+    Comments in the files stay. An invalid configuration is not written.
     """
     os.umask(0o077)
     path = _path_of(key)
     made = draft(config_path, os.environ, {path: None})
     files = [str(file) for file in made.write()]
-    click.echo(f"{key} is not set any more in {', '.join(files)}." if files else f"{key} was not set in a file.")
+    click.echo(f"{key} is removed from {', '.join(files)}." if files else f"{key} was not set in any file.")
     if path in made.after.environment:
-        click.echo(f"But {made.after.environment[path][0]} of the environment sets it.")
+        click.echo(f"But the environment variable {made.after.environment[path][0]} still sets it.")
     if files:
-        click.echo(f"`{of_process().command('reload')}` puts that in force, or says which start does.")
+        click.echo(f"`{of_process().command('reload')}` applies this, or says that it needs a restart.")
 
 
 def _path_of(key: str) -> KeyPath:
     if path := key_of(key):
         return path
-    raise click.UsageError('KEY is tables and a key, joined by dots: access.direct, agent.personas."telegram:main"')
+    raise click.UsageError(
+        'write KEY as table names and a key, joined by dots: access.direct, agent.personas."telegram:main"'
+    )
 
 
 def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:
-    """The value as TOML writes it, where that can be used; else as the text that it is."""
+    """Read the value as TOML if that gives valid settings, else as plain text."""
     try:
         return draft(config_path, os.environ, {path: tomllib.loads(f"value = {value}")["value"]})
     except tomllib.TOMLDecodeError:
@@ -116,10 +115,12 @@ def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:
 
 
 @click.command("slack-manifest")
-@click.option("--url", metavar="URL", help="Where Slack sends events by HTTP; without it the app is for Socket Mode.")
+@click.option(
+    "--url", metavar="URL", help="URL to which Slack sends events over HTTP. Default: Socket Mode, without a URL."
+)
 @config_option
 def slack_manifest(url: str | None, config_path: Path | None) -> None:
-    """Print the manifest of a Slack app, to paste at api.slack.com/apps under "From an app manifest"."""
+    """Print the manifest of the Slack app. Paste it at api.slack.com/apps under "From an app manifest"."""
     settings = load(config_path, os.environ)
     app = describe_slack_app(load_product(settings.agent.product))
     click.echo(json.dumps(build_manifest(app, url), indent=2))

@@ -12,6 +12,6 @@ from gateway.operators.client import ask
 @click.command("console")
 @config_option
 def command(config_path: Path | None) -> None:
-    """Print a link that opens the console once, within ten minutes; the gateway has to run."""
+    """Print a link to the console. It works once, within ten minutes. The gateway must be running."""
     answer = ask(prepare(config_path).control_path, "POST /v1/console")
     click.echo(answer["link"])

@@ -1,4 +1,4 @@
-"""`tenk db`: the database itself."""
+"""`tenk db`: maintenance of the database."""
 
 import asyncio
 import sys
@@ -32,13 +32,13 @@ NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group("db")
 def command() -> None:
-    """Look after the database."""
+    """Back up, restore, copy, upgrade, check or shrink the database."""
 
 
 @command.command("upgrade")
 @config_option
 def upgrade(config_path: Path | None) -> None:
-    """Bring the schema up to date. `run` does that by itself; this does it apart, while no gateway runs."""
+    """Upgrade the schema while no gateway is running. `tenk run` does this by itself."""
     asyncio.run(upgrade_store(prepare(config_path)))
     click.echo("The database is up to date.")
 
@@ -47,10 +47,10 @@ def upgrade(config_path: Path | None) -> None:
 @click.argument("destination", type=NEW_FILE)
 @config_option
 def backup(destination: Path, config_path: Path | None) -> None:
-    """Copy the database to the new file DESTINATION, whole and looked over, also while the gateway runs."""
+    """Copy the database to the new file DESTINATION and verify the copy. The gateway may be running."""
     settings, database = _sqlite(config_path, "pg_dump")
     size = back_up(database, destination)
-    click.echo(f"{destination} holds the database as it was a moment ago ({size:,} bytes, looked over).")
+    click.echo(f"{destination} is a verified copy of the database ({size:,} bytes).")
     _tell_keys(settings)
 
 
@@ -58,12 +58,12 @@ def backup(destination: Path, config_path: Path | None) -> None:
 @click.argument("source", type=NEW_FILE)
 @config_option
 def restore(source: Path, config_path: Path | None) -> None:
-    """Put the backup SOURCE in the place of a database that was moved away, while no gateway runs."""
+    """Restore the backup SOURCE while no gateway is running. Move the old database file away first."""
     settings, database = _sqlite(config_path, "pg_restore --clean --if-exists --dbname=DATABASE SOURCE")
     with HomeLock(settings.home):
         put_back(source, database)
-    click.echo(f"{database} is the database of {source}; `tenk run` goes on from there.")
-    click.echo("What was waiting to be answered or sent at the time of the backup is answered or sent again.")
+    click.echo(f"Restored {source} to {database}; `tenk run` continues from there.")
+    click.echo("Messages that were waiting at the time of the backup will be answered or sent again.")
     _check_keys(settings)
 
 
@@ -71,7 +71,7 @@ def restore(source: Path, config_path: Path | None) -> None:
 @json_option
 @config_option
 def check(as_json: bool, config_path: Path | None) -> None:
-    """Read every page of the database, also beside a running gateway. Exit status 1: something is to be done."""
+    """Verify every page of the database. The gateway may be running. Exit status 1: something needs fixing."""
     settings = prepare(config_path)
     found = asyncio.run(check_database(settings.database_url, settings.home))
     if as_json:
@@ -85,21 +85,21 @@ def check(as_json: bool, config_path: Path | None) -> None:
 @command.command("vacuum")
 @config_option
 def vacuum(config_path: Path | None) -> None:
-    """Give the room of removed rows back, while no gateway runs. A database made by this version does it by itself."""
+    """Return the space of deleted rows to the disk, while no gateway is running. Newer databases do this themselves."""
     settings, database = _sqlite(config_path, "VACUUM FULL")
     with HomeLock(settings.home):
         before, after = rewrite(database)
-    click.echo(f"{database} was {before:,} bytes long and is {after:,}.")
+    click.echo(f"{database} shrank from {before:,} to {after:,} bytes.")
 
 
 @command.command("dump")
 @click.argument("destination", type=NEW_FILE)
-@click.option("--final", is_flag=True, help="Close the database here: no gateway starts on it until `tenk db reopen`.")
+@click.option("--final", is_flag=True, help="Close this database: no gateway can use it until `tenk db reopen`.")
 @config_option
 def dump(destination: Path, final: bool, config_path: Path | None) -> None:
-    """Write every row to the new file DESTINATION as JSON lines, as of one moment, also while the gateway runs.
+    """Write all rows to the new file DESTINATION as JSON lines: a snapshot that a running gateway does not disturb.
 
-    `tenk db load` puts them into another database, SQLite or PostgreSQL. To go on there, stop the gateway and add
+    `tenk db load` reads it into another SQLite or PostgreSQL database. To move there, stop the gateway and add
     --final.
     """
     settings = prepare(config_path)
@@ -109,29 +109,29 @@ def dump(destination: Path, final: bool, config_path: Path | None) -> None:
     click.echo(f"{destination} holds all {written.rows:,} rows of {written.tables} tables.")
     _tell_keys(settings)
     if final:
-        click.echo("The database here is closed. Next: `tenk db load` with the DATABASE_URL of an empty one.")
+        click.echo("This database is closed. Next: `tenk db load` with the DATABASE_URL of an empty one.")
 
 
 @command.command("load")
 @click.argument("source", type=NEW_FILE)
 @config_option
 def load(source: Path, config_path: Path | None) -> None:
-    """Fill the empty database of DATABASE_URL, or of the home, with a dump; cut short, it leaves nothing."""
+    """Load the dump SOURCE into the empty database of DATABASE_URL, or of the home, completely or not at all."""
     settings = prepare(config_path)
     with HomeLock(settings.home):
         read = asyncio.run(read_dump(source, settings.database_url, _tables_of))
     where = public_url(settings.database_url)
-    click.echo(f"{where} holds all {read.rows:,} rows of {read.tables} tables; `tenk run` goes on from there.")
+    click.echo(f"{where} holds all {read.rows:,} rows of {read.tables} tables; `tenk run` continues from there.")
     if read.mended:
-        click.echo(f"In {read.mended} of them a character that PostgreSQL does not keep (NUL) is U+FFFD now.")
-    click.echo("What was waiting to be answered or sent at the time of the dump is answered or sent again.")
+        click.echo(f"In {read.mended} of them, U+FFFD replaces a NUL character, which PostgreSQL cannot store.")
+    click.echo("Messages that were waiting at the time of the dump will be answered or sent again.")
     _check_keys(settings)
 
 
 @command.command("reopen")
 @config_option
 def reopen(config_path: Path | None) -> None:
-    """Let the gateway start again on a database that `tenk db dump --final` closed."""
+    """Reopen a database that `tenk db dump --final` closed."""
     settings = prepare(config_path)
     with HomeLock(settings.home):
         was_closed = asyncio.run(open_again(settings.database_url))
@@ -149,8 +149,8 @@ def move() -> None:
 
 def _tell_keys(settings: Settings) -> None:
     click.echo(
-        f"Not in it: the configuration and its secrets, {settings.home / KEY}, without which the pairing codes that "
-        f"people hold now are void, and {settings.home / SECRETS_KEY}, without which nobody can read the secrets in it."
+        f"It does not contain the configuration, {settings.home / KEY} (without it, open pairing codes and invitations "
+        f"are void) or {settings.home / SECRETS_KEY} (without it, the secrets in the database cannot be read)."
     )
 
 
@@ -159,24 +159,26 @@ def _check_keys(settings: Settings) -> None:
     if secrets is not None and secrets.to_do:
         click.echo(f"Before it starts: {secrets.words}; {secrets.to_do}.")
     if not (settings.home / KEY).exists():
-        click.echo(f"No {settings.home / KEY}: without theirs, codes and invitations that people hold are void.")
+        click.echo(
+            f"{settings.home / KEY} is missing: without the original, open pairing codes and invitations are void."
+        )
 
 
 def _tables_of(agent: str) -> AgentTables | None:
     try:
         return load_product(agent).tables
     except SettingsError:
-        return None  # it is not installed: what it kept is named when the tables are looked at
+        return None  # not installed: the dump then names its tables
 
 
 def _sqlite(config_path: Path | None, instead: str) -> tuple[Settings, Path]:
-    """The settings and the database file.
+    """Return the settings and the database file.
 
     Raises:
-        GatewayError: the database is a server's, which has a tool of its own.
+        GatewayError: the database is PostgreSQL, which has its own tools.
     """
     settings = prepare(config_path)
     database = file_of(settings.database_url)
     if database is None:
-        raise GatewayError(f"the database is PostgreSQL's (DATABASE_URL); use its own tools: {instead}")
+        raise GatewayError(f"DATABASE_URL names a PostgreSQL database; use its own tools: {instead}")
     return settings, database

@@ -1,4 +1,4 @@
-"""`tenk demo`, `tenk playground`, `tenk sim`: the product shown on this machine alone; one simulated platform."""
+"""`tenk demo`, `tenk playground` and `tenk sim`: demonstrations on simulated platforms."""
 
 import asyncio
 import contextlib
@@ -16,17 +16,19 @@ from gateway.errors import GatewayError
 
 @click.command("demo")
 def command() -> None:
-    """Start the gateway with a simulated Telegram, Slack and Discord, and play a short story with narration."""
+    """Start a gateway with simulated Telegram, Slack and Discord, and play a short narrated demonstration."""
     sys.exit(main())
 
 
 @click.command("playground")
-@click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="Port; 0 picks a free one."
+)
 @click.option("--attached", is_flag=True, hidden=True, help="End with the input, as the gateway wants it.")
 def playground(port: int, attached: bool) -> None:
-    """Serve a page with a simulated Telegram, Discord and Slack, each as a person and as the owner.
+    """Serve a web page with simulated Telegram, Discord and Slack, where you write as a user and as the owner.
 
-    Beside each the wire is seen, and can be cut; the gateway behind them can be killed, and recovers.
+    The page shows each platform's traffic. You can cut a connection or kill the gateway and watch it recover.
     """
     with contextlib.suppress(KeyboardInterrupt, asyncio.CancelledError):
         asyncio.run(_serve_page(port, attached=attached))
@@ -44,7 +46,7 @@ _PORTS = ", ".join(f"{port} for {platform}" for platform, port in PORTS.items())
 
 
 async def _serve_platform(platform: str, port: int) -> None:
-    """Serve until cancelled; at a terminal, what is typed is said to the bot.
+    """Serve until cancelled. Send lines typed at a terminal to the bot.
 
     Raises:
         GatewayError: the port is taken.
@@ -57,8 +59,8 @@ async def _serve_platform(platform: str, port: int) -> None:
 
 @click.command("sim")
 @click.argument("platform", type=click.Choice(list(PORTS)))
-@click.option("--port", type=click.IntRange(0, 65_535), help=f"0 takes a free one; without: {_PORTS}.")
+@click.option("--port", type=click.IntRange(0, 65_535), help=f"Port; 0 picks a free one. Default: {_PORTS}.")
 def sim(platform: str, port: int | None) -> None:
-    """Run a simulated platform that only this machine reaches; every token is taken for a bot's."""
+    """Run a simulated platform on this machine. It accepts any token."""
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve_platform(platform, PORTS[platform] if port is None else port))

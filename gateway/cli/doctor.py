@@ -1,4 +1,4 @@
-"""`tenk doctor`: what the gateway stands on, looked at from outside; what is wrong comes with what to do."""
+"""`tenk doctor`: checks of files, database, tokens, models and clock; each problem comes with a remedy."""
 
 import asyncio
 import os
@@ -35,12 +35,12 @@ from gateway.safety.redaction import escape_controls
 
 
 @click.command("doctor")
-@click.option("--fix", "mends", is_flag=True, help="Mend what needs nobody's decision; the rest is told.")
-@click.option("--local", is_flag=True, help="Look at this machine only: no platform and no model is asked.")
+@click.option("--fix", "mends", is_flag=True, help="Fix what is safe to fix; report the rest.")
+@click.option("--local", is_flag=True, help="Check this machine only; contact no platform or model.")
 @json_option
 @config_option
 def command(mends: bool, local: bool, as_json: bool, config_path: Path | None) -> None:
-    """Test files, disk, database, credentials, models and the clock. Exit status 1: something is to be done."""
+    """Check files, disk, database, tokens, models and the clock. Exit status 1: something needs fixing."""
     asyncio.run(_examine(config_path, mends=mends, local=local, as_json=as_json))
 
 
@@ -65,32 +65,32 @@ async def _examine(config_path: Path | None, *, mends: bool, local: bool, as_jso
     if as_json:
         click.echo(json_text(told))
     elif left and not mends and any(entry["can_be_mended"] for entry in told):
-        click.echo("`tenk doctor --fix` mends some of it.")
+        click.echo("`tenk doctor --fix` can fix some of this.")
     if left:
         sys.exit(1)
 
 
 def _print(finding: Finding, done: str, problem: str) -> None:
-    mark = "mended" if done else "TO DO" if finding.to_do else "ok"
+    mark = "fixed" if done else "TO DO" if finding.to_do else "ok"
     click.echo(f"{mark:6}  {finding.part}: {escape_controls(finding.words)}")
-    for line in (done or finding.to_do, problem and f"not mended: {problem}"):
+    for line in (done or finding.to_do, problem and f"not fixed: {problem}"):
         if line:
             click.echo(f"        {escape_controls(line)}")
 
 
 async def carry_out(finding: Finding) -> tuple[str, str]:
-    """Mend it: what was done, or why it could not be."""
+    """Fix the finding. Return what was done, or why it failed."""
     assert finding.mend is not None, "the caller asks"
     try:
         return await finding.mend(), ""
     except PermissionError as error:
-        return "", f"this user may not ({error.strerror}: {error.filename}); run it as whose it is, or with sudo"
+        return "", f"this user may not ({error.strerror}: {error.filename}); run it as the file's owner, or with sudo"
     except (OSError, GatewayError, NoAnswer) as error:
         return "", str(error)
 
 
 async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncIterator[Finding]:
-    """Everything there is to find; files first, as a secrets file open to others keeps the rest from being read."""
+    """Yield all findings. Files come first: a secrets file that others can read is not loaded."""
     secrets = (config_path or DEFAULT_FILE).with_name(SECRETS_NAME)
     open_to_others = [finding for finding in check_files([secrets], None) if finding.to_do]
     for finding in open_to_others:
@@ -101,7 +101,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
         settings = prepare(config_path)
         check_names(settings, read_sources(config_path, os.environ))
     except (SettingsError, LaxFile) as error:
-        yield Finding("configuration", str(error), "mend it there, then ask the doctor again")
+        yield Finding("configuration", str(error), "correct it, then run the doctor again")
         return
     for finding in _here(settings, secrets):
         yield finding
@@ -119,7 +119,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
 
 
 def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
-    yield Finding("configuration", "it can be used")
+    yield Finding("configuration", "valid")
     yield from _prices(settings)
     yield from check_files([secrets], settings.home)
     yield check_disk(settings.home)
@@ -137,11 +137,11 @@ def _prices(settings: Settings) -> Iterable[Finding]:
     except SettingsError as error:
         found = str(error).splitlines()
     for sentence in found:
-        yield Finding("prices", sentence, "set the prices in the configuration, or cap tokens instead")
+        yield Finding("prices", sentence, "set the prices in the configuration, or limit tokens instead")
 
 
 def _standing(control: Path) -> Iterable[Finding]:
-    """How many shards and sockets stand, of each account that has its own, in the gateway that runs."""
+    """Yield the open connections of each account of the running gateway."""
     try:
         answer = client.ask(control, "GET /v1/status")
     except GatewayError:
@@ -152,25 +152,25 @@ def _standing(control: Path) -> Iterable[Finding]:
 
 
 async def _end_cooldown(finding: Finding, model: str, control: Path) -> Finding:
-    """Let the running gateway ask a model again that answers."""
+    """End the cooldown of a model that answers again, in the running gateway."""
     try:
         answer = await client.call(control, "POST /v1/models/end-cooldown", {"model": model})
     except GatewayError:
         return finding
-    return replace(finding, words=f"{finding.words}; the gateway asks it again now") if answer["ended"] else finding
+    return replace(finding, words=f"{finding.words}; the gateway uses it again now") if answer["ended"] else finding
 
 
 async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
-    """What others say: each platform of each of its accounts, then the models, then the clock."""
+    """Yield the findings about each platform account, the models and the clock."""
     sources = read_sources(config_path, os.environ)
     async with Asker() as asker:
         for channel, account in settings.channels.accounts():
             probe = load_probe(channel)
             if probe is None:
-                yield Finding(f"{channel}:{account.name}", "nobody knows how to look at an account of this channel")
+                yield Finding(f"{channel}:{account.name}", "the doctor has no check for this channel")
                 continue
             for finding in await probe(account, asker):
-                where = f" (it stands in {sources.place_of(finding.key)})" if finding.key else ""
+                where = f" (set in {sources.place_of(finding.key)})" if finding.key else ""
                 yield Finding(finding.part, finding.words, finding.to_do + where, finding.key, finding.mend)
         if settings.http.public_url is not None:
             yield await check_public_url(settings.http.public_url, asker)

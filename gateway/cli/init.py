@@ -1,6 +1,6 @@
-"""`tenk init`: asks for what a first start needs, tries each token, and writes the configuration.
+"""`tenk init`: a setup that asks for tokens and a model, checks them, and writes the configuration.
 
-It works from flags alone. Nothing is written before all was taken, and nothing that is there is replaced unasked.
+Options alone are enough. It writes only after every value is valid, and asks before it replaces a value.
 """
 
 import asyncio
@@ -25,17 +25,17 @@ from gateway.ops.doctor import check_models
 from gateway.safety.private_files import check_home
 
 EXAMPLE = Path(sys.prefix) / "share" / "tenk-gateway" / "gateway.toml"
-"""Where the wheel puts the explained configuration."""
+"""Commented example configuration, installed with the wheel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A value that is asked for, and where it goes."""
+    """A secret value that the setup asks for."""
 
     option: str  # of the command line
     variable: str
     key: KeyPath
-    where: str  # a person gets it
+    where: str  # how to get the value
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ PLATFORMS = (
 
 @dataclass(slots=True)
 class Answers:
-    """What was given so far."""
+    """Configuration values given so far."""
 
     values: dict[KeyPath, Any] = field(default_factory=dict)
 
     def set_platform(self, platform: Platform, tokens: Sequence[str], environ: Mapping[str, str]) -> None:
-        """Its tokens; and its other server, where the environment names one: it is the one that took them."""
+        """Set the platform's tokens, and its API base URL if the environment sets one."""
         for secret, token in zip(platform.secrets, tokens, strict=True):
             self.values[secret.key] = token.strip()
         base = environ.get(API_BASES[platform.name][0], "").strip()
@@ -120,14 +120,14 @@ def _token_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("init")
 @_token_options
-@click.option("--model", metavar="NAME", envvar="TENK_MODEL", help="offline, openai:NAME or anthropic:NAME.")
-@click.option("--model-key", metavar="KEY", help="Its provider's key.")
-@click.option("--model-url", metavar="URL", help="The root of its API, for a server of your own.")
+@click.option("--model", metavar="NAME", envvar="TENK_MODEL", help="Model: openai:NAME, anthropic:NAME or offline.")
+@click.option("--model-key", metavar="KEY", help="API key of the model's provider.")
+@click.option("--model-url", metavar="URL", help="Base URL of the model's API, for your own server.")
 @click.option(
-    "--public-url", metavar="URL", envvar="TENK_PUBLIC_URL", help="Where people reach it through a proxy: https://..."
+    "--public-url", metavar="URL", envvar="TENK_PUBLIC_URL", help="Public address of this gateway (https://...)."
 )
-@click.option("--replace", is_flag=True, help="Replace what is configured already without asking.")
-@click.option("--check/--no-check", "tries", default=True, help="Try each token before it is written.")
+@click.option("--replace", is_flag=True, help="Replace existing values without asking.")
+@click.option("--check/--no-check", "tries", default=True, help="Check each token before writing it.")
 @config_option
 def command(
     model: str | None,
@@ -139,9 +139,10 @@ def command(
     config_path: Path | None,
     **tokens: str | None,
 ) -> None:
-    """Write the configuration of a first start. What no option says is asked for at a terminal, and else left out.
+    """Set up a bot and write its configuration.
 
-    Options can be given by the environment, too (TELEGRAM_BOT_TOKEN, ...), which no list of processes shows.
+    Asks for whatever no option gives; without a terminal it leaves that out. Tokens can also come from environment
+    variables such as TELEGRAM_BOT_TOKEN, which other users cannot see in the process list.
     """
     os.umask(0o077)
     answers = Answers()
@@ -152,7 +153,7 @@ def command(
     }
     given = {key: value.strip() for key, value in model_values.items() if value}
     if model_key and not (model or model_url):
-        raise click.UsageError("say which model that is for: --model openai:NAME or --model anthropic:NAME")
+        raise click.UsageError("--model-key needs a model: add --model openai:NAME or --model anthropic:NAME")
     answers.values |= given | ({("http", "public_url"): public_url.strip()} if public_url else {})
     for platform in PLATFORMS:
         found = [tokens[secret.option] or "" for secret in platform.secrets]
@@ -167,20 +168,20 @@ def command(
 
 
 class _Talk:
-    """A conversation with whoever sets it up, and what the platforms say to it."""
+    """The dialogue at the terminal, which checks each answer with its platform."""
 
     def __init__(self, config_path: Path | None, tries: bool) -> None:
         self._path = config_path
         self._tries = tries
 
     def draft(self, values: Mapping[KeyPath, Any]) -> Draft:
-        """The configuration with these values; without what the environment says, which may be gone tomorrow."""
+        """Return the configuration with these values. Ignore the environment, which may differ at the next start."""
         kept = {name: value for name, value in os.environ.items() if name in ("TENK_HOME", "DATABASE_URL")}
         beginning = EXAMPLE.read_text(encoding="utf-8") if EXAMPLE.is_file() else ""
         return draft(self._path, kept, values, beginning, is_new=True)
 
     def problems(self, values: Mapping[KeyPath, Any], platforms: Sequence[str], *, asks_model: bool) -> list[str]:
-        """Why these values cannot be used, a line each; what else is to be done is only printed."""
+        """Return the reasons why these values cannot be used. Print other findings."""
         try:
             settings = self.draft(values).settings
         except SettingsError as error:
@@ -192,8 +193,8 @@ class _Talk:
         )
 
     def ask_everything(self, answers: Answers) -> None:
-        """Platform by platform, then the model, then where links lead; each until it is taken, or left out."""
-        click.echo("Press return to leave something out. Nothing is written before the end.\n")
+        """Ask for each platform, the model and the public address until each is valid or skipped."""
+        click.echo("Press return to skip a question. Nothing is written until the end.\n")
         for platform in PLATFORMS:
             self._ask_platform(platform, answers)
         self._ask_model(answers)
@@ -218,12 +219,12 @@ class _Talk:
             click.echo("\n".join(f"  {problem}" for problem in problems))
 
     def _ask_model(self, answers: Answers) -> None:
-        click.echo("Model\n  Without one an offline coach answers by rules.")
+        click.echo("Model\n  Without one, the coach works offline and answers by rules.")
         while True:
             name = _ask("  openai:NAME, anthropic:NAME")
             if not name or name == "offline":
                 return
-            url = _ask("  URL of a server of your own, if it is one")
+            url = _ask("  URL, if it runs on your own server")
             key = _ask("  key", hidden=True)
             given = {("model", "name"): name, ("model", "base_url"): url, ("model", "api_key"): key}
             values = answers.values | {path: value for path, value in given.items() if value}
@@ -232,15 +233,15 @@ class _Talk:
 
     def _ask_public_url(self, answers: Answers) -> None:
         click.echo(
-            "Public address\n  Links that the bot sends (its console, invitations) open on other machines only by an "
-            "address of yours,\n  such as https://bot.example.com; docs/install.md has how."
+            "Public address\n  Links that the bot sends (console, invitations) open on other machines only if it has a "
+            "public address,\n  such as https://bot.example.com. docs/install.md shows how to set one up."
         )
         while url := _ask("  https://..."):
             if self._takes(answers, answers.values | {("http", "public_url"): url}, asks_model=False):
                 return
 
     def _takes(self, answers: Answers, values: dict[KeyPath, Any], *, asks_model: bool) -> bool:
-        """Whether these values can be used; they are the answers then, else it is said why not."""
+        """Store these values as the answers and return True if they are valid; else print why not."""
         problems = self.problems(values, [], asks_model=asks_model)
         if not problems:
             answers.values = values
@@ -254,7 +255,7 @@ def _ask(what: str, *, hidden: bool = False) -> str:
 
 
 async def _try_out(settings: Settings, platforms: Collection[str], asks_model: bool) -> list[str]:
-    """Ask every platform, and the model; prints what was found, and returns what is refused."""
+    """Check the tokens and the model. Print the findings and return the refusals."""
     refused: list[str] = []
     async with Asker() as asker:
         for channel, account in settings.channels.accounts():
@@ -271,7 +272,7 @@ async def _try_out(settings: Settings, platforms: Collection[str], asks_model: b
 
 
 def _is_refusal(finding: Finding, found: Sequence[Finding]) -> bool:
-    """A token that is not taken, or nobody there to take it; what may be mended later is none."""
+    """Return True if the platform rejected the token or did not answer. Other findings can wait."""
     return bool(finding.to_do) and (bool(finding.key) or finding is found[0])
 
 
@@ -286,22 +287,24 @@ def _tell(found: Sequence[Finding]) -> None:
 
 
 def _write(made: Draft, *, replace: bool) -> None:
-    """Write it, unless it would replace what nobody agreed to."""
+    """Write the configuration. Ask before replacing a value, or fail if there is no terminal."""
     for key in () if replace else made.replaced_keys():
         what = f"{made.before.place_of(key)}: {'.'.join(key)} is set already"
         if not sys.stdin.isatty():
-            raise GatewayError(f"{what}; --replace replaces it. Nothing was written.")
+            raise GatewayError(f"{what}. Nothing was written. Add --replace to replace it.")
         click.confirm(f"{what}. Replace it?", abort=True)
     check_home(made.settings.home)
     for path in made.write():
-        click.echo(f"{path} is written.")
+        click.echo(f"Wrote {path}.")
     tenk = of_process()
     for hint in made.settings.hints(tenk.command("run")):
         click.echo(hint)
     click.echo(f"Start it:      {tenk.command('run')}")
     if any(made.settings.channels.accounts()):
-        click.echo("Write to your bot; it answers with a code, and the first one let in becomes its owner:")
+        click.echo(
+            "Write to your bot: it answers with a code. Approve it; the first person approved becomes the owner:"
+        )
         click.echo(f"               {tenk.command('pairing', 'approve', 'CODE')}")
     else:
-        click.echo("It prints a link; whoever opens it first becomes its owner.")
-    click.echo(f"If it is not as it should be: {tenk.command('doctor')}")
+        click.echo("It prints a link. The first person who opens it becomes the owner.")
+    click.echo(f"If something is wrong: {tenk.command('doctor')}")

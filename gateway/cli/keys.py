@@ -1,4 +1,4 @@
-"""`tenk keys`: what programs show to be heard over the HTTP API, and the key that secrets are kept under."""
+"""`tenk keys`: API keys for programs, and the key that encrypts secrets in the database."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from gateway.safety.names import minute
 
 @click.group("keys")
 def command() -> None:
-    """Make keys of the HTTP API, see which there are, take them back; change the key of the database's secrets."""
+    """Create, list and revoke API keys; rotate the key that encrypts secrets in the database."""
 
 
 @command.command("create")
@@ -24,14 +24,14 @@ def command() -> None:
     multiple=True,
     default=("chat",),
     show_default=True,
-    help="To talk, to look at everybody's, to decide; system: so for any tenant. May be given several times.",
+    help="chat: talk. read: see all data. operate: change it. system: all tenants. Repeatable.",
 )
-@click.option("--for", "who", default="", help="Speak as this person (a sender such as telegram:42, or a user's id).")
+@click.option("--for", "who", default="", help="Act as this person (a sender such as telegram:42, or a user id).")
 @config_option
 def create(name: str, scopes: tuple[str, ...], who: str, config_path: Path | None) -> None:
-    """Make a key called NAME. It is shown this once."""
+    """Create an API key called NAME. The key is shown only now."""
     made = post(config_path, "keys", name=name, scopes=scopes, who=who)
-    click.echo(f"The key {made['id']} ({printable(made['name'])}) opens: {', '.join(made['scopes'])}.")
+    click.echo(f"The key {made['id']} ({printable(made['name'])}) allows: {', '.join(made['scopes'])}.")
     click.echo(f"  {made['key']}")
     click.echo("Keep it like a password; it is not shown again. Send it as: Authorization: Bearer KEY")
 
@@ -40,13 +40,13 @@ def create(name: str, scopes: tuple[str, ...], who: str, config_path: Path | Non
 @json_option
 @config_option
 def list_(as_json: bool, config_path: Path | None) -> None:
-    """Show every key, in the order they were made; never the key itself."""
+    """List all keys, oldest first. The keys themselves are not shown."""
     columns: Columns = {
         "id": "id",
         "name": "name",
         "scopes": "scopes",
         "for": "for",
-        "state": lambda key: f"revoked {minute(key['revoked_at'])}" if key["revoked_at"] else "holds",
+        "state": lambda key: f"revoked {minute(key['revoked_at'])}" if key["revoked_at"] else "valid",
     }
     print_rows(get(config_path, "keys")["keys"], columns, "There are no keys.", as_json=as_json)
 
@@ -55,17 +55,17 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 @click.argument("id_", metavar="ID")
 @config_option
 def revoke(id_: str, config_path: Path | None) -> None:
-    """Let the key with this ID open nothing more, at once."""
+    """Revoke the key with this ID at once."""
     taken = post(config_path, "keys", id_, "revoke")
-    click.echo(f"The key {taken['id']} ({printable(taken['name'])}) opens nothing any more.")
+    click.echo(f"The key {taken['id']} ({printable(taken['name'])}) is revoked.")
 
 
 @command.command("rotate")
 @config_option
 def rotate(config_path: Path | None) -> None:
-    """Make a new key for what is secret in the database, and encrypt everything anew with it; nothing stops for it."""
+    """Create a new encryption key and re-encrypt all secrets in the database with it, without downtime."""
     done = post(config_path, "keys", "rotate")
-    click.echo(f"{done['sealed']} secrets are encrypted with the key {done['key']}.")
+    click.echo(f"Encrypted {done['sealed']} secrets with the key {done['key']}.")
     if done["lost"]:
-        click.echo(f"{done['lost']} could not be read: their key is gone. They are left as they are.")
+        click.echo(f"{done['lost']} secrets could not be read, because their key is gone. They are unchanged.")
     click.echo(printable(done["next"]))

@@ -1,4 +1,4 @@
-"""The operators' service in this process, over the store of a home on which no gateway runs. Heavy."""
+"""The operators' service in this process, on the store of a home without a running gateway. It is slow to import."""
 
 import asyncio
 import contextlib
@@ -46,7 +46,7 @@ from gateway.store.revisions import HEAD
 
 
 class StoredProcess(DetachedProcess):
-    """A process that has the home to itself: what it says waits for the next start of the gateway."""
+    """A process that holds the home's lock. The gateway sends its messages at the next start."""
 
     def __init__(self, settings: Settings, store: Store, key: bytes) -> None:
         super().__init__()
@@ -70,10 +70,10 @@ class StoredProcess(DetachedProcess):
 
 
 def answer(config_path: Path | None, request: str, given: Mapping[str, Any], tenant: str | None) -> Any:
-    """Return the JSON that a request to `/v1` is answered with: by the gateway that the settings name, or here.
+    """Answer a request to `/v1` by the gateway that the settings name, or in this process. Return its JSON.
 
     Raises:
-        GatewayError: it was refused, or there is nothing to look at; the message says why.
+        GatewayError: the request was refused, or there is no store; the message says why.
     """
     return asyncio.run(_answer(prepare(config_path), request, given, tenant))
 
@@ -97,10 +97,10 @@ async def _answer(settings: Settings, request: str, given: Mapping[str, Any], te
 
 
 async def _refuse_older_server(url: str) -> None:
-    """A command on the side migrates no server's database: nothing backs it up, and others may be at work on it.
+    """Refuse to migrate a database server's schema: there is no backup, and other processes may use it.
 
     Raises:
-        SchemaDiffers: it is older; the message says what to do.
+        SchemaDiffers: the schema is older; the message says what to do.
     """
     seen = await inspect(url) if file_of(url) is None else None
     if seen is not None and seen.is_behind:
@@ -112,10 +112,10 @@ async def _refuse_older_server(url: str) -> None:
 
 @asynccontextmanager
 async def lone_store(settings: Settings) -> AsyncIterator[Store]:
-    """The store, while no gateway runs; none can start meanwhile.
+    """Open the store under the home's lock, so that no gateway can start meanwhile.
 
     Raises:
-        AlreadyRunning: one does run, or another command is at work.
+        AlreadyRunning: a gateway or another command holds the lock.
     """
     with contextlib.ExitStack() as held:
         try:
@@ -126,7 +126,7 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
         before = [] if file is None else copies_of_older(file)
         store = await Store.open(settings.database_url)
         for copy in [] if file is None else copies_of_older(file)[len(before) :]:
-            click.echo(f"The database was brought up to this version; as it was before it is in {copy}.", err=True)
+            click.echo(f"Upgraded the database to this version. A copy of the old one is in {copy}.", err=True)
         try:
             yield store
         finally:
@@ -134,7 +134,7 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
 
 
 async def finish_erasures(settings: Settings) -> None:
-    """Carry out what people asked to be forgotten of a gateway that has ended since."""
+    """Carry out deletions that people asked a gateway for before it stopped."""
     async with reading(settings.database_url) as store:
         asked = await store.read(pending)
     if asked:
@@ -143,7 +143,6 @@ async def finish_erasures(settings: Settings) -> None:
 
 
 async def _erase_all(settings: Settings, store: Store) -> None:
-    """Carry out what was asked to be forgotten."""
     if not await store.read(pending):
         return
     product = load_product(settings.agent.product)
@@ -154,7 +153,7 @@ async def _erase_all(settings: Settings, store: Store) -> None:
 
 
 async def data_of(settings: Settings, tenant: str, user_id: str) -> dict[str, JsonValue]:
-    """All that is kept of a tenant's user."""
+    """Return all stored data about a tenant's user."""
     tables = load_product(settings.of_tenant(tenant).agent.product).tables
     own = () if tables is None else tables.metadata.sorted_tables
     async with reading(settings.database_url) as store:
@@ -170,7 +169,6 @@ async def upgrade_store(settings: Settings) -> None:
 
 
 def now() -> datetime:
-    """By the wall clock."""
     return datetime.now(UTC)
 
 
@@ -180,10 +178,10 @@ def export_person(
     """Write a person's data to a new file; return who it is, and how many rows of which tables are in it.
 
     Raises:
-        GatewayError: nobody is known by that, or the file is there or cannot be written.
+        GatewayError: the person is unknown, or the file exists or cannot be written.
     """
     if destination.exists():
-        raise GatewayError(f"{destination} is there already; name a file that is not")
+        raise GatewayError(f"{destination} exists; name a new file")
     settings = prepare(config_path)
     request = f"POST {client.path_of('users', who, 'export')}"
     person: dict[str, Any] = asyncio.run(_answer(settings, request, {}, tenant))

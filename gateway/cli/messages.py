@@ -1,4 +1,4 @@
-"""`tenk trace`, `tenk inbox` and `tenk outbox`: what became of messages, and what to do with what failed."""
+"""`tenk trace`, `tenk inbox` and `tenk outbox`: the fate of messages, and the handling of failed ones."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from gateway.command_line import of_process
 from gateway.safety.names import minute, second, short
 
 limit_option = click.option(
-    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many, at most; the newest."
+    "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="Maximum number, newest first."
 )
 
 IN_COLUMNS: Columns = {
@@ -48,46 +48,48 @@ UNDER_WAY_OR_FAILED = ("ready", "sending", "unknown", "dead")
 
 
 def outbox_rows(config_path: Path | None, states: Sequence[str], limit: int) -> list[Row]:
-    """Return the newest parts in some states as rows of the table."""
+    """Return the newest outbox parts in these states as table rows."""
     return [as_row(part) for part in get(config_path, "outbox", state=",".join(states), limit=limit)["parts"]]
 
 
 def as_row(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part with its account spelled with its channel: telegram:main."""
+    """Return a part with channel and account joined: telegram:main."""
     account = f"{part['channel']}:{part['account']}"
     return {name: account if name == "account" else value for name, value in part.items() if name != "channel"}
 
 
 def cause_shown(cause: str) -> str:
-    """What a part answers, its id as lists show ids; `dead:` is the apology for a part that could not be delivered."""
+    """Return the short form of a part's cause. `dead:` marks the apology for an undeliverable part."""
     what, colon, id_ = cause.rpartition(":")
     return cause if id_.isdecimal() else f"{what}{colon or 'turn '}{short(id_.partition('.')[0])}"
 
 
 @click.command("trace")
 @click.argument("person")
+@click.option("--at", help='Time in the person\'s zone: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".')
 @click.option(
-    "--at", help='Near this instant, in their time: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".'
-)
-@click.option(
-    "--count", type=click.IntRange(1, 20), default=3, show_default=True, help="Without --at: so many, the last."
+    "--count",
+    type=click.IntRange(1, 20),
+    default=3,
+    show_default=True,
+    help="Number of messages, newest first, if --at is not given.",
 )
 @json_option
 @config_option
 def trace(person: str, at: str | None, count: int, as_json: bool, config_path: Path | None) -> None:
-    """Show what became of the messages of PERSON (a name, a sender such as telegram:42, an id), hop by hop."""
+    """Show step by step what happened to messages of PERSON (a name, a sender such as telegram:42, or an id)."""
     found = get(config_path, "trace", who=person, at=at, count=count)
     click.echo(json_text(found) if as_json else "\n".join(trace_lines(found)))
 
 
 def trace_lines(found: dict[str, Any]) -> Iterator[str]:
-    """Who it is, then each message: what was decided, how far the answer got, and each hop with its delay."""
+    """Yield the person, then each message: its outcome in sentences, and each hop with its delay."""
     who = found["person"]
     yield f"{known_as(who)}, {who['role']}. Times are {who['timezone']}."
     if not found["messages"]:
-        yield "Nothing of theirs has come in, or it is kept no more."
+        yield "They have sent no message, or it was deleted since."
     elif not found["near"]:
-        yield "Nothing of theirs came in within 15 minutes of that: it did not arrive here. The nearest:"
+        yield "No message of theirs arrived within 15 minutes of that time. The nearest:"
     for message in found["messages"]:
         at = second(message["at"])
         yield f"\n{at}  {message['kind']} in {message['account']} {printable(message['chat'])}, row {message['row']}"
@@ -96,41 +98,46 @@ def trace_lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 @click.command("inbox")
-@click.option("--outcome", help="Only these: open, answered, refused, failed ...")
+@click.option("--outcome", help="Only messages with this outcome: open, answered, refused, failed ...")
 @limit_option
 @json_option
 @config_option
 def inbox(outcome: str | None, limit: int, as_json: bool, config_path: Path | None) -> None:
-    """Show what came in, newest first, and what became of it. What people said is not shown."""
+    """List incoming messages and their outcomes, newest first, without their text."""
     rows = get(config_path, "inbox", outcome=outcome, limit=limit)["rows"]
-    print_rows(rows, IN_COLUMNS, "Nothing like that came in.", as_json=as_json)
+    print_rows(rows, IN_COLUMNS, "No such messages.", as_json=as_json)
 
 
 @click.group("outbox")
 def outbox() -> None:
-    """Show what goes out, and what could not be delivered; say that again, or give it up."""
+    """List outgoing messages; resend or discard those that failed."""
 
 
 @outbox.command("list")
-@click.option("--state", "states", multiple=True, help="Only these: ready, sending, sent, unknown, dead, discarded.")
-@click.option("--all", "every", is_flag=True, help="Also what was delivered or discarded.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    help="Only this state: ready, sending, sent, unknown, dead or discarded. Repeatable.",
+)
+@click.option("--all", "every", is_flag=True, help="Include delivered and discarded messages.")
 @limit_option
 @json_option
 @config_option
 def list_(states: tuple[str, ...], every: bool, limit: int, as_json: bool, config_path: Path | None) -> None:
-    """Show what is under way or could not be delivered, newest first; `unknown` may have arrived or not."""
+    """List undelivered messages, newest first. The state `unknown` means that it may have arrived."""
     wanted = states or (STATES if every else UNDER_WAY_OR_FAILED)
     rows = outbox_rows(config_path, wanted, limit)
-    print_rows(rows, OUT_COLUMNS, "Nothing waits, and nothing failed.", as_json=as_json)
+    print_rows(rows, OUT_COLUMNS, "No message is waiting or failed.", as_json=as_json)
 
 
 @outbox.command("show")
 @click.argument("number", type=click.IntRange(1))
-@click.option("--text", is_flag=True, help="Also what it says.")
+@click.option("--text", is_flag=True, help="Show its text, too.")
 @json_option
 @config_option
 def show(number: int, text: bool, as_json: bool, config_path: Path | None) -> None:
-    """Show the part NUMBER: where it goes, what was tried, what went wrong, and what can be done."""
+    """Show the outgoing message NUMBER: its destination, attempts, errors and what you can do."""
     found = get(config_path, "outbox", str(number), "text") if text else get(config_path, "outbox", str(number))
     line = as_row(found["line"] if text else found)
     if as_json:
@@ -141,7 +148,7 @@ def show(number: int, text: bool, as_json: bool, config_path: Path | None) -> No
 
 
 def part_lines(part: dict[str, Any], plain: str | None) -> list[str]:
-    """A part for people: a line a field that says something, then what can be done."""
+    """Return the lines that show a part: one per field with a value, then the possible commands."""
     shown = {name.replace("_", " "): value for name, value in part.items() if value not in (None, "", False)}
     shown["part"] = part["part"] + 1
     lines = [f"{name}: {printable(str(value))}" for name, value in shown.items()]
@@ -150,38 +157,38 @@ def part_lines(part: dict[str, Any], plain: str | None) -> list[str]:
     if part["state"] in ("dead", "unknown"):
         tenk = of_process()
         again, gone = (tenk.command("outbox", verb, str(part["id"])) for verb in ("retry", "discard"))
-        doubt = " (it may be there already: look into the chat first)" if part["state"] == "unknown" else ""
-        lines += ["", f"To say it again{doubt}: {again}", f"To give it up: {gone}"]
+        doubt = " (it may have arrived: check the chat first)" if part["state"] == "unknown" else ""
+        lines += ["", f"To resend it{doubt}: {again}", f"To discard it: {gone}"]
     return lines
 
 
 @outbox.command("retry")
 @click.argument("numbers", nargs=-1, type=click.IntRange(1))
-@click.option("--dead", is_flag=True, help="All that are dead, at most 1000; the unknown ones have to be named.")
-@click.option("--yes", is_flag=True, help="Do not ask about those that may have arrived.")
+@click.option("--dead", is_flag=True, help="Resend all dead messages (at most 1000). Name unknown ones by NUMBER.")
+@click.option("--yes", is_flag=True, help="Resend unknown messages without asking.")
 @config_option
 def retry(numbers: tuple[int, ...], dead: bool, yes: bool, config_path: Path | None) -> None:
-    """Say the parts NUMBERS again, in their order. One that is `unknown` may be there already: then it is doubled."""
+    """Resend the messages NUMBERS in order. An `unknown` one may have arrived, and then arrives twice."""
     if bool(numbers) == dead:
         raise click.UsageError("give the NUMBERS that `tenk outbox list` shows, or --dead")
     if dead:
         rows = outbox_rows(config_path, ("dead",), 1000)
         numbers = tuple(row["id"] for row in rows)
         if not numbers:
-            click.echo("No part is dead.")
+            click.echo("No message is dead.")
     for number in sorted(set(numbers)):
         part = as_row(get(config_path, "outbox", str(number)))
         if part["state"] == "unknown" and not yes:
-            click.confirm(f"{_name(part)} may have arrived: then it stands there twice. Say it again?", abort=True)
+            click.confirm(f"{_name(part)} may have arrived and would then arrive twice. Resend it?", abort=True)
         post(config_path, "outbox", str(number), "retry")
-        click.echo(f"{_name(part)} is said again.")
+        click.echo(f"{_name(part)} will be sent again.")
 
 
 @outbox.command("discard")
 @click.argument("numbers", nargs=-1, required=True, type=click.IntRange(1))
 @config_option
 def discard(numbers: tuple[int, ...], config_path: Path | None) -> None:
-    """Give up the parts NUMBERS for good; nobody is told."""
+    """Discard the messages NUMBERS for good. Their recipients get no notice."""
     for number in numbers:
         part = as_row(get(config_path, "outbox", str(number)))
         post(config_path, "outbox", str(number), "discard")
@@ -189,4 +196,4 @@ def discard(numbers: tuple[int, ...], config_path: Path | None) -> None:
 
 
 def _name(part: Row) -> str:
-    return f"Part {part['id']} for {printable(part['name'] or part['chat'])} on {part['account']}"
+    return f"Message {part['id']} for {printable(part['name'] or part['chat'])} on {part['account']}"

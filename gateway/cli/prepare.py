@@ -1,4 +1,4 @@
-"""Settings loaded and the log set up, as every command that does something needs it. Heavy; imported when used."""
+"""Setup that most commands need: settings, log and home. It is slow to import."""
 
 import os
 from pathlib import Path
@@ -10,13 +10,13 @@ from gateway.safety.redaction import Redactor
 
 
 def prepare(config_path: Path | None, *, level: str | None = "error") -> Settings:
-    """The settings; from here on the log goes to stderr, redacted, from `level` on (None: as configured).
+    """Load the settings, log to stderr from `level` on (None: the configured level), and return the settings.
 
-    Whatever is made from here on is for this user alone.
+    New files are readable by this user only from here on.
 
     Raises:
-        SettingsError: see `gateway.config.settings.load`.
-        LaxFile: others could write to the home: neither its socket nor its files are to be trusted.
+        SettingsError: the settings cannot be used.
+        LaxFile: other users can write to the home, so its socket and files cannot be trusted.
     """
     os.umask(0o077)
     settings = load(config_path, os.environ)

@@ -1,4 +1,4 @@
-"""`tenk reload`: the running gateway reads its configuration again; SIGHUP does the same."""
+"""`tenk reload`: makes the running gateway reload its configuration, like SIGHUP."""
 
 import os
 from pathlib import Path
@@ -17,9 +17,9 @@ DEFAULT_HOME = Path("var")
 @click.command("reload")
 @config_option
 def command(config_path: Path | None) -> None:
-    """Have it read again: access, limits, prices, personas, channels and models. A turn under way ends as it began.
+    """Reload access, limits, prices, personas, channels and models. Running turns keep their old settings.
 
-    Where the file cannot be used, what is in force stays so, and owners are told in their chats.
+    If the new configuration is invalid, the gateway keeps the old one and tells the owners in their chats.
     """
     home = home_of(config_path, os.environ) or DEFAULT_HOME  # the gateway says what is wrong with the file, and to whom
     check_home(home)
@@ -29,7 +29,7 @@ def command(config_path: Path | None) -> None:
 
 
 def lines_of(answer: Any) -> list[str]:
-    """What became of the changed keys, for people."""
+    """Return which changed keys are in force and which wait for the next start."""
     now, later = ", ".join(answer["in_force"]), ", ".join(answer["next_start"])
-    lines = [f"In force now: {now}." if now else "Nothing that can change while it runs has changed."]
-    return [*lines, f"With the next start: {later}."] if later else lines
+    lines = [f"Now in force: {now}." if now else "Nothing changed that a reload can apply."]
+    return [*lines, f"After the next start: {later}."] if later else lines

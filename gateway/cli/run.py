@@ -24,16 +24,16 @@ from gateway.product import check_names
 from gateway.telemetry import LossyStream
 
 SETTLED_S = 0.1
-"""So long a file has to stay as it is to be taken for whole."""
+"""Seconds a configuration file must stay unchanged before it is read."""
 
 LOOKS = 20
 
 LEFT_BEHIND_S = 5.0
-"""So long the process waits for tasks and threads that foreign code left behind, once the gateway has stopped."""
+"""Seconds that a stopped gateway waits for tasks and threads left by other libraries or extensions."""
 
 
 def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | None) -> None:
-    """Raise UsageError if somebody still gives the process a role."""
+    """Raise UsageError for the option `--role`, which was removed."""
     if role is not None:
         raise click.UsageError(f"--role {role}: {NO_ROLES}")
 
@@ -42,7 +42,7 @@ def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | 
 @click.option("--role", hidden=True, expose_value=False, callback=_refuse_role)
 @config_option
 def command(config_path: Path | None) -> None:
-    """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
+    """Run the gateway until SIGTERM or Ctrl-C. At the start it prints hints about settings you may want next."""
     gc.disable()  # until the gateway routes: before that little is garbage
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
@@ -58,36 +58,36 @@ def command(config_path: Path | None) -> None:
 
 
 def _end_soon(code: int) -> None:
-    """End the process if tasks or threads that foreign code left behind hold up its end."""
+    """Exit after `LEFT_BEHIND_S` even if a task or thread of other code is still running."""
     end = threading.Timer(LEFT_BEHIND_S, os._exit, [code])
     end.daemon = True
     end.start()
 
 
 def _say(sentence: str) -> None:
-    """Print it for the operator, if somebody can read it."""
+    """Print a sentence for the operator, unless the output is closed."""
     LossyStream(sys.stdout).write(f"{sentence}\n")
 
 
 class Rereading:
-    """Reads the configuration again, as a start would have it; half a file is not taken for the whole."""
+    """A reader of the configuration for reloads. It waits until the files stop changing."""
 
     def __init__(self, config_path: Path | None) -> None:
-        """The files are read now, too: what has been there is not to be gone later."""
+        """Read the files once, so that a file that disappears later is noticed."""
         self._path = config_path
         self._before = read_files(config_path)
 
     def __call__(self) -> Settings:
-        """The settings; in a thread.
+        """Return the settings; call it in a thread.
 
         Raises:
-            SettingsError: they cannot be used, or a file is gone or empty that was not when it was read last.
+            SettingsError: they are invalid, or a file that had text at the last read is now empty or gone.
         """
         files = self._read_settled()
         for old, new in zip(self._before, files, strict=True):
             if old.text.strip() and not new.text.strip():
-                gone = "is empty or gone, and was not when it was read last"
-                raise SettingsError(f"{new.path}: {gone}; a restart takes it as it is")
+                gone = "is now empty or gone, but had text at the last read"
+                raise SettingsError(f"{new.path}: {gone}; restart the gateway if you meant that")
         sources = sources_of(*files, os.environ)
         settings = settings_of(sources)
         check_names(settings, sources)
@@ -96,7 +96,7 @@ class Rereading:
         return settings.model_copy(update={"model": model})
 
     def _read_settled(self) -> tuple[ConfigFile, ConfigFile]:
-        """The files as they stay for a moment: an editor or a copy may be at them."""
+        """Read the files until they are the same twice: an editor may be writing them."""
         files = read_files(self._path)
         for _ in range(LOOKS):
             time.sleep(SETTLED_S)

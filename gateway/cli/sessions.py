@@ -1,4 +1,4 @@
-"""`tenk sessions`: conversations as a list, one as a timeline, one taken out whole."""
+"""`tenk sessions`: lists conversations, shows one as a timeline, exports one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -14,16 +14,21 @@ from gateway.safety.names import minute, short
 
 
 def _who(row: Mapping[str, Any]) -> str:
-    """Somebody's name; who has none is known by their short id, as everywhere."""
+    """Return the person's name, or the short id of a person without a name."""
     return short(row["user"]) if row["person"] in {"", row["user"]} else printable(row["person"])
 
 
-NAMES = {
-    "turn_started": "begun", "model_responded": "model", "tool_intended": "tool begun", "tool_returned": "tool",
-    "tool_result_rewritten": "result cut", "response_discarded": "discarded", "called_beside": "model beside",
+HOP_NAMES = {
+    "turn_started": "begun",
+    "model_responded": "model",
+    "tool_intended": "tool begun",
+    "tool_returned": "tool",
+    "tool_result_rewritten": "result cut",
+    "response_discarded": "discarded",
+    "called_beside": "model beside",
     "turn_ended": "ended",
-}  # fmt: skip
-"""What a hop is called where its own name says less."""
+}
+"""Shorter names for hops of a timeline."""
 
 COLUMNS: Columns = {
     "id": lambda row: short(row["id"]),
@@ -38,29 +43,33 @@ COLUMNS: Columns = {
 
 @click.group("sessions")
 def command() -> None:
-    """List conversations, read one as a timeline, export one."""
+    """List, show or export conversations."""
 
 
 @command.command("list")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="So many, newest first.")
-@click.option("--person", metavar="WHO", help="Only those where WHO spoke last: a sender or an id.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Maximum number, newest first."
+)
+@click.option("--person", metavar="WHO", help="Only conversations in which WHO (a sender or an id) wrote last.")
 @json_option
 @config_option
 def list_(limit: int, person: str | None, as_json: bool, config_path: Path | None) -> None:
-    """Show the conversations that were used last."""
+    """List the conversations that were used last."""
     rows = get(config_path, "all-sessions", limit=limit, person=person or None)["sessions"]
-    print_rows(rows, COLUMNS, "Nobody has said anything yet.", as_json=as_json)
+    print_rows(rows, COLUMNS, "There are no conversations yet.", as_json=as_json)
     if len(rows) == limit and not as_json:
-        click.echo(f"The newest {limit} are shown; --limit shows more.")
+        click.echo(f"Only the newest {limit} are shown. Use --limit to see more.")
 
 
 @command.command("show")
 @click.argument("id_")
-@click.option("--turns", type=click.IntRange(1, 500), default=20, show_default=True, help="Its newest turns.")
+@click.option(
+    "--turns", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of turns, newest first."
+)
 @json_option
 @config_option
 def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
-    """Show a conversation turn by turn: each hop, its delay, tools, cost, parts, receipts and marks."""
+    """Show a conversation turn by turn: each step with its delay, tools, cost, sent messages and receipts."""
     found = get(config_path, "all-sessions", id_, turns=turns)
     click.echo(json_text(found) if as_json else "\n".join(timeline_lines(found)))
 
@@ -69,7 +78,7 @@ def show(id_: str, turns: int, as_json: bool, config_path: Path | None) -> None:
 @click.argument("id_")
 @config_option
 def export(id_: str, config_path: Path | None) -> None:
-    """Print all of a conversation as JSON: what was said, what tools were asked and what they gave."""
+    """Print a whole conversation as JSON: messages, tool calls and results."""
     whole = get(config_path, "all-sessions", id_, "export")
     while whole.pop("more"):
         skip = len(whole["turns"])
@@ -79,13 +88,13 @@ def export(id_: str, config_path: Path | None) -> None:
 
 
 def _place(key: str) -> str:
-    """Where a conversation is held: `telegram:main direct`."""
+    """Return the account and chat kind of a session key: `telegram:main direct`."""
     words = key.split(":")
     return f"{':'.join(words[2:4])} {words[4]}" if len(words) > 4 else key
 
 
 def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
-    """The conversation, then each of its turns with a line a hop."""
+    """Yield the lines that show a conversation: its facts, then each turn with one line per hop."""
     session = found["session"]
     yield f"{session['id']}  begun {minute(session['created_at'])}"
     where, count = _place(session["key"]), session["turns"]
@@ -97,13 +106,13 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def hop_lines(hops: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A line a hop: its instant, the delay since the one before, its name, what is known of it."""
+    """Yield one line per hop: its time, the delay since the previous one, its name and facts."""
     before = None
     for hop in hops:
         at = datetime.fromisoformat(hop["at"])
         delay = "" if before is None else f"+{(at - before).total_seconds():.3f} s"
         before = at
-        name = NAMES.get(hop["hop"], hop["hop"].replace("_", " "))
+        name = HOP_NAMES.get(hop["hop"], hop["hop"].replace("_", " "))
         facts = "  ".join(
             _fact(key, value)
             for key, value in hop["facts"].items()

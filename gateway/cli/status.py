@@ -1,4 +1,4 @@
-"""`tenk status`: how a running gateway is doing. Asked often, so it loads next to nothing where one runs."""
+"""`tenk status`: the status of the gateway. It runs often, so it imports little if a gateway runs."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
 NOT_RUNNING = 3
-"""The exit status where no gateway runs, as init systems have it."""
+"""Exit status if no gateway runs, as init systems expect."""
 
 
 @click.command("status")
 @json_option
 @config_option
 def command(as_json: bool, config_path: Path | None) -> None:
-    """Show parts, queues and open requests of the gateway on this home. Exit status 3: none runs."""
+    """Show the gateway's components, queues and open requests. Exit status 3: no gateway is running."""
     home = home_of(config_path, os.environ)
     answer = None if home is None else _answer_of(home)
     if answer is None:
@@ -32,7 +32,7 @@ def command(as_json: bool, config_path: Path | None) -> None:
     if as_json:
         click.echo(json_text(answer))
     else:
-        click.echo(f"{'A gateway runs' if running else 'No gateway runs'} on {home}.")
+        click.echo(f"{'A gateway is running' if running else 'No gateway is running'} on {home}.")
         for line in lines_of({name: value for name, value in answer.items() if name != "running"}):
             click.echo(line)
     if not running:
@@ -40,7 +40,7 @@ def command(as_json: bool, config_path: Path | None) -> None:
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:
-    """Return what the gateway on this home says; None if none runs."""
+    """Return the running gateway's status, or None if none runs."""
     check_home(home)
     try:
         answer: dict[str, Any] = ask(home / "control.sock", "GET /v1/status", tenant=tenant_option())
@@ -50,7 +50,7 @@ def _answer_of(home: Path) -> dict[str, Any] | None:
 
 
 def lines_of(answer: Mapping[str, Any], indent: str = "") -> list[str]:
-    """A JSON answer for people: a line a value, tables indented; nothing in it moves the cursor (A67)."""
+    """Format a JSON answer for people: one line per value, tables indented, control characters escaped."""
     lines = []
     for key, value in answer.items():
         name = escape_controls(key.replace("_", " "))

@@ -1,4 +1,4 @@
-"""`tenk status` by the whole configuration; it imports no more than that needs, to be quick."""
+"""`tenk status` for a gateway that does not run, or whose home only the whole configuration tells."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -20,13 +20,13 @@ from gateway.store.engine import Store, reading
 
 
 def configured_status(config_path: Path | None, tenant: str | None) -> tuple[Path, dict[str, Any]]:
-    """Return the home, and the status of the gateway on it, or of its store."""
+    """Return the home and its status: from the running gateway, else from the store."""
     settings = prepare(config_path)
     return settings.home, asyncio.run(gateway_status(settings, tenant))
 
 
 async def gateway_status(settings: Settings, tenant: str | None = None) -> dict[str, Any]:
-    """Return what the gateway answers to `GET /v1/status`; what its store holds if none runs."""
+    """Return the running gateway's answer to `GET /v1/status`; if none runs, the store's."""
     try:
         answer: dict[str, Any] = await client.call(settings.control_path, "GET /v1/status", tenant=tenant)
     except client.NobodyAnswers:
@@ -35,7 +35,7 @@ async def gateway_status(settings: Settings, tenant: str | None = None) -> dict[
 
 
 async def _stored_status(settings: Settings, tenant: str | None) -> Status:
-    """Return what the store says while no gateway runs; nothing if there is none: a look makes none."""
+    """Return the status from the store. Do not create a store that does not exist."""
     if settings.database_url.startswith("sqlite") and not (settings.home / DATABASE).exists():
         return Status(running=False)
     why = why_silent(settings.home)
@@ -49,7 +49,7 @@ async def _stored_status(settings: Settings, tenant: str | None) -> Status:
 
 
 def part_of(settings: Settings, store: Store, tenant: str | None) -> Store:
-    """Return a tenant's part of the store; None: the whole of it.
+    """Return the store limited to a tenant, or the whole store for None.
 
     Raises:
         GatewayError: there is no such tenant.

@@ -1,6 +1,6 @@
-"""Prints a list as operators read it: headers and columns, or as JSON for programs. What a row holds is its caller's.
+"""Lists for operators, printed as a table or as JSON.
 
-Every cell is a stranger's text as far as this module knows: nothing in it moves the cursor (A67).
+Any cell may hold a stranger's text, so control characters are escaped.
 """
 
 import json
@@ -15,19 +15,19 @@ from channels.console.text import width_of
 from gateway.safety.redaction import UNSAFE_CHARACTERS, escape_controls
 
 GAP = "  "
-LEAST_COLUMNS = 12  # a column is cut no further, even where the terminal is too narrow
+LEAST_COLUMNS = 12  # a column is never cut below this width
 
 Row = Mapping[str, Any]
 Columns = Mapping[str, str | Callable[[Row], object]]
-"""By header: the row's key, or what makes the cell of the row."""
+"""Header -> the row's key, or a function from the row to the cell."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 
 
 def print_rows(rows: Sequence[Row], columns: Columns, nothing: str, *, as_json: bool) -> None:
-    """Print the rows whole as JSON, or these columns of them as a table; `nothing` is said where there are none.
+    """Print the rows as JSON or as a table of these columns; print `nothing` if there are none.
 
-    Only a terminal's width cuts cells; what is read by a program or goes into a file is whole.
+    Only a terminal's width cuts cells; output to a pipe or a file is complete.
     """
     if as_json:
         click.echo(json_text(rows))
@@ -39,14 +39,14 @@ def print_rows(rows: Sequence[Row], columns: Columns, nothing: str, *, as_json: 
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """JSON on one line, or indented; letters as they are where they can be printed; what moves a cursor is escaped."""
+    """Format a value as JSON. Escape control characters, and non-ASCII letters if the output is not UTF-8."""
     is_plain = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
     text = json.dumps(value, ensure_ascii=is_plain, indent=indent)
     return UNSAFE_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def table_lines(rows: Sequence[Row], columns: Columns, width: int | None = None) -> list[str]:
-    """A line of headers and one for each row, numbers to the right; within `width` columns where one is given."""
+    """Return a header line and one line per row, numbers aligned right, cut to `width` columns if given."""
     values = [[source(row) if callable(source) else row.get(source) for row in rows] for source in columns.values()]
     fits = [_fit_right if all(isinstance(value, int | float) for value in column) else _fit_left for column in values]
     cells = [[header.upper(), *map(_cell, column)] for header, column in zip(columns, values, strict=True)]

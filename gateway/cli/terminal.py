@@ -1,4 +1,4 @@
-"""Where `tenk chat` takes its lines from and shows the answers: a terminal, or a pipe."""
+"""Input and output of `tenk chat`: a terminal or a pipe."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ READ_BYTES = 65_536
 PROMPT = "\n> "
 
 Lines = asyncio.Queue[str | None]
-"""The lines to say; None is the end of the input."""
+"""Lines to send; None ends the input."""
 
 
 class Face(Protocol):
@@ -35,12 +35,12 @@ class Face(Protocol):
         ...
 
     def notice(self, text: str) -> None:
-        """Show a sentence of the program's own."""
+        """Show a sentence from the program itself."""
         ...
 
 
 class PlainFace:
-    """One text or the lines of a pipe; each message is printed once, when it is complete."""
+    """Input from one text or a pipe. It prints each message once, when it is complete."""
 
     def __init__(self, text: str | None) -> None:
         self._text = text
@@ -50,7 +50,6 @@ class PlainFace:
         self._watched = False
 
     async def __aenter__(self) -> Self:
-        """Take the one text, or start to read the input."""
         if self._text is not None:
             self.lines.put_nowait(self._text)
             self.lines.put_nowait(None)
@@ -64,7 +63,6 @@ class PlainFace:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Stop reading."""
         if self._watched:
             asyncio.get_running_loop().remove_reader(STDIN)
 
@@ -75,7 +73,6 @@ class PlainFace:
             write(printable(text) + "\n")
 
     def notice(self, text: str) -> None:
-        """Print it to the standard error."""
         sys.stderr.write(f"{printable(text)}\n")
 
     def _read(self) -> bool:
@@ -96,7 +93,7 @@ class PlainFace:
 
 
 class TerminalFace:
-    """A terminal: an answer grows above the line that the person types, and scrolls away when it is complete."""
+    """A terminal. A growing answer is drawn above the input line and scrolls away when it is complete."""
 
     def __init__(self) -> None:
         from prompt_toolkit import PromptSession  # noqa: PLC0415  # 0.2 s, for `tenk chat` on a terminal alone
@@ -108,7 +105,7 @@ class TerminalFace:
         self._held = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Ask for lines; what the program prints from here on stands above the prompt."""
+        """Start to ask for lines, and print all other output above the prompt."""
         from prompt_toolkit.patch_stdout import patch_stdout  # noqa: PLC0415  # as above
 
         self._held.enter_context(patch_stdout())
@@ -118,11 +115,9 @@ class TerminalFace:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Stop asking; the cursor stands below what was printed."""
         await self._held.aclose()
 
     def show(self, message_id: str, text: str, live: bool) -> None:
-        """Draw a growing message above the prompt; print a complete one once."""
         text = printable(text)
         self._growing = text if live else ""
         if not live and self._printed.get(message_id) != text:
@@ -131,7 +126,6 @@ class TerminalFace:
         self._session.app.invalidate()
 
     def notice(self, text: str) -> None:
-        """Print it above the prompt."""
         self._print(printable(text))
 
     def _print(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""`tenk usage`: what the models were used for, and what that cost."""
+"""`tenk usage`: model calls, tokens and cost."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -35,18 +35,18 @@ COLUMNS: Columns = {
 
 
 @click.command("usage")
-@click.option("--days", type=click.IntRange(1, 366), default=7, show_default=True, help="How far to look back.")
-@click.option("--routes", is_flag=True, help="Show what [model.light] would have saved, or --light another model.")
-@click.option("--light", metavar="NAME", help="A cheaper model to reckon with: openai:NAME or anthropic:NAME.")
+@click.option("--days", type=click.IntRange(1, 366), default=7, show_default=True, help="Number of days to look back.")
+@click.option("--routes", is_flag=True, help="Estimate what the cheaper model of [model.light] would have saved.")
+@click.option("--light", metavar="NAME", help="Estimate with this cheaper model: openai:NAME or anthropic:NAME.")
 @json_option
 @config_option
 def command(days: int, routes: bool, light: str | None, as_json: bool, config_path: Path | None) -> None:
-    """Show calls, tokens and cost by UTC day, person and model, as far as they are known, and a chart of 14 days."""
+    """Show calls, tokens and known cost by UTC day, person and model, and a chart of the last 14 days."""
     if routes or light:
         click.echo("\n".join(load("gateway.cli.routes:report")(days, light, config_path)))
         return
     rows = usage_rows(config_path, days)
-    print_rows(rows, COLUMNS, "No model was used.", as_json=as_json)
+    print_rows(rows, COLUMNS, "No model calls yet.", as_json=as_json)
     if as_json:
         return
     recent = usage_rows(config_path, CHART_DAYS)
@@ -56,7 +56,7 @@ def command(days: int, routes: bool, light: str | None, as_json: bool, config_pa
 
 
 def usage_rows(config_path: Path | None, days: int) -> Rows:
-    """Return the rows of so many days; tokens that a provider never counted are 0."""
+    """Return the usage rows of the last days; tokens that a provider did not count are 0."""
     rows = get(config_path, "usage", days=days)["rows"]
     for row in rows:
         row |= {name: row[name] or 0 for name in TOKENS}
@@ -65,7 +65,7 @@ def usage_rows(config_path: Path | None, days: int) -> Rows:
 
 
 def cost_text(rows: Rows) -> str:
-    """What these calls cost, as far as it is known."""
+    """Return the known cost of these rows, and how many calls have none."""
     known = [row["cost_microusd"] for row in rows if row["cost_microusd"] is not None]
     unpriced = sum(row["unpriced"] for row in rows)
     if not known:
@@ -74,12 +74,11 @@ def cost_text(rows: Rows) -> str:
 
 
 def calls_text(count: int) -> str:
-    """So many calls."""
     return f"{count} call{'' if count == 1 else 's'}"
 
 
 def chart(rows: Rows, today: date) -> list[str]:
-    """A line for each of the last days, oldest first: a bar for its tokens, the longest day's the longest."""
+    """Return a line with a bar of tokens for each of the last days, oldest first."""
     by_day: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         by_day[row["day"]].append(row)

@@ -1,4 +1,4 @@
-"""`tenk users`, `pairing`, `invite` and `audit`: who is let in, as what, who waits to be, and who changed that."""
+"""`tenk users`, `pairing`, `invite` and `audit`: people, their roles and requests, and the record of changes."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,14 +14,14 @@ from gateway.safety.names import minute, short, short_of
 
 @click.group("users")
 def command() -> None:
-    """Show people and their roles, change them, and read who did so."""
+    """List people; change roles, withdraw access, export or delete their data."""
 
 
 @command.command("list")
 @json_option
 @config_option
 def list_(as_json: bool, config_path: Path | None) -> None:
-    """Show everybody, in the order they came."""
+    """List all people, oldest first."""
     columns: Columns = {
         "id": lambda user: short(user["user"]),
         "role": "role",
@@ -29,7 +29,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         "senders": "senders",
         "accounts": "accounts",
     }
-    print_rows(get(config_path, "users")["users"], columns, "Nobody has been let in.", as_json=as_json)
+    print_rows(get(config_path, "users")["users"], columns, "Nobody has access yet.", as_json=as_json)
 
 
 @command.command("role")
@@ -37,7 +37,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 @click.argument("role")
 @config_option
 def role(who: str, role: str, config_path: Path | None) -> None:
-    """Make WHO (a sender such as telegram:42, or a user's id) an owner, operator or member. It ends a block too."""
+    """Make WHO (a sender such as telegram:42, or a user id) an owner, operator or member. This also unblocks them."""
     person = post(config_path, "users", who, "role", role=role)
     click.echo(f"{known_as(person)} is {person['role']} now.")
 
@@ -47,38 +47,42 @@ def role(who: str, role: str, config_path: Path | None) -> None:
 @click.argument("account")
 @config_option
 def revoke(who: str, account: str, config_path: Path | None) -> None:
-    """Let WHO into ACCOUNT (such as telegram:main) no more; they may ask again. `tenk pairing block` silences them."""
+    """Withdraw WHO's access to ACCOUNT (such as telegram:main).
+
+    They may ask for access again; `tenk pairing block` prevents that.
+    """
     person = post(config_path, "users", who, "revoke", account=account)
-    click.echo(f"{known_as(person)} is let into {account} no more.")
+    click.echo(f"{known_as(person)} has no more access to {account}.")
 
 
 @command.command("unlink")
 @click.argument("who")
 @config_option
 def unlink(who: str, config_path: Path | None) -> None:
-    """Undo the link by which WHO (a sender such as discord:42, or whom it joined) is one person with another."""
+    """Separate WHO (a sender such as discord:42, or a user id) from the person they were linked to."""
     person = post(config_path, "users", who, "unlink")
-    click.echo(f"{known_as(person)} is {person['role']}, and nobody else, now.")
+    click.echo(f"{known_as(person)} is {person['role']} now, and a person of their own.")
 
 
 @command.command("forget")
 @click.argument("who")
 @click.option(
-    "--what", type=click.Choice(["talk", "everything"]), default="everything", show_default=True,
-    help="What they said and what was made of it, or that and who they are.",
-)  # fmt: skip
-@click.option("--yes", is_flag=True, help="Do not ask.")
+    "--what",
+    type=click.Choice(["talk", "everything"]),
+    default="everything",
+    show_default=True,
+    help="talk: their conversations and what came of them. everything: also the person.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
-    """Forget WHO (a sender such as telegram:42, or a user's id), as `/forget` does. The audit keeps that."""
+    """Delete the data of WHO (a sender such as telegram:42, or a user id), like `/forget`. The audit log records it."""
     if not yes:
-        click.confirm(f"Forget {what} of {who}? Nothing brings it back but a backup.", abort=True)
+        click.confirm(f"Delete {what} of {who}? Only a backup can bring it back.", abort=True)
     person = post(config_path, "users", who, "forget", extent=what)
-    click.echo(
-        f"{known_as(person)}: {what} is being forgotten. Backups made before still hold it: throw them away in time."
-    )
+    click.echo(f"{known_as(person)}: deleting {what}. Older backups still contain it: delete them in time.")
     if what == "everything" and person["role"] == "blocked":
-        click.echo("They were blocked, which is forgotten with them: they may ask to be let in again.")
+        click.echo("Their block is deleted, too: they may ask for access again.")
 
 
 @command.command("export")
@@ -86,17 +90,17 @@ def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
 @click.argument("destination", type=click.Path(path_type=Path, dir_okay=False))
 @config_option
 def export(who: str, destination: Path, config_path: Path | None) -> None:
-    """Write everything that is kept of WHO to the new file DESTINATION, as JSON of mode 0600. The audit keeps that."""
+    """Write all data about WHO to the new JSON file DESTINATION, with mode 0600. The audit log records it."""
     person, tables = load("gateway.cli.local:export_person")(config_path, who, destination, tenant_option())
-    click.echo(f"{destination} holds what is kept of {known_as(person)}: {tables}.")
+    click.echo(f"{destination} holds the data of {known_as(person)}: {tables}.")
 
 
 @command.command("audit")
-@click.option("--by", default="", metavar="WHO", help="Only what WHO did: cli, a sender, an id or its end.")
-@click.option("--about", default="", metavar="WHAT", help="Only what names WHAT: a sender, an id or its end.")
-@click.option("--action", default="", help="Only these, as the list calls them: role_changed, api_key_created ...")
-@click.option("--days", type=click.IntRange(1, 36_500), help="How far to look back; without it, as far as it is kept.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many, at most.")
+@click.option("--by", default="", metavar="WHO", help="Only changes by WHO: cli, a sender, or an id or its end.")
+@click.option("--about", default="", metavar="WHAT", help="Only changes about WHAT: a sender, or an id or its end.")
+@click.option("--action", default="", help="Only this kind of change, such as role_changed or api_key_created.")
+@click.option("--days", type=click.IntRange(1, 36_500), help="Only the last DAYS days. Default: the whole log.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Maximum number of rows.")
 @json_option
 @config_option
 def audit(
@@ -112,20 +116,20 @@ def audit(
     }
     since = None if days is None else (datetime.now(UTC) - timedelta(days=days)).isoformat()
     changes = get(config_path, "audit", by=by, about=about, action=action, since=since, limit=limit)["changes"]
-    nothing = "Nothing like that was changed." if by or about or action or days else "Nothing was changed."
+    nothing = "No such changes." if by or about or action or days else "No changes yet."
     print_rows(changes, columns, nothing, as_json=as_json)
 
 
 @click.group("pairing")
 def pairing() -> None:
-    """List, approve, deny or block those who wait to be let in."""
+    """List, approve, deny or block requests for access."""
 
 
 @pairing.command("list")
 @json_option
 @config_option
 def list_requests(as_json: bool, config_path: Path | None) -> None:
-    """Show who waits, the likeliest first. A code is never shown: the person has it."""
+    """List open requests, the most likely first. The code is not shown: only the person has it."""
     columns: Columns = {
         "id": lambda request: short(request["request"]),
         "account": "account",
@@ -133,70 +137,76 @@ def list_requests(as_json: bool, config_path: Path | None) -> None:
         "name": "name",
         "minutes ago": lambda request: request["age_s"] // 60,
     }
-    print_rows(get(config_path, "pairing")["requests"], columns, "Nobody waits.", as_json=as_json)
+    print_rows(get(config_path, "pairing")["requests"], columns, "No open requests.", as_json=as_json)
 
 
 @pairing.command("approve")
 @click.argument("code", required=False)
-@click.option("--request", "number", help="Approve by the number that `list` shows, instead of the person's code.")
+@click.option("--request", "number", help="Approve the request with this id from `tenk pairing list`, without a code.")
 @config_option
 def approve(code: str | None, number: str | None, config_path: Path | None) -> None:
-    """Let in the person who was shown CODE. The first one becomes the owner."""
+    """Approve the person to whom the bot showed CODE. The first person approved becomes the owner."""
     if (code is None) == (number is None):
-        raise click.UsageError("give either the CODE that the person was shown, or --request NUMBER")
+        raise click.UsageError("give either the CODE that the bot showed the person, or --request NUMBER")
     if code is not None:
         person = post(config_path, "pairing", "approve", code=code)
     else:
         person = post(config_path, "pairing", number or "-", "approve")
-    click.echo(f"{known_as(person)} is let in as {person['role']}.")
+    click.echo(f"{known_as(person)} has access now, as {person['role']}.")
 
 
 @pairing.command("deny")
 @click.argument("number")
 @config_option
 def deny(number: str, config_path: Path | None) -> None:
-    """Turn down the request NUMBER. The person is not told."""
+    """Deny the request NUMBER. The person gets no message."""
     denied = post(config_path, "pairing", number, "deny")
-    click.echo(f"The request of {denied['sender']} is turned down.")
+    click.echo(f"Denied the request of {denied['sender']}.")
 
 
 @pairing.command("block")
 @click.argument("who")
 @config_option
 def block(who: str, config_path: Path | None) -> None:
-    """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
+    """Block WHO: a request's number, a sender such as telegram:42, or a user id."""
     person = post(config_path, "pairing", "block", who=who)
-    unheard = [person["name"]] == person["senders"]  # what was typed is all that is known of them
-    more = " Nobody of that id has ever written here: is it spelled as the lists show it?" if unheard else ""
+    unheard = [person["name"]] == person["senders"]  # only the typed id is known
+    more = " Nobody with that id has written here yet: check the spelling." if unheard else ""
     click.echo(f"{known_as(person)} is blocked.{more}")
 
 
 @click.group("invite", invoke_without_command=True)
-@click.option("--role", type=click.Choice(["member", "operator", "owner"]), default="member", show_default=True)
-@click.option("--days", type=click.FloatRange(0.001, 366), default=7, show_default=True, help="How long it holds.")
+@click.option(
+    "--role",
+    type=click.Choice(["member", "operator", "owner"]),
+    default="member",
+    show_default=True,
+    help="Role of the invited person.",
+)
+@click.option("--days", type=click.FloatRange(0.001, 366), default=7, show_default=True, help="Days until it expires.")
 @config_option
 @click.pass_context
 def invite(context: click.Context, role: str, days: float, config_path: Path | None) -> None:
-    """Make an invitation: whoever brings its code first is let in at once, wherever people are let in by pairing.
+    """Create an invitation. The first person who uses its code gets access at once, without pairing.
 
-    Its code is shown this once.
+    The code is shown only now.
     """
     if context.invoked_subcommand is not None:
         return
     made = post(config_path, "invites", role=role, days=days)
-    click.echo(f"An invitation for one person, as {made['role']}, until {made['expires_at'][:16]} UTC.")
+    click.echo(f"Invitation for one person, as {made['role']}, until {made['expires_at'][:16]} UTC.")
     for way in made.get("ways", ()):
         click.echo(f"  {way['account']}: {way['link']}")
-    click.echo(f"  anywhere: say {made['code']} to the bot, alone, in a direct message")
-    take_back = of_process().command("invite", "revoke", short(made["invite"]))
-    click.echo(f"Give it to one person only; it is not shown again. To take it back: {take_back}")
+    click.echo(f"  anywhere: send {made['code']} to the bot in a direct message, with no other text")
+    revoke_command = of_process().command("invite", "revoke", short(made["invite"]))
+    click.echo(f"Give it to one person only; it is not shown again. To revoke it: {revoke_command}")
 
 
 @invite.command("list")
 @json_option
 @config_option
 def list_invitations(as_json: bool, config_path: Path | None) -> None:
-    """Show invitations and what became of them, newest first. A code is never shown again."""
+    """List invitations and their state, newest first. Codes are not shown again."""
     columns: Columns = {
         "id": lambda invite: short(invite["invite"]),
         "role": "role",
@@ -211,6 +221,6 @@ def list_invitations(as_json: bool, config_path: Path | None) -> None:
 @click.argument("number")
 @config_option
 def revoke_invitation(number: str, config_path: Path | None) -> None:
-    """Take back the invitation NUMBER, as long as nobody has used it."""
+    """Revoke the unused invitation NUMBER."""
     taken = post(config_path, "invites", number, "revoke")
-    click.echo(f"The invitation {short(taken['invite'])} holds no more.")
+    click.echo(f"Revoked the invitation {short(taken['invite'])}.")

@@ -1,4 +1,4 @@
-"""How an action is declared: the least rank, the audit record, and the commit in which the rank is checked."""
+"""Declarations of actions: the least rank, the audit record, and the commit that checks the rank."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from gateway.store.people import AuditRow
 from gateway.texts import TranslatedError
 
 LEAST_NUMBER_CHARS = 4
-"""Of an id that is not written out: lists show the last eight."""
+"""Fewest characters of an abbreviated id; lists show the last eight."""
 
 log = structlog.get_logger()
 
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 
 class OperationRefused(TranslatedError):
-    """Nothing was changed; the message says why and what to do."""
+    """A refusal: nothing was changed. The message says why and what to do."""
 
 
 class NotAllowed(OperationRefused):
-    """The actor's rank is below that of the action."""
+    """A refusal because the actor's rank is too low for the action."""
 
 
 class HasStore(Protocol):
@@ -61,7 +61,7 @@ ACTIONS: dict[str, Declaration] = {}
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """One action that an actor does now."""
+    """One execution of an action by an actor."""
 
     action: Declaration
     by: str
@@ -70,18 +70,18 @@ class Deed:
     store: Store
 
     async def check(self) -> None:
-        """Check the actor's rank, for an action that only reads.
+        """Check the actor's rank before an action that commits nothing.
 
         Raises:
-            NotAllowed: it is too low.
+            NotAllowed: the rank is too low.
         """
         if self.by != ranks.BY_CLI and (refused := await self.store.read(self.refusal)) is not None:
             raise refused
 
     async def commit(self, job: Callable[[Connection], T | OperationRefused]) -> T:
-        """Commit a job, with the actor's rank checked in it first; the job may return a refusal, which is raised.
+        """Check the actor's rank and run the job in one commit. Raise the refusal if the job returns one.
 
-        What a refused job changed is kept: it counts wrong codes.
+        A refused job's changes are committed, too: they count wrong codes.
 
         Raises:
             OperationRefused: the rank is too low, or the job refused.
@@ -103,7 +103,7 @@ class Deed:
         people.record(connection, tenant, AuditRow(self.now, self.by, self.action.audit, subject, detail))
 
     def of_tenant(self, tenant: str) -> "Deed":
-        """Return the deed over a tenant's part of the store."""
+        """Return the same deed on one tenant's rows."""
         return replace(self, store=self.store.of(tenant))
 
     def refusal(self, connection: Connection) -> NotAllowed | None:
@@ -115,11 +115,11 @@ class Deed:
 def action(
     least: Rank, audit: str | None = None
 ) -> Callable[[Callable[Concatenate[S, Deed, P], Awaitable[R]]], Callable[Concatenate[S, str, P], Awaitable[R]]]:
-    """Declare a method as an action; it is called with the actor in the place of the deed.
+    """Declare a method as an action. Callers pass the actor, the method receives a deed.
 
     Args:
-        least: the lowest rank that may do it. A method that writes commits by `Deed.commit`, which checks it.
-        audit: the audit row of its commit; None if it only reads, or acts on the process: then it is checked first.
+        least: the lowest rank that may do it. `Deed.commit` checks it in the commit.
+        audit: the audit row of the commit; None if the action commits nothing. Then the rank is checked first.
     """
 
     def declare(
@@ -142,9 +142,9 @@ def action(
 def action_in_commit(
     least: Rank, audit: str
 ) -> Callable[[Callable[Concatenate[S, Deed, Connection, P], R]], Callable[Concatenate[S, str, Connection, P], R]]:
-    """Declare a method as an action within its caller's commit, that of a command with its reply.
+    """Declare a method as an action inside its caller's commit, such as a chat command's.
 
-    It is called with the actor and the connection, and raises `NotAllowed` if the actor's rank is below `least`.
+    Callers pass the actor and the connection. It raises `NotAllowed` if the actor's rank is below `least`.
     """
 
     def declare(
@@ -165,10 +165,10 @@ def action_in_commit(
 
 
 def find_by_number(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
-    """Return the candidate whose id is this number, or ends with it.
+    """Return the candidate whose id is this number or ends with it.
 
     Raises:
-        OperationRefused: none does, or more than one; `what` names the kind in its text.
+        OperationRefused: no candidate fits, or several do. `what` names their kind in the message.
     """
     wanted = number.strip().lower()
     ending = wanted if len(wanted) >= LEAST_NUMBER_CHARS else "no id ends like this"

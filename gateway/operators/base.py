@@ -1,4 +1,4 @@
-"""What every part of the operators' service stands on: a store, a clock, the home's key and the process."""
+"""The base class of the operators' actions: a store, a clock, the home's key and the process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from gateway.store.people import Person
 
 @dataclass(frozen=True)
 class OperatorsBase:
-    """The parts that actions use."""
+    """The objects that every action uses."""
 
     store: Store
-    """A tenant's part of the store, or the whole of it."""
+    """The store, limited to one tenant or whole."""
     key: bytes
-    """The home's key, from which codes are derived."""
+    """The home's secret key, from which codes are derived."""
     clock: Callable[[], datetime]
     process: OperatedProcess
 
     async def read_people(self) -> Sequence[Person]:
-        """Return every person, in the order they came."""
+        """Return all people, oldest first."""
         known = self.process.everybody(self.store.tenant)
         return await self.store.read(people.everybody) if known is None else known

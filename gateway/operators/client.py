@@ -14,16 +14,16 @@ from gateway.errors import GatewayError
 from gateway.threads import run_in_thread
 
 MAX_SUN_PATH_BYTES = 103
-"""What every Unix takes: Linux has room for 107 bytes (unix(7)), macOS for 103."""
+"""Longest socket path on every Unix: Linux allows 107 bytes (unix(7)), macOS 103."""
 
 DEADLINE_S = 12.0
-"""A little more than the gateway gives itself."""
+"""A little longer than the gateway's own limit."""
 
 TENANT_HEADER = "X-Tenant-Id"
 
 
 class NobodyAnswers(GatewayError):
-    """No gateway listens there; a process that takes the home's lock can open the store."""
+    """An error: no gateway listens, so a process that takes the home's lock can open the store."""
 
 
 class _UnixConnection(HTTPConnection):
@@ -39,7 +39,7 @@ class _UnixConnection(HTTPConnection):
 
 
 def path_of(*segments: str) -> str:
-    """Return a path below `/v1`: segments that may hold any text."""
+    """Return a path below `/v1` with each segment quoted."""
     return "/v1/" + "/".join(quote(segment, safe="") for segment in segments)
 
 
@@ -68,13 +68,13 @@ def ask(
     Args:
         socket_path: the gateway's socket.
         request: "GET /v1/users".
-        given: the query of a GET, or the body of a POST; what is None is left out.
-        tenant: the tenant whose rows it is about; None: all.
+        given: the query of a GET or the body of a POST; None values are left out.
+        tenant: the tenant to act on; None means all.
         timeout_s: how long to wait.
 
     Raises:
         NobodyAnswers: no gateway listens on this socket.
-        GatewayError: the gateway refused, with its own message; or it did not answer in time, and may still do it.
+        GatewayError: the gateway refused with this message, or did not answer in time and may still act.
     """
     method, path = request.split(" ", 1)
     said = {name: value for name, value in (given or {}).items() if value is not None}
@@ -98,9 +98,11 @@ def ask(
         answer = peer.getresponse()
         value: Any = json.loads(answer.read())
     except TimeoutError:
-        raise GatewayError(f"the gateway did not answer within {timeout_s:g} s; it may still do it") from None
+        raise GatewayError(
+            f"the gateway did not answer within {timeout_s:g} s; it may still carry out the request"
+        ) from None
     except (OSError, HTTPException, ValueError):
-        raise GatewayError("the gateway broke off without an answer; its log may have more") from None
+        raise GatewayError("the gateway closed the connection without an answer; see its log") from None
     finally:
         peer.close()
     if answer.status >= 400:
@@ -110,9 +112,9 @@ def ask(
 
 @contextlib.contextmanager
 def short_name(path: Path) -> Iterator[str]:
-    """Yield a name for the socket that fits into a socket address, good inside the block.
+    """Yield a path to the socket that fits into a socket address; it is valid inside the block.
 
-    A home too deep for that is reached through a descriptor of the directory, if the system has /proc.
+    If the path is too long, it goes through a descriptor of the directory, which needs /proc.
 
     Raises:
         GatewayError: the path is too long and there is no /proc.

@@ -1,4 +1,4 @@
-"""Actions about conversations: list them, read one as a timeline, take one out whole."""
+"""Actions about conversations: list them, show one as a timeline, export one."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -30,18 +30,18 @@ from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
 
 EXPORTED_AT_ONCE = 50
-"""Turns of one answer of an export; the rest is asked for anew."""
+"""Turns on one page of an export."""
 
 
 class ConversationActions(OperatorsBase):
-    """The actions about conversations of one tenant; of the installation's own for the whole store."""
+    """The actions about conversations of one tenant; of the default tenant if the store is the whole."""
 
     @action(Rank.OPERATOR)
     async def list_conversations(self, _deed: Deed, wanted: ConversationsQuery) -> ConversationList:
-        """Return the conversations that were used last; of one person, those in which they spoke last.
+        """Return the conversations used last; with a person, only those in which that person wrote last.
 
         Raises:
-            OperationRefused: there is no such person.
+            OperationRefused: no person fits.
         """
         whose = None if wanted.person is None else await self._user_of(wanted.person)
         heads = await self.store.read(
@@ -51,10 +51,10 @@ class ConversationActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def show_conversation(self, _deed: Deed, id_: str, wanted: TimelineQuery) -> Timeline:
-        """Return a conversation turn by turn, with each hop; the end of its id is enough.
+        """Return a conversation's turns and hops. The end of its id is enough.
 
         Raises:
-            OperationRefused: there is none of this id, or more than one.
+            OperationRefused: no conversation has this id, or several do.
         """
 
         def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], list[Hop]]:
@@ -62,20 +62,20 @@ class ConversationActions(OperatorsBase):
             turns = turns_of_session(connection, whose_rows(), head.id, wanted.turns)
             return head, turns, hops(connection, whose_rows(), turn_ids=[turn.id for turn in turns])
 
-        head, turns, way = await self.store.read(read)
+        head, turns, found = await self.store.read(read)
         names = await self._names_of(turns)
         return Timeline(
             session=to_conversation(head),
             turns=tuple(_to_line(turn, names) for turn in turns),
-            hops=tuple(map(to_hop, way)),
+            hops=tuple(map(to_hop, found)),
         )
 
     @action(Rank.MACHINE)
     async def export_conversation(self, _deed: Deed, id_: str, wanted: ExportQuery) -> ConversationExport:
-        """Return a page of all that was said in a conversation, what tools were asked and what they gave.
+        """Return a page of a conversation's messages, tool calls and results.
 
         Raises:
-            OperationRefused: there is none of this id, or more than one.
+            OperationRefused: no conversation has this id, or several do.
         """
 
         def read(connection: Connection) -> tuple[ConversationHead, list[tuple[TurnHead, tuple[JournalEvent, ...]]]]:
@@ -99,7 +99,7 @@ class ConversationActions(OperatorsBase):
         return {user_id: shown_name(name) for user_id, name in (await self.store.read(query)).items()}
 
     async def _user_of(self, who: str) -> str:
-        """Return the user id of a sender, an id or its end."""
+        """Return the user id for a sender, an id or its end."""
         if await self.store.read(partial(people.person_of, user_id=who)) is not None:
             return who
         found = {
@@ -134,7 +134,7 @@ def _to_line(turn: TurnHead, names: Mapping[str, str]) -> TurnLine:
 
 
 def to_conversation(head: ConversationHead) -> ConversationLine:
-    """Return a conversation without its title, which is for its person: it has their first words."""
+    """Return a conversation without its title, which quotes the person."""
     return ConversationLine(
         id=head.id,
         person=shown_name(head.person) or head.user_id,
@@ -151,7 +151,7 @@ def to_conversation(head: ConversationHead) -> ConversationLine:
 
 
 def _to_export(events: tuple[JournalEvent, ...]) -> tuple[dict[str, JsonValue], ...]:
-    """Return what was said and done in a turn, in order, without what is the harness's own."""
+    """Return the messages, calls and results of a turn in order."""
     said: list[dict[str, JsonValue]] = []
     for event in events:
         match event:

@@ -1,4 +1,4 @@
-"""Actions about invitations. A code is part of one answer, that of making it, and of nothing that is kept or logged."""
+"""Actions about invitations. Only the answer to making one contains its code; it is not stored or logged."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,30 +24,30 @@ class InviteActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def list_invites(self, _deed: Deed) -> Invites:
-        """Return every invitation of the last months, newest first; never a code."""
+        """Return the invitations of the last months, newest first, without codes."""
         now, known = self.clock(), await self.store.read(_load_invites)
         return Invites(invites=tuple(_to_invite(invite, now) for invite in known))
 
     async def invite(self, by: str, wanted: InviteTerms) -> MadeInvite:
-        """Make an invitation for one person; its code is told this once.
+        """Make an invitation for one person and return it with its code.
 
         Raises:
-            OperationRefused: no such role, or not one below the actor's; a lifetime out of bounds.
+            OperationRefused: the role does not exist or is not below the actor's, or the lifetime is out of bounds.
         """
         if wanted.role not in GIVEN_ROLES:
             roles = ", ".join(GIVEN_ROLES)
-            raise OperationRefused(f"{wanted.role!r} is no role that an invitation gives; there are: {roles}")
+            raise OperationRefused(f"{wanted.role!r} is not a role for an invitation; choose one of: {roles}")
         return await self.invite_by(by, Terms(Role(wanted.role), _lifetime(wanted.days)))
 
     async def invite_with_links(self, by: str, wanted: InviteTerms) -> MadeInvite:
-        """Make an invitation, and return it with a link to each of the tenant's bots."""
+        """Make an invitation and return it with a link to each of the tenant's bots."""
         made = await self.invite(by, wanted)
-        ways = await self.process.bot_links(made.code, self.store.home_tenant)
-        return made.model_copy(update={"ways": tuple(ways)})
+        links = await self.process.bot_links(made.code, self.store.home_tenant)
+        return made.model_copy(update={"ways": tuple(links)})
 
     @action(Rank.OPERATOR, audit="invite_made")
     async def invite_by(self, deed: Deed, terms: Terms) -> MadeInvite:
-        """Make an invitation by terms that are known to be good.
+        """Make an invitation from validated terms.
 
         Raises:
             OperationRefused: the role is not below the actor's.
@@ -58,7 +58,7 @@ class InviteActions(OperatorsBase):
 
         def job(connection: Connection) -> OperationRefused | None:
             if not ranks.may_touch(connection, deed.by, invite.role):
-                return OperationRefused("an invitation gives a role below that of whoever makes it")
+                return OperationRefused("an invitation can only give a role below your own")
             invites.add(connection, invite)
             return None
 
@@ -68,18 +68,18 @@ class InviteActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="invite_revoked")
     async def revoke_invite(self, deed: Deed, number: str) -> RevokedInvite:
-        """Take back an invitation that waits; the number may be cut to its last four characters or more.
+        """Revoke a pending invitation, given by its id or at least the last four characters.
 
         Raises:
-            OperationRefused: no such invitation, more than one, or it was used or is over.
+            OperationRefused: no invitation fits, or several do, or it is used or expired.
         """
         invite = await self._one(number)
 
         def job(connection: Connection) -> OperationRefused | None:
             if not ranks.may_touch(connection, deed.by, invite.role):
-                return OperationRefused("only somebody above the role it gives takes an invitation back")
+                return OperationRefused("to revoke an invitation you need a role above the one it gives")
             if not tickets.settle(connection, invite.id, TicketState.REVOKED, deed.by, deed.now):
-                return OperationRefused("somebody used it already, or it is over; `tenk invite list` has more")
+                return OperationRefused("it was used already, or it has expired; see `tenk invite list`")
             deed.record(connection, invite.tenant, invite.id, invite.role)
             return None
 
@@ -91,7 +91,7 @@ class InviteActions(OperatorsBase):
         known = await self.store.read(partial(TICKETS.find, kind=invites.KINDS, tenant=self.store.home_tenant))
         found = [invite for invite in known if len(wanted) >= LEAST_NUMBER_CHARS and invite.id.endswith(wanted)]
         if len(found) != 1:
-            problem = "fits more than one" if found else "is no"
+            problem = "fits more than one" if found else "is not an"
             raise OperationRefused(f"{number!r} {problem} invitation; `tenk invite list` shows the numbers")
         return found[0]
 
@@ -107,7 +107,7 @@ def _lifetime(days: float) -> timedelta:
     except (ValueError, OverflowError):
         lifetime = timedelta(0)
     if not timedelta(minutes=1) <= lifetime <= LONGEST:
-        raise OperationRefused(f"an invitation holds for a minute to {LONGEST.days} days, not {days:g}")
+        raise OperationRefused(f"an invitation can last from a minute to {LONGEST.days} days, not {days:g}")
     return lifetime
 
 

@@ -1,4 +1,4 @@
-"""Actions about keys: those of programs, and those under which the database's secrets are encrypted."""
+"""Actions about API keys and about the keys that encrypt the database's secrets."""
 
 from functools import partial
 
@@ -22,27 +22,27 @@ class KeyActions(OperatorsBase):
 
     @action(Rank.MACHINE)
     async def list_keys(self, _deed: Deed) -> Keys:
-        """Return every key, in the order they were made; never its text."""
+        """Return all API keys, oldest first, without their text."""
         known = await self.store.read(partial(KEYS.find, order=KEYS.c.created_at))
         return Keys(keys=tuple(map(_to_key, known)))
 
     @action(Rank.MACHINE, audit="api_key_created")
     async def create_key(self, deed: Deed, wanted: KeyTerms) -> MadeKey:
-        """Make a key with these scopes; its text is told this once.
+        """Make an API key and return it with its text.
 
         Raises:
-            OperationRefused: no such scope or person, an empty name, or too many keys.
+            OperationRefused: a scope or the person is unknown, the name is empty, or there are too many keys.
         """
         scopes, name = _scopes_of(wanted.scopes), shown_name(wanted.name.strip())[:MAX_NAME_CHARS]
         if not name:
-            raise OperationRefused("give the key a name, so that it is known what to revoke")
+            raise OperationRefused("give the key a name, so that you know later which one to revoke")
         person = await self._person_of_key(wanted.who) if wanted.who else None
         user_id = None if person is None else person.user_id
         key, text = make_key(name, scopes, user_id, deed.by, deed.now, self.store.home_tenant)
 
         def job(connection: Connection) -> Person | OperationRefused | None:
             if KEYS.count(connection, tenant=key.tenant) >= MAX_KEYS:
-                return OperationRefused(f"there are {MAX_KEYS} keys already; revoke what nobody uses")
+                return OperationRefused(f"there are {MAX_KEYS} keys already; revoke unused ones")
             if KEYS.add(connection, key):  # a job may run twice
                 deed.record(connection, key.tenant, key.id, " ".join(sorted(key.scopes)))
             if key.user_id is None:
@@ -55,14 +55,14 @@ class KeyActions(OperatorsBase):
 
     @action(Rank.MACHINE, audit="api_key_revoked")
     async def revoke_key(self, deed: Deed, id_: str) -> RevokedKey:
-        """Let a key open nothing more, from the next request on.
+        """Revoke a key from the next request on.
 
         Raises:
-            OperationRefused: there is none of this id, or it is revoked.
+            OperationRefused: no key has this id, or it is revoked already.
         """
         key = await self.store.read(partial(KEYS.get, id=id_.strip().lower()))
         if key is None:
-            raise OperationRefused(f"{id_!r} is no key; `tenk keys list` shows their ids")
+            raise OperationRefused(f"{id_!r} is not the id of a key; see `tenk keys list`")
 
         def job(connection: Connection) -> OperationRefused | None:
             if KEYS.patch(connection, {"revoked_at": deed.now}, id=key.id, revoked_at=None) != 1:
@@ -78,7 +78,7 @@ class KeyActions(OperatorsBase):
         """Encrypt every secret of the database under a new key.
 
         Raises:
-            GatewayError: the new key cannot be kept; nothing was changed.
+            GatewayError: the new key cannot be stored; nothing was changed.
         """
         return await self.process.rotate_keys()
 
@@ -86,7 +86,9 @@ class KeyActions(OperatorsBase):
         known = await self.store.of(self.store.home_tenant).read(people.everybody)
         found = [person for person in known if who in person.identities or who == person.user_id]
         if len(found) != 1:
-            raise OperationRefused(f"{who!r} is nobody; `tenk users list` shows senders, like telegram:42")
+            raise OperationRefused(
+                f"{who!r} is not a known person; `tenk users list` shows senders such as telegram:42"
+            )
         return found[0]
 
 
@@ -94,7 +96,7 @@ def _scopes_of(given: tuple[str, ...]) -> frozenset[str]:
     scopes = frozenset(given)
     unknown = sorted(scopes - set(Scope))
     if unknown or not scopes:
-        raise OperationRefused(f"{' '.join(unknown) or 'nothing'} is no scope; there are: {', '.join(Scope)}")
+        raise OperationRefused(f"{' '.join(unknown) or 'nothing'} is not a scope; choose from: {', '.join(Scope)}")
     return scopes
 
 

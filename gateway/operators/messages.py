@@ -1,4 +1,4 @@
-"""Actions about messages: what came in, what goes out, and what to do with parts that failed."""
+"""Actions about messages: list the inbox and outbox, trace messages, retry or discard failed parts."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -31,15 +31,15 @@ T = TypeVar("T")
 
 
 class NoSuchPart(OperationRefused):
-    """There is no part of this id."""
+    """No part has this id."""
 
 
 class PartNotFailed(OperationRefused):
-    """The part is not one that failed; the message says what became of it."""
+    """The part has not failed; the message says its state."""
 
 
 class MessageActions(OperatorsBase):
-    """The actions about messages of one tenant; of the installation's own for the whole store."""
+    """The actions about messages of one tenant; of the default tenant if the store is the whole."""
 
     @action(Rank.OPERATOR)
     async def list_inbox(self, _deed: Deed, wanted: InboxQuery) -> Inbox:
@@ -76,16 +76,16 @@ class MessageActions(OperatorsBase):
         """Return one part.
 
         Raises:
-            NoSuchPart: there is none of this id.
+            NoSuchPart: no part has this id.
         """
         return to_part((await self._load_part(id_)).line)
 
     @action(Rank.MACHINE)
     async def show_part_text(self, _deed: Deed, id_: int) -> OutboxText:
-        """Return one part with what it says.
+        """Return one part with its text.
 
         Raises:
-            NoSuchPart: there is none of this id.
+            NoSuchPart: no part has this id.
         """
         found = await self._load_part(id_)
         return OutboxText(line=to_part(found.line), plain=found.plain, files=found.files)
@@ -100,7 +100,7 @@ class MessageActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="outbox_retried")
     async def retry_part(self, deed: Deed, id_: int) -> OutboxChange:
-        """Send a failed part again, as it was; one that may have arrived is marked as such.
+        """Send a failed part again unchanged. Mark it if it may have arrived.
 
         Raises:
             NoSuchPart, PartNotFailed: nothing was changed.
@@ -112,7 +112,7 @@ class MessageActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="outbox_discarded")
     async def discard_part(self, deed: Deed, id_: int) -> OutboxChange:
-        """Give a failed part up.
+        """Discard a failed part.
 
         Raises:
             NoSuchPart, PartNotFailed: nothing was changed.
@@ -130,30 +130,30 @@ class MessageActions(OperatorsBase):
             if found.line.state in FAILED:
                 ran[:] = [change(connection)]
                 deed.record(connection, tenant, f"outbox:{id_}")
-            elif not ran:  # else an earlier try of this commit holds, whose outcome nobody heard
-                return what_became_of(found.line)
+            elif not ran:  # else an earlier attempt of this commit succeeded without our knowing
+                return not_failed(found.line)
             return ran[0]
 
         return await deed.commit(job)
 
     @action(Rank.OPERATOR)
     async def trace(self, deed: Deed, wanted: TraceQuery) -> Trace:
-        """Return what became of a person's messages around an instant, or of the last ones.
+        """Trace a person's messages around a time, or their last ones.
 
         Raises:
-            OperationRefused: no such person, more than one, or an instant that cannot be read.
+            OperationRefused: no person fits, or several do, or the time cannot be read.
         """
         return await self.store.read(lambda connection: trace_person(connection, wanted, deed.now))
 
 
 def to_part(line: OutboxLine) -> PartLine:
-    """Return a part as operators see it."""
+    """Return an outbox row as the operators' model."""
     channel, _, account = line.account.partition(":")
     return PartLine(**{**asdict(line), "channel": channel, "account": account})
 
 
-def what_became_of(line: OutboxLine) -> PartNotFailed:
-    """Return why a part is not an operator's to decide on: it was sent, discarded, waits or is under way."""
+def not_failed(line: OutboxLine) -> PartNotFailed:
+    """Return the refusal to retry or discard a part: it was sent or discarded, or is still under way."""
     match line.state:
         case PartState.SENT:
             at = "" if line.done_at is None else f"{line.done_at:%Y-%m-%d %H:%M:%S}"

@@ -1,4 +1,4 @@
-"""Models of the operators' service: what each action takes and returns, in process and over `/v1`."""
+"""Models of the operators' service: the input and output of each action, in process and over `/v1`."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -29,11 +29,11 @@ Moment = Annotated[
 
 MAX_WHO_CHARS = 200
 Who = Annotated[str, Field(max_length=MAX_WHO_CHARS)]
-"""A person: a sender such as telegram:42, or a user's id or its end."""
+"""A person: a sender such as telegram:42, a user id or the end of one."""
 
 
 class Model(BaseModel):
-    """Base of every model: frozen, without other fields."""
+    """Base of every model: frozen, and closed to unknown fields."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", defer_build=True, serialize_by_alias=True, validate_by_name=True
@@ -64,20 +64,20 @@ class User(Model):
 
 
 class Users(Model):
-    """Every known person, in the order they came."""
+    """All known people, oldest first."""
 
     users: tuple[User, ...]
 
 
 class FoundUsers(Model):
-    """The people whom some words are about, the newest first."""
+    """The people who match a search, newest first."""
 
     users: tuple[User, ...]
-    count: int  # of all who were found; `users` has as many as one page shows
+    count: int  # of all matches; `users` holds one page
 
 
 class PairingRequest(Model):
-    """A stranger's request to be let in."""
+    """A stranger's request for access."""
 
     request: str
     sender: str
@@ -89,13 +89,13 @@ class PairingRequest(Model):
 
 
 class PairingRequests(Model):
-    """The requests that wait, the likeliest first."""
+    """Pending requests, the most likely first."""
 
     requests: tuple[PairingRequest, ...]
 
 
 class DeniedRequest(Model):
-    """A request that was turned down."""
+    """A denied request."""
 
     request: str
     sender: str
@@ -103,7 +103,7 @@ class DeniedRequest(Model):
 
 
 class CodeEntry(Model):
-    """The code that a person was shown."""
+    """The code that the bot showed to a person."""
 
     code: str = Field(max_length=64)
 
@@ -127,13 +127,13 @@ class BlockWish(Model):
 
 
 class Erasing(Model):
-    """How much of a person is forgotten."""
+    """The extent of a deletion."""
 
     extent: Extent = Field(description="talk: what they said and what was made of it; everything: who they are, too.")
 
 
 class GroupChange(Model):
-    """New settings of a group; None leaves one as it is."""
+    """New settings of a group; None keeps the old value."""
 
     allowed: bool | None = None
     every_message: bool | None = Field(default=None, description="Every message is meant for the bot, not mentions.")
@@ -141,7 +141,7 @@ class GroupChange(Model):
 
 
 class KnownPerson(Model):
-    """The person whose data an action is about."""
+    """The person that an action is about."""
 
     user: str
     tenant: str
@@ -151,13 +151,13 @@ class KnownPerson(Model):
 
 
 class ForgottenPerson(KnownPerson):
-    """A person who is being forgotten."""
+    """A person whose data is being deleted."""
 
     extent: Extent
 
 
 class AuditQuery(Model):
-    """Changes to list; what is empty narrows nothing."""
+    """A filter of the audit log; an empty field matches everything."""
 
     by: str = Field(default="", description="Only changes by this actor: cli, a sender, an id or its end.")
     about: str = Field(default="", description="Only changes that name this: a sender, an id or its end.")
@@ -167,7 +167,7 @@ class AuditQuery(Model):
 
 
 class AuditEntry(Model):
-    """One change of who may do what."""
+    """One entry of the audit log."""
 
     at: Moment
     by: str
@@ -177,7 +177,7 @@ class AuditEntry(Model):
 
 
 class AuditLog(Model):
-    """Changes, newest first."""
+    """Audit entries, newest first."""
 
     changes: tuple[AuditEntry, ...]
 
@@ -186,14 +186,14 @@ class AuditLog(Model):
 
 
 class InviteTerms(Model):
-    """What an invitation gives, and for how long."""
+    """Role and lifetime of an invitation."""
 
     role: str = Field(default="member", description="member, operator or owner.")
     days: float = Field(default=7, allow_inf_nan=False)
 
 
 class Invite(Model):
-    """An invitation and what became of it; never its code."""
+    """An invitation and its state, without its code."""
 
     invite: str
     role: str
@@ -205,14 +205,14 @@ class Invite(Model):
 
 
 class BotLink(Model):
-    """A link that opens one of the bots with a code."""
+    """A link that opens a bot with a code."""
 
     account: str
     link: str
 
 
 class MadeInvite(Invite):
-    """A new invitation, with its code, which is told this once."""
+    """A new invitation with its code, which no later answer contains."""
 
     code: str
     ways: tuple[BotLink, ...] = ()
@@ -225,13 +225,13 @@ class Invites(Model):
 
 
 class RevokedInvite(Model):
-    """An invitation that holds no more."""
+    """A revoked invitation."""
 
     invite: str
 
 
 class KeyTerms(Model):
-    """An API key to make."""
+    """Terms of a new API key."""
 
     name: str
     scopes: tuple[str, ...] = Field(default=("chat",), description="chat, read, operate, system.")
@@ -239,7 +239,7 @@ class KeyTerms(Model):
 
 
 class Key(Model):
-    """An API key; never its text."""
+    """An API key, without its text."""
 
     id: str
     name: str
@@ -251,26 +251,26 @@ class Key(Model):
 
 
 class MadeKey(Key):
-    """A new key with its text, which is told this once."""
+    """A new key with its text, which no later answer contains."""
 
     key: str
 
 
 class Keys(Model):
-    """Keys, in the order they were made."""
+    """Keys, oldest first."""
 
     keys: tuple[Key, ...]
 
 
 class RevokedKey(Model):
-    """A key that opens nothing any more."""
+    """A revoked key."""
 
     id: str
     name: str
 
 
 class RotatedKeys(Model):
-    """What a rotation of the database's keys came to."""
+    """The result of a rotation of the encryption keys."""
 
     sealed: int
     lost: int
@@ -282,27 +282,27 @@ class RotatedKeys(Model):
 
 
 class InboxQuery(Model):
-    """Received rows to list."""
+    """A filter of the inbox."""
 
     outcome: str | None = Field(default=None, description="Only these: open, answered, refused, failed and so on.")
     limit: int = Field(default=50, ge=1, le=1_000)
 
 
 class Inbox(Model):
-    """Received rows, newest first; never what people said."""
+    """Inbox rows, newest first, without their text."""
 
     rows: tuple[InboxLine, ...]
 
 
 class OutboxQuery(Model):
-    """Parts of messages to list."""
+    """A filter of the outbox."""
 
     state: str = Field(default="dead,unknown", description="In one of these states, with commas between.")
     limit: int = Field(default=50, ge=1, le=1_000)
 
 
 class PartLine(Model):
-    """A part of a message and how far it got; never what it says."""
+    """A part of an outgoing message and its state, without its text."""
 
     id: int
     state: str = Field(description="unknown: it may be there; dead: it was refused for good.")
@@ -331,7 +331,7 @@ class Outbox(Model):
 
 
 class OutboxText(Model):
-    """A part with what it says; a secret in it is eight bullets."""
+    """A part with its text, in which eight bullets replace a secret."""
 
     line: PartLine
     plain: str
@@ -339,7 +339,7 @@ class OutboxText(Model):
 
 
 class OutboxChange(Model):
-    """What became of a part."""
+    """The new state of a part."""
 
     id: int
     state: Literal["ready", "discarded"]
@@ -349,14 +349,14 @@ class OutboxChange(Model):
 
 
 class ConversationsQuery(Model):
-    """ConversationList to list."""
+    """A filter of conversations."""
 
     limit: int = Field(default=50, ge=1, le=100_000)
     person: Who | None = Field(default=None, description="Only those in which this person spoke last.")
 
 
 class ConversationLine(Model):
-    """A conversation on any channel, without its title, which is for its person alone."""
+    """A conversation on any channel, without its title, which only its person may see."""
 
     id: str
     person: str
@@ -372,7 +372,7 @@ class ConversationLine(Model):
 
 
 class ConversationList(Model):
-    """ConversationList, those that were used last first."""
+    """Conversations, the most recently used first."""
 
     sessions: tuple[ConversationLine, ...]
 
@@ -390,7 +390,7 @@ class TurnLine(Model):
 
 
 class HopLine(Model):
-    """One thing that happened to a message or a turn."""
+    """One recorded step of a message or a turn."""
 
     at: Moment
     hop: str
@@ -400,7 +400,7 @@ class HopLine(Model):
 
 
 class TimelineQuery(Model):
-    """How much of a conversation to show."""
+    """The number of turns to show."""
 
     turns: int = Field(default=20, ge=1, le=500, description="Its newest turns.")
 
@@ -414,19 +414,19 @@ class Timeline(Model):
 
 
 class ExportQuery(Model):
-    """Where a page of an export begins."""
+    """The start of a page of an export."""
 
     skip: int = Field(default=0, ge=0, le=10**9, description="Turns of earlier pages.")
 
 
 class ExportedTurn(TurnLine):
-    """A turn with what was said and done in it."""
+    """A turn with its messages, calls and results."""
 
     events: tuple[Mapping[str, JsonValue], ...]
 
 
 class ConversationExport(Model):
-    """A page of all that was said in a conversation."""
+    """A page of a conversation's turns."""
 
     session: ConversationLine
     turns: tuple[ExportedTurn, ...]
@@ -434,7 +434,7 @@ class ConversationExport(Model):
 
 
 class TraceQuery(Model):
-    """A person's messages to trace: near an instant, or the last ones."""
+    """A person's messages to trace: near a time, or the last ones."""
 
     who: Who
     at: str | None = Field(default=None, max_length=64, description='In their time: "yesterday 10:00", "3 h ago".')
@@ -452,7 +452,7 @@ class TracedPerson(Model):
 
 
 class TracedMessage(Model):
-    """A message, what became of it in words, and each hop."""
+    """A message, its fate in sentences, and its hops."""
 
     row: int
     at: Moment
@@ -466,7 +466,7 @@ class TracedMessage(Model):
 
 
 class Trace(Model):
-    """What became of a person's messages, oldest first."""
+    """The trace of a person's messages, oldest first."""
 
     person: TracedPerson
     at: Moment | None
@@ -478,7 +478,7 @@ class Trace(Model):
 
 
 class UsageQuery(Model):
-    """How far to look back."""
+    """The number of days to look back."""
 
     days: int = Field(default=7, ge=1, le=366)
 
@@ -502,7 +502,7 @@ class UsageRow(Model):
 
 
 class UsageReport(Model):
-    """What models were used for, oldest day first."""
+    """Usage rows, oldest day first."""
 
     rows: tuple[UsageRow, ...]
 
@@ -516,14 +516,14 @@ class DaySum(Model):
 
 
 class UsageSummary(Model):
-    """The sums of each day, and the newest rows: what one page shows."""
+    """The sums of each day and the newest rows, for one page."""
 
     days: Mapping[date, DaySum]
     rows: tuple[UsageRow, ...]
 
 
 class WeightSums(Model):
-    """What turns of one weight used; tokens are those of calls whose cost is known."""
+    """Usage of the turns of one weight; tokens count only calls with a known cost."""
 
     turns: int = 0
     calls: int = 0
@@ -536,7 +536,7 @@ class WeightSums(Model):
 
 
 class UsageRoutes(Model):
-    """What turns that ask little used, and what all others did."""
+    """Usage of light turns and of all others."""
 
     light: WeightSums
     main: WeightSums
@@ -559,7 +559,7 @@ class ClusterMember(Model):
 
 
 class ClusterAccount(Model):
-    """A channel account: which process reads it and which sends."""
+    """A channel account with the processes that read and send for it."""
 
     read_by: str
     sent_by: str
@@ -568,14 +568,14 @@ class ClusterAccount(Model):
 
 
 class ClusterBacklog(Model):
-    """Rows that wait, and for how long the oldest has."""
+    """The number of waiting rows and the age of the oldest."""
 
     waiting: int
     behind_s: float
 
 
 class ClusterReport(SparseModel):
-    """Several processes on one database: which owns what, and how far each is behind."""
+    """The processes on one database, with the owners and backlogs."""
 
     versions_differ: str | None = None
     members: Mapping[str, ClusterMember]
@@ -588,7 +588,7 @@ class ClusterReport(SparseModel):
 
 
 class Status(SparseModel):
-    """How a running gateway is doing, or what its database says while none runs."""
+    """The status of a running gateway, or of its database if none runs."""
 
     running: bool = True
     needs_you: Mapping[str, str] | None = None
@@ -611,7 +611,7 @@ class Status(SparseModel):
 
 
 class Reloaded(Model):
-    """The changed keys: those in force now, and those that wait for the next start."""
+    """The changed settings: those in force now, and those that need a restart."""
 
     in_force: tuple[str, ...]
     next_start: tuple[str, ...]
@@ -624,7 +624,7 @@ class ModelName(Model):
 
 
 class CooldownEnd(Model):
-    """Whether a model was in a cooldown, which has ended."""
+    """The answer to ending a cooldown; `ended` is false if there was none."""
 
     ended: bool
 
@@ -633,4 +633,4 @@ class ConsoleLink(Model):
     """A link that opens the console once."""
 
     link: str
-    ref: str = Field(exclude=True)  # of the secret in it, for a message that must not hold it
+    ref: str = Field(exclude=True)  # a reference to the secret in the link, for stored messages

@@ -1,7 +1,7 @@
-"""Actions about people: let in, turn down, block, give a role, take access back, forget, export, and the audit log.
+"""Actions about people: approve, deny, block, set roles, revoke access, delete, export, and the audit log.
 
-Each change is one commit: the change, its audit row and what is said to the person. A code is never part of an answer,
-a log line or an error.
+Each change is one commit with its audit row and the message to the person. No answer, log line or error contains a
+code.
 """
 
 import re
@@ -49,7 +49,7 @@ from gateway.store.reports import AuditFilter, audit_log
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import HARNESS
 
-MOST_FOUND = 100  # people that one page shows
+MOST_FOUND = 100  # people on one page
 CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
 
 
@@ -58,21 +58,21 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def list_requests(self, _deed: Deed) -> PairingRequests:
-        """Return who waits to be let in, the likeliest first; never a code: the person has it."""
+        """Return the pending pairing requests, the most likely first, without codes."""
         pending = await self.store.read(pairing.pending)
         known = await self.read_people() if pending else []
         return PairingRequests(requests=to_requests(pending, known, self.clock()))
 
     @action(Rank.OPERATOR)
     async def list_users(self, _deed: Deed) -> Users:
-        """Return every known person, in the order they came."""
+        """Return all known people, oldest first."""
         known = await self.read_people()
         names = lookalikes(known)
         return Users(users=tuple(to_user(person, names) for person in known))
 
     @action(Rank.OPERATOR)
     async def find_users(self, _deed: Deed, text: str) -> FoundUsers:
-        """Return the people whom a text is about, the newest first: as many as one page shows, and their number."""
+        """Return the newest people who match a text, at most one page, and the number of all matches."""
         known, wanted = await self.read_people(), text.strip().casefold()
         found = [person for person in known if not wanted or wanted in search_words(person)]
         names = lookalikes(known)
@@ -81,7 +81,7 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def read_audit(self, _deed: Deed, wanted: AuditQuery) -> AuditLog:
-        """Return the latest changes of who may do what, newest first."""
+        """Return the latest audit entries, newest first."""
         filtered = AuditFilter(wanted.by, wanted.about, wanted.action, wanted.since, wanted.limit)
         rows = await self.store.read(partial(audit_log, wanted=filtered))
         return AuditLog(
@@ -93,13 +93,15 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="pairing_approved")
     async def approve(self, deed: Deed, given: CodeEntry) -> User:
-        """Let in the person who was shown this code.
+        """Approve the person to whom the bot showed this code.
 
         Raises:
-            OperationRefused: nobody's code, used, expired, or the approver is locked out.
+            OperationRefused: the code is unknown, used or expired, or the approver is locked out.
         """
         if not given.code.strip():
-            raise OperationRefused("give the code that the person was shown; `tenk pairing list` has who waits")
+            raise OperationRefused(
+                "give the code that the bot showed the person; `tenk pairing list` shows open requests"
+            )
         key = self.key
         return await self._approve(
             deed, lambda c, again: pairing.approve_code(c, key, given.code, deed.by, deed.now, repeated=again)
@@ -107,10 +109,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="pairing_approved")
     async def approve_request(self, deed: Deed, number: str) -> User:
-        """Let in the person who made this request; the number may be cut to its last four characters or more.
+        """Approve a request, given by its id or at least the last four characters.
 
         Raises:
-            OperationRefused: no such request, more than one, or it is pending no more.
+            OperationRefused: no request fits, or several do, or it is no longer pending.
         """
         id_ = (await self._pending(number)).id
         return await self._approve(
@@ -135,10 +137,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="pairing_denied")
     async def deny(self, deed: Deed, number: str) -> DeniedRequest:
-        """Turn a request down, in silence.
+        """Deny a request without telling the person.
 
         Raises:
-            OperationRefused: no such request, more than one, or it is pending no more.
+            OperationRefused: no request fits, or several do, or it is no longer pending.
         """
         id_ = (await self._pending(number)).id
         ran: list[Ticket] = []
@@ -155,10 +157,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="person_blocked")
     async def block(self, deed: Deed, wanted: BlockWish) -> User:
-        """Answer a person no more, given as a request's number, a sender (`telegram:42`) or a user id.
+        """Block a person, given as a request's number, a sender (`telegram:42`) or a user id.
 
         Raises:
-            OperationRefused: nobody is known by that, it is the only owner, or not below the actor.
+            OperationRefused: the person is unknown, the only owner, or not below the actor.
         """
         if CANONICAL_SENDER.fullmatch(wanted.who):
             tenant, sender, name = self.store.home_tenant, wanted.who, wanted.who
@@ -177,10 +179,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="person_blocked")
     async def block_request(self, deed: Deed, number: str) -> User:
-        """Answer the person who made this request no more, while it is pending.
+        """Block the person who made this pending request.
 
         Raises:
-            OperationRefused: it is pending no more, or its person is not below the actor.
+            OperationRefused: the request is no longer pending, or the person is not below the actor.
         """
         asked = await self._pending(number)
 
@@ -200,11 +202,11 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="role_changed")
     async def set_role(self, deed: Deed, who: str, wanted: RoleChange) -> User:
-        """Give a person, by sender or user id, another role; `member` also ends a block.
+        """Set the role of a person, given by sender or user id. `member` also ends a block.
 
         Raises:
-            OperationRefused: no such person, the tenant would have no owner, or the role that they have or shall
-                have is not below the actor's.
+            OperationRefused: the person is unknown, the tenant would have no owner, or the old or new role is not
+                below the actor's.
         """
         person, role = await self._person(who), Role(wanted.role)
 
@@ -215,10 +217,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="access_revoked")
     async def revoke(self, deed: Deed, who: str, wanted: AccountName) -> User:
-        """Take back what let a person, by sender or user id, into an account (`telegram:main`).
+        """Revoke the access of a person, given by sender or user id, to an account (`telegram:main`).
 
         Raises:
-            OperationRefused: no such person, or nothing let them in there.
+            OperationRefused: the person is unknown, or has no access there.
         """
         person, account = await self._person(who), wanted.account
         if account not in person.grants | person.policy_grants:
@@ -232,10 +234,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="people_unlinked")
     async def unlink(self, deed: Deed, who: str) -> User:
-        """Undo the link by which a sender (`discord:2`) joined a person, or the only link of a person.
+        """Undo the link of a sender (`discord:2`) to a person, or a person's only link.
 
         Raises:
-            OperationRefused: no such person or link, or its person is not below the actor.
+            OperationRefused: the person or link is unknown, or the person is not below the actor.
         """
         person = await self._person(who)
         held = await self.store.read(partial(linking.list_held, user_id=person.user_id))
@@ -250,7 +252,7 @@ class PeopleActions(OperatorsBase):
             if isinstance(done, LinkWhy):
                 return _refusal(NotApproved(Why.NOT_BELOW), deed.now)
             for side, where in linking.places(done):
-                with suppress(GatewayError):  # it holds also if nobody can be told now
+                with suppress(GatewayError):  # the undo holds even if no message can be sent now
                     text = HARNESS.text(side.locale, "linking.undone_by")
                     self.process.say(connection, side, where, text, f"unlinked:{link.id}:{side.user_id[-8:]}")
             return done
@@ -262,13 +264,13 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.MACHINE, audit="forget_asked")
     async def forget(self, deed: Deed, who: str, wanted: Erasing) -> ForgottenPerson:
-        """Ask that a person, by sender or id, be forgotten: what they said (talk), or everything.
+        """Request the deletion of a person's talk or of everything about them; they are given by sender or id.
 
         Raises:
-            OperationRefused: nobody is known by that, or it is the only owner.
+            OperationRefused: the person is unknown or the only owner.
         """
         person = await self.store.read(partial(_find, who=who))
-        only_owner = "that is the only owner: make somebody else one first (`tenk users role WHO owner`)"
+        only_owner = "this is the only owner: make another person an owner first (`tenk users role WHO owner`)"
 
         def job(connection: Connection) -> ErasureAsked | OperationRefused:
             if wanted.extent is Extent.EVERYTHING and people.is_only_owner(connection, person):
@@ -287,10 +289,10 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.MACHINE, audit="data_exported")
     async def note_export(self, deed: Deed, who: str) -> KnownPerson:
-        """Record that a person's data is given out; return who it is.
+        """Record in the audit log that a person's data is exported, and return the person.
 
         Raises:
-            OperationRefused: nobody is known by that.
+            OperationRefused: the person is unknown.
         """
         person = await self.store.read(partial(_find, who=who))
         await deed.of_tenant(person.tenant).commit(lambda c: deed.record(c, person.tenant, person.user_id))
@@ -298,10 +300,10 @@ class PeopleActions(OperatorsBase):
 
     @action_in_commit(Rank.OPERATOR, audit="group_changed")
     def change_group(self, deed: Deed, connection: Connection, group: Group, wanted: GroupChange) -> Group:
-        """Change what a group's settings are, and return it as it is now.
+        """Change a group's settings and return the changed group.
 
         Raises:
-            NotAllowed: the actor is no operator.
+            NotAllowed: the actor is not an operator.
         """
         given = wanted.model_dump(exclude_none=True)
         changed = replace(group, **given)
@@ -312,9 +314,9 @@ class PeopleActions(OperatorsBase):
         return changed
 
     def take_up_group(self, connection: Connection, group_id: str, by: str, now: datetime) -> AccessChange:
-        """Take up what an operator said in a group before it was allowed, and close the question whether it may be.
+        """Admit an operator's message from before the group was allowed, and close the question on the cards.
 
-        Part of the commit that allows the group; the process is told of the change after it.
+        This is part of the commit that allows the group; the caller announces the change after it.
         """
         said = tickets.taken_up(
             groups.take(connection, group_id, now - groups.KEPT_FOR), f"{group_id}:{int(now.timestamp())}"
@@ -326,7 +328,7 @@ class PeopleActions(OperatorsBase):
         return AccessChange(told=self.process.show_allowed(connection, group_id, by), row=row)
 
     async def _change(self, deed: Deed, job: Callable[[Connection], AccessChange | OperationRefused]) -> User:
-        """Commit a decision about a person; return them as they are now."""
+        """Commit a decision about a person and return the changed person."""
         change = await deed.commit(job)
         self.process.announce(change)
         assert change.person is not None, "the job changed a person"
@@ -384,6 +386,6 @@ def _find(connection: Connection, who: str) -> Person:
     found = [person for person in known if who.strip() in person.identities] or by_id
     if len(found) != 1:
         raise OperationRefused(
-            f"{who!r} {'fits more than one' if found else 'is nobody'}; `tenk users list` shows who there is"
+            f"{who!r} {'fits several people' if found else 'is not a known person'}; see `tenk users list`"
         )
     return found[0]

@@ -1,4 +1,4 @@
-"""The process that the operators' service runs in: a part of its commits, what follows them, and its own state."""
+"""The interface between the operators' service and the process it runs in."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,50 +17,50 @@ from gateway.store.tickets import Ticket
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """What a commit changed, for sessions, lanes and the snapshot of people."""
+    """The changes of a commit that sessions, lanes and the snapshot of people need to know."""
 
-    person: Person | None = None  # as they are now
+    person: Person | None = None  # the changed person
     told: Sequence[Address] = ()  # chats with new parts in the outbox
-    row: InboxRow | None = None  # an earlier message of theirs, admitted now
-    unparked: Collection[str] = ()  # turns that waited for a word that nobody gives any more
+    row: InboxRow | None = None  # the person's earlier message, admitted now
+    unparked: Collection[str] = ()  # ids of turns whose pending approval was cancelled
 
 
 class OperatedProcess(Protocol):
-    """What the service needs of a running gateway, or of a process without one."""
+    """A running gateway, or a process without one, as the service uses it."""
 
     @property
     def people(self) -> AccessSnapshot:
-        """The snapshot of people, which also marks the senders who were forgotten."""
+        """Return the snapshot of people, which also marks deleted senders."""
         ...
 
     def everybody(self, tenant: str | None) -> Sequence[Person] | None:
-        """Return every person from memory; None if only the store knows them."""
+        """Return all people from memory, or None if only the store has them."""
         ...
 
     def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
-        """Put a message, in Markdown, into the outbox within a commit; the same cause again adds none.
+        """Put a Markdown message into the outbox within a commit, once per cause.
 
         Raises:
-            GatewayError: nothing can be said there now.
+            GatewayError: the channel is not running.
         """
         ...
 
     def take_up(
         self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
     ) -> InboxRow | None:
-        """Admit within a commit what a person said while they waited; return the row, None if nothing is kept."""
+        """Admit, within a commit, the message that a person sent while they waited. Return its row, or None."""
         ...
 
     def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> Sequence[Address]:
-        """Show what became of a request (approved, denied, blocked) where owners were asked; return these chats."""
+        """Show the decision about a request on the owners' cards. Return the chats with these cards."""
         ...
 
     def show_allowed(self, connection: Connection, group_id: str, by: str) -> Sequence[Address]:
-        """Show who allowed a group where operators were asked whether it may be; return these chats."""
+        """Show who allowed a group on the operators' cards. Return the chats with these cards."""
         ...
 
     def announce(self, change: AccessChange) -> None:
-        """Tell sessions and lanes of a change, after its commit and in the order of commits."""
+        """Tell sessions and lanes about a change, after its commit and in the order of commits."""
         ...
 
     async def status(self, tenant: str | None) -> Status | None:
@@ -76,11 +76,11 @@ class OperatedProcess(Protocol):
         ...
 
     def end_cooldown(self, model: str) -> bool:
-        """End the cooldown of a model; return whether there was one."""
+        """End the cooldown of a model. Return False if it had none."""
         ...
 
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
-        """Return the links that bring a code to the tenant's bots."""
+        """Return the links that open the tenant's bots with a code."""
         ...
 
     async def console_link(self, by: str) -> ConsoleLink:
@@ -89,7 +89,7 @@ class OperatedProcess(Protocol):
 
 
 class DetachedProcess:
-    """A process without a gateway: it says nothing to people and has nobody to tell of changes."""
+    """A process without a gateway: it sends no messages and notifies no sessions."""
 
     def __init__(self, people: AccessSnapshot | None = None) -> None:
         self.people = people or AccessSnapshot()
@@ -118,7 +118,7 @@ class DetachedProcess:
         return None
 
     async def reload(self) -> Reloaded:
-        raise GatewayError("no gateway runs here: it reads the configuration when it starts")
+        raise GatewayError("no gateway is running here: it reads the configuration when it starts")
 
     async def rotate_keys(self) -> RotatedKeys:
         raise GatewayError("this process does not have the database's keys")
@@ -130,4 +130,4 @@ class DetachedProcess:
         return ()
 
     async def console_link(self, _by: str) -> ConsoleLink:
-        raise GatewayError("no gateway runs here, and the console is a page of its own")
+        raise GatewayError("no gateway is running here to serve the console")

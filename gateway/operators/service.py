@@ -1,4 +1,4 @@
-"""The operators' service: every action that an operator can take, over one tenant or over all."""
+"""The operators' service: all actions of operators, on one tenant or on all."""
 
 from gateway.access.ranks import Rank
 from gateway.operators.actions import Deed, action
@@ -13,11 +13,11 @@ from gateway.store import outbox, tickets
 
 
 class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, ConversationActions, UsageActions):
-    """The service; a method an action, called with the actor first."""
+    """The service. Each method is an action; its first argument is the actor."""
 
     @action(Rank.OPERATOR)
     async def status(self, _deed: Deed) -> Status:
-        """Return how the running gateway is doing, or what the database says while none runs."""
+        """Return the running gateway's status; if none runs, what the database tells."""
         found = await self.process.status(self.store.tenant)
         if found is not None:
             return found
@@ -30,7 +30,7 @@ class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, Conver
         """Read the configuration and apply it.
 
         Raises:
-            GatewayError: it cannot be used; the one in force stays, and owners are told.
+            GatewayError: it is invalid; the old one stays in force, and owners are told.
         """
         return await self.process.reload()
 

@@ -1,4 +1,4 @@
-"""People and requests as operators see them: names spelled out, the likeliest request first. Pure."""
+"""People and requests as operators see them, with warnings about lookalike names."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -14,14 +14,14 @@ _ORDER = [role.value for role in Role]
 
 
 def lookalikes(people: Iterable[Person]) -> Lookalikes:
-    """Return the names that it pays to look like: owners' first, then operators'."""
+    """Return the names worth imitating: owners' first, then operators'."""
     inside = [person for person in people if Role(person.role).allows(Role.OPERATOR)]
     inside.sort(key=lambda person: -_ORDER.index(person.role))
     return Lookalikes(KnownName(person.display_name, person.role, person.user_id) for person in inside)
 
 
 def to_user(person: Person, names: Lookalikes) -> User:
-    """Return one person, with what to know of their name."""
+    """Return one person, with a warning if the name imitates another."""
     return User(
         user=person.user_id,
         tenant=person.tenant,
@@ -34,13 +34,13 @@ def to_user(person: Person, names: Lookalikes) -> User:
 
 
 def search_words(person: Person) -> str:
-    """Return all by which a person is looked for, one a line."""
+    """Return the texts by which a person can be found, one per line."""
     told = (person.display_name, person.role, person.user_id, *person.identities, *person.grants, *person.policy_grants)
     return "\n".join(told).casefold()
 
 
 def to_requests(pending: Iterable[Ticket], people: Sequence[Person], now: datetime) -> tuple[PairingRequest, ...]:
-    """Return who waits: those who share a workspace or a language with people let in first, then by age."""
+    """Return pending requests: first those that share a workspace or language with known people, then by age."""
     names = lookalikes(people)
     inside = [person for person in people if person.role != Role.BLOCKED]
     teams = {team for person in inside for sender in person.identities if (team := _team(sender))}

@@ -1,7 +1,4 @@
-"""Traces what became of somebody's messages, in words and hop by hop: "mine of yesterday at ten was not answered".
-
-Hops are `gateway.store.timeline`'s, rows `gateway.store.reports`'; what each means is said here. Nothing is changed.
-"""
+"""Traces of a person's messages: each message with its fate in sentences and its hops."""
 
 import difflib
 import re
@@ -18,10 +15,10 @@ from gateway.store.tenancy import whose_rows
 from gateway.store.timeline import Hop, hops
 
 NEAR = timedelta(minutes=15)
-"""So far around the instant that somebody names their message may be."""
+"""Largest distance of a message from the time that an operator names."""
 
 MOST_MESSAGES = 20
-FIRST_YEAR, LAST_YEAR = 1900, 9000  # far enough from where instants end
+FIRST_YEAR, LAST_YEAR = 1900, 9000  # well inside the range of datetime
 LEAST_ID_CHARS = 4
 
 
@@ -46,30 +43,30 @@ def trace_person(connection: Connection, wanted: TraceQuery, now: datetime) -> T
 
 
 def find_person(who: str, known: Sequence[KnownSender]) -> KnownSender:
-    """Who is meant: by sender (`telegram:42`, `42`), an id or its end, or a name.
+    """Return the person with this sender (`telegram:42`, `42`), id, id ending or name.
 
     Raises:
-        OperationRefused: nobody, with the nearest names; or more than one, with their ids.
+        OperationRefused: no person fits (the text suggests similar names), or several do.
     """
     wanted = who.strip().casefold()
-    ways: tuple[Callable[[KnownSender], bool], ...] = (
+    tests: tuple[Callable[[KnownSender], bool], ...] = (
         lambda person: wanted in (sender.casefold() for sender in person.senders) or wanted == person.user_id,
         lambda person: wanted in (sender.rpartition(":")[2].casefold() for sender in person.senders),
         lambda person: len(wanted) >= LEAST_ID_CHARS and (person.user_id or "").endswith(wanted),
         lambda person: wanted == person.name.casefold(),
         lambda person: len(wanted) >= LEAST_ID_CHARS and wanted in person.name.casefold(),
     )
-    for fits in ways:
+    for fits in tests:
         found = [person for person in known if wanted and fits(person)]
         if len(found) == 1:
             return found[0]
         if found:
             several = ", ".join(_name_of(person) for person in found[:10])
-            raise OperationRefused(f"{who!r} is more than one person: {several}; give a sender or an id")
+            raise OperationRefused(f"{who!r} fits several people: {several}; give a sender or an id")
     names = {name.casefold(): person for person in known for name in (person.name, *person.senders)}
     near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
     hint = f"; the nearest: {', '.join(_name_of(names[name]) for name in near)}" if near else ""
-    raise OperationRefused(f"nobody known is {who!r}{hint}; `tenk users list` and `tenk inbox` show who is")
+    raise OperationRefused(f"no known person is {who!r}{hint}; see `tenk users list` and `tenk inbox`")
 
 
 def _name_of(person: KnownSender) -> str:
@@ -85,10 +82,10 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
-    """The instant that somebody in this zone means: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".
+    """Parse a time in this zone: "yesterday 10:00", "10am", "2026-11-22 10:00", "3 h ago".
 
     Raises:
-        OperationRefused: it cannot be read.
+        OperationRefused: the text is no time.
     """
     wanted = " ".join(text.casefold().split())
     if ago := _AGO.fullmatch(wanted):
@@ -108,12 +105,12 @@ def instant_of(text: str, now: datetime, zone: tzinfo) -> datetime:
         return instant.astimezone(UTC)
     except ValueError:
         raise OperationRefused(
-            f'{text!r} is no time; write "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'
+            f'{text!r} is not a time; write "yesterday 10:00", "10:00", "2026-11-22 10:00" or "3 h ago"'
         ) from None
 
 
 def _rows(connection: Connection, person: KnownSender, instant: datetime | None, count: int) -> list[reports.InboxLine]:
-    """Their messages near the instant, oldest first; where there are none the nearest on both sides of it."""
+    """Return the person's messages near the instant, oldest first; if there are none, the nearest on either side."""
     if instant is None:
         return reports.messages_of(connection, whose_rows(), person, count)[::-1]
     behind, before = instant + NEAR, instant - NEAR
@@ -126,9 +123,9 @@ def _rows(connection: Connection, person: KnownSender, instant: datetime | None,
 
 
 def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime, zone: tzinfo) -> TracedMessage:
-    way = hops(connection, whose_rows(), inbox_ids=[row.id])
+    found = hops(connection, whose_rows(), inbox_ids=[row.id])
     asked = reports.pairing_state(connection, whose_rows(), row) if row.user is None else None
-    ids = {id_ for hop in way if isinstance(id_ := hop.facts.get("outbox_id"), int)}
+    ids = {id_ for hop in found if isinstance(id_ := hop.facts.get("outbox_id"), int)}
     parts = reports.outbox_by_id(connection, whose_rows(), ids)
     return TracedMessage(
         row=row.id,
@@ -138,35 +135,35 @@ def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime, zo
         kind=row.kind,
         outcome=row.outcome,
         turn=row.turn,
-        verdict=(decision_text(row, way, asked, now), *delivery_texts(parts)),
-        hops=tuple(to_hop(hop, zone) for hop in way),
+        verdict=(decision_text(row, found, asked, now), *delivery_texts(parts)),
+        hops=tuple(to_hop(hop, zone) for hop in found),
     )
 
 
 SENTENCES: Mapping[str, str] = {
     "merged": "Joined the turn of an earlier message{took}: one answer for both.",
-    "refused": "Not answered, refused: {why}.",
-    "cleared": "Not answered, cleared{took}: {why}.",
+    "refused": "Refused, not answered: {why}.",
+    "cleared": "Cleared{took}, not answered: {why}.",
     "context": "Kept as context, not meant to be answered: {why}.",
-    "replaced": "Replaced by an edit{took}: the new text stands in its place.",
-    "quarantined": "Not understood, kept aside: {why}.",
+    "replaced": "Replaced{took} by an edit with a new text.",
+    "quarantined": "Set aside, because it could not be read: {why}.",
 }
-"""By outcome, for those whose row says it all."""
+"""Outcome -> sentence, if the inbox row alone tells it."""
 
 
 def decision_text(row: reports.InboxLine, way: Iterable[Hop], asked: str | None, now: datetime) -> str:
-    """What was decided about a message and why. `asked` is what became of a stranger's request to be let in."""
+    """Describe the outcome of a message and its reason. `asked` is the state of a stranger's pairing request."""
     took = "" if row.done_at is None else f" after {_seconds(row.done_at - row.admitted_at)}"
-    why = row.detail or "nobody noted why"
+    why = row.detail or "no reason was recorded"
     ended = next((hop for hop in reversed([*way]) if hop.name == "turn_ended"), None)
     if row.outcome == reports.OPEN:
         return _waits(row, way, now)
     if row.outcome == "answered":
-        return f"Answered{took}{_other_end(ended)}{_stand_in(way)}."
+        return f"Answered{took}{_cut_short(ended)}{_fallback_note(way)}."
     if row.outcome == "failed":
-        return f"Failed{took}, and the person was told so: {_failure(way, ended) or why}."
+        return f"Failed{took}, and the person got an apology: {_failure(way, ended) or why}."
     if row.detail == "pairing":
-        return f"Not answered: the sender was not let in then ({asked or 'they were asked to pair'})."
+        return f"Not answered: the sender had no access ({asked or 'they were asked to pair'})."
     return SENTENCES.get(row.outcome, "{outcome}{took}: {why}.").format(outcome=row.outcome, took=took, why=why)
 
 
@@ -174,35 +171,34 @@ def _waits(row: reports.InboxLine, way: Iterable[Hop], now: datetime) -> str:
     waited = _seconds(now - row.admitted_at)
     last = [hop for hop in way if hop.turn_id is not None and hop.inbox_id is None]
     if row.turn is None:
-        return (
-            f"Not answered yet: it has waited for {waited}, no turn has taken it; does a gateway run (`tenk status`)?"
-        )
+        wait = f"it has waited for {waited} and no turn has started"
+        return f"Not answered yet: {wait}. Is a gateway running (`tenk status`)?"
     if last and last[-1].name == "parked":
-        return f"Not answered yet: its turn waits for the person's word about {last[-1].facts.get('tool', 'a tool')}."
-    step = f"; the last that happened is {last[-1].name.replace('_', ' ')}" if last else ""
+        return f"Not answered yet: its turn waits for the person's approval of {last[-1].facts.get('tool', 'a tool')}."
+    step = f"; its last step is {last[-1].name.replace('_', ' ')}" if last else ""
     again = f", attempt {row.attempts} since its last step" if row.attempts > 1 else ""
-    return f"Not answered yet: its turn has been at work for {waited}{again}{step}."
+    return f"Not answered yet: its turn has been running for {waited}{again}{step}."
 
 
-def _other_end(ended: Hop | None) -> str:
-    """Why a turn that answered ended otherwise than by itself."""
+def _cut_short(ended: Hop | None) -> str:
+    """Return why an answered turn was cut short; "" if it was not."""
     if ended is None or ended.facts.get("reason") == "completed":
         return ""
     why = f": {ended.facts['why']}" if ended.facts.get("why") else ""
     return f", but the turn was cut short ({ended.facts.get('reason')}{why})"
 
 
-def _stand_in(way: Iterable[Hop]) -> str:
-    """That another model answered than the one that was asked first."""
+def _fallback_note(way: Iterable[Hop]) -> str:
+    """Return the fallback model that answered, and why the first one did not; "" if the first answered."""
     changes = [hop.facts for hop in way if hop.name == "recovered" and hop.facts.get("fallback") == "next_model"]
     if not changes:
         return ""
     failed = "; ".join(str(facts.get("why") or "a model failed") for facts in changes)
-    return f" by {changes[-1].get('detail')}, in the place of what failed ({failed})"
+    return f" by {changes[-1].get('detail')}, because the first model failed ({failed})"
 
 
 def _failure(way: Iterable[Hop], ended: Hop | None) -> str:
-    """Which model failed, of what, how often."""
+    """Return why the turn failed, and after how many attempts."""
     tries = sum(hop.name == "recovered" and hop.facts.get("fallback") in ("retried", "unstreamed") for hop in way)
     if ended is None:
         return ""
@@ -211,32 +207,32 @@ def _failure(way: Iterable[Hop], ended: Hop | None) -> str:
 
 
 def delivery_texts(parts: Sequence[OutboxLine]) -> list[str]:
-    """How far what was said got, a sentence for the parts of each state; none where nothing was said."""
+    """Describe the delivery of an answer: one sentence for the parts in each state."""
     of: dict[str, list[OutboxLine]] = {}
     for part in parts:
         of.setdefault("parked" if part.parked else part.state, []).append(part)
-    return [_fate(state, found, len(parts)) for state, found in of.items()]
+    return [_delivery_text(state, found, len(parts)) for state, found in of.items()]
 
 
-def _fate(state: str, parts: Sequence[OutboxLine], all_: int) -> str:
+def _delivery_text(state: str, parts: Sequence[OutboxLine], all_: int) -> str:
     part, ids = parts[0], ", ".join(str(part.id) for part in parts)
     which = f"{len(parts)} of {all_} part{'s' if all_ > 1 else ''} (outbox {ids})"
     error = f": {part.error}" if part.error else ""
     match state:
         case "sent":
-            doubled = "; an earlier try may have arrived, too" if part.maybe_doubled else ""
+            doubled = "; an earlier attempt may have arrived, too" if part.maybe_doubled else ""
             return f"Delivered: {which}, the platform's id {part.platform_id}{doubled}."
         case "dead":
-            return f"NOT delivered, given up: {which}{error}. `tenk outbox retry {part.id}` says it again."
+            return f"NOT delivered, given up: {which}{error}. `tenk outbox retry {part.id}` sends it again."
         case "unknown":
-            look = f"Look into the chat, then `tenk outbox retry {part.id}`, or `discard`."
-            return f"Nobody knows whether it arrived: {which}{error}. {look}"
+            look = f"Check the chat, then `tenk outbox retry {part.id}`, or `discard`."
+            return f"It may have arrived: {which}{error}. {look}"
         case "discarded":
             return f"Discarded by an operator, or not needed: {which}{error}."
         case "parked":
-            return f"NOT delivered: {which}; the chat takes nothing until its person is heard again: {part.parked}."
+            return f"NOT delivered: {which}; the chat is paused until the person writes again: {part.parked}."
         case _:
-            return f"On its way: {which}{error}; `tenk outbox show {part.id}` tells more."
+            return f"On its way: {which}{error}; `tenk outbox show {part.id}` shows more."
 
 
 def _seconds(took: timedelta) -> str:

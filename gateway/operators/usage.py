@@ -1,7 +1,4 @@
-"""Sums up what models were used for, and what a cheaper one for turns that ask little would have saved.
-
-The score is `agent.context.sizes`'s; at whose prices the light turns are told anew is the caller's matter.
-"""
+"""Actions about usage: sums of model calls, and of the light turns that a cheaper model could have answered."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +16,7 @@ from gateway.store.tenancy import whose_rows
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
 
 MOST_TURNS = 5_000
-"""The newest of them; of more a report would take long."""
+"""Newest turns that one report reads."""
 
 MOST_USAGE_ROWS = 200
 
@@ -27,9 +24,9 @@ COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_to
 
 
 def sums_by_weight(turns: Iterable[RecordedTurn]) -> UsageRoutes:
-    """Return turns, calls, tokens and cost of light turns, and of all others as "main"; turns come oldest first. Pure.
+    """Sum turns, calls, tokens and cost of light turns, and of all others as "main". Turns come oldest first.
 
-    Tokens are those of calls whose cost is known, so that the same calls can be told at other prices.
+    Count only tokens of calls with a known cost, so that the same calls can be priced differently.
     """
     talks: dict[tuple[str, str], list[Item]] = defaultdict(list)  # of a person in a conversation
     light, main = Counter[str](), Counter[str]()
@@ -54,7 +51,7 @@ def _add(sums: Counter[str], calls: Sequence[Usage]) -> None:
 
 
 class UsageActions(OperatorsBase):
-    """The actions about what models of one tenant were used for; of the installation's own for the whole store."""
+    """The actions about usage of one tenant; of the default tenant if the store is the whole."""
 
     @action(Rank.OPERATOR)
     async def usage(self, deed: Deed, wanted: UsageQuery) -> UsageReport:
@@ -73,7 +70,7 @@ class UsageActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def usage_routes(self, deed: Deed, wanted: UsageQuery) -> UsageRoutes:
-        """Return what turns that ask little used, and what all others did."""
+        """Return the usage of light turns and of all others."""
         since = deed.now - timedelta(days=wanted.days)
         return await self.store.read(
             lambda connection: sums_by_weight(recorded_turns(connection, whose_rows(), since, MOST_TURNS))

@@ -33,7 +33,7 @@ def test_a_person_is_given_their_data_and_forgotten_without_a_gateway(tmp_path: 
     again = tenk("users", "export", "telegram:42", "theirs.json")
     assert (1, True) == (again.exit_code, "is there already" in str(again.exception))
     assert 0 == tenk("users", "forget", "telegram:42", "--yes").exit_code
-    assert "Nobody has been let in.\n" == tenk("users", "list").output
+    assert "Nobody has access yet.\n" == tenk("users", "list").output
     audit = tenk("users", "audit").output
     assert ("data_exported" in audit, "person_forgotten" in audit, "telegram:42" in audit) == (True, True, False)
     assert 1 == tenk("users", "forget", "telegram:42", "--yes").exit_code
@@ -49,10 +49,10 @@ def test_a_tenant_is_given_the_data_of_its_own_people_alone(tmp_path: Path) -> N
     for who in ("telegram:43", others):
         for command in (("users", "export", who, "others.json"), ("users", "forget", who, "--yes")):
             refused = tenk("--tenant", "acme", *command)
-            assert (1, True) == (refused.exit_code, "is nobody" in str(refused.exception)), refused.output
+            assert (1, True) == (refused.exit_code, "is not a known person" in str(refused.exception)), refused.output
     assert not (tmp_path / "others.json").exists()
     refused = tenk("--tenant", "acme", "keys", "create", "theirs", "--for", "telegram:43")
-    assert (1, True) == (refused.exit_code, "is nobody" in str(refused.exception))
+    assert (1, True) == (refused.exit_code, "is not a known person" in str(refused.exception))
     for tenant, sender in (("acme", "telegram:42"), ("default", "telegram:43")):
         named = ("--tenant", tenant) if tenant == "acme" else ()
         given = tenk(*named, "users", "export", sender, f"{tenant}.json")
@@ -66,12 +66,12 @@ def test_a_key_is_made_for_a_person_of_its_own_tenant(tmp_path: Path) -> None:
     (tmp_path / "config" / "gateway.toml").write_text("[tenants.acme]\n")
     assert 0 == tenk("--tenant", "acme", "pairing", "block", "telegram:42").exit_code
     refused = tenk("keys", "create", "theirs", "--for", "telegram:42")
-    assert (1, True) == (refused.exit_code, "is nobody" in str(refused.exception))
+    assert (1, True) == (refused.exit_code, "is not a known person" in str(refused.exception))
 
 
 def test_a_backup_that_is_cut_short_or_anothers_is_refused_and_nothing_is_lost(tmp_path: Path) -> None:
     tenk("db", "upgrade")
-    assert "looked over" in tenk("db", "backup", "whole.db").output
+    assert "verified copy" in tenk("db", "backup", "whole.db").output
     assert "is whole, at revision" in tenk("db", "check").output
     (tmp_path / "var" / "tenk.db").unlink()
     whole = (tmp_path / "whole.db").read_bytes()

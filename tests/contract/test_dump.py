@@ -319,7 +319,7 @@ async def test_the_commands_say_what_was_done_and_what_is_needed_beside(home: st
     assert (0, True) == (done.exit_code, str(there / "secrets.key") in done.output), done.output
     assert "closed by" in str((await asyncio.to_thread(tenk, there, "db", "upgrade")).exception)
     loaded = await asyncio.to_thread(tenk, new, "db", "load", file)
-    assert (0, True) == (loaded.exit_code, "goes on from there" in loaded.output), loaded.output
+    assert (0, True) == (loaded.exit_code, "continues from there" in loaded.output), loaded.output
     assert "needs a key that is not in" in loaded.output
     assert "open again" in (await asyncio.to_thread(tenk, there, "db", "reopen")).output
     gone = await asyncio.to_thread(tenk, there, "db", "move", "postgresql://h/d", "--anything")

@@ -65,7 +65,7 @@ async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path:
             env=os.environ | environ,
         )
         printed, _ = await looking.communicate()
-        assert b"; the gateway asks it again now" in printed
+        assert b"; the gateway uses it again now" in printed
         here.sim.say(1, "and now?")
         await here.told(1, "A short answer.")
 

@@ -35,7 +35,7 @@ async def test_an_undelivered_answer_is_found_reported_resent_and_traced(tmp_pat
         audit = (await here.operator("GET /v1/audit"))["changes"]
     assert ("dead", "Bad Request: nonsense", "main") == (letter["state"], letter["error"], letter["account"])
     assert "Answered after" in before["verdict"][0]
-    assert f"`tenk outbox retry {letter['id']}` says it again" in before["verdict"][1]
+    assert f"`tenk outbox retry {letter['id']}` sends it again" in before["verdict"][1]
     assert "Delivered: 1 of 1 part" in after["verdict"][1]
     assert ["received", "admitted", "claimed"] == [hop["hop"] for hop in after["hops"]][:3]
     assert "1 dead; the newest: Bad" in status["needs_you"]["letters"]
@@ -55,7 +55,7 @@ async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None
     assert "fails since 20" in failing["models"]["openai:journey"]
     assert "auth (HTTP 401)" in failing["needs_you"]["key openai:journey"]
     assert "model" in failing["parts"]
-    assert "by offline:rules, in the place of what failed (openai:journey: auth)" in asked["verdict"][0]
+    assert "by offline:rules, because the first model failed (openai:journey: auth)" in asked["verdict"][0]
 
 
 async def owner(here: House) -> None:

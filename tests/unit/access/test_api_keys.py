@@ -78,7 +78,7 @@ async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     [
         ("  ", "chat", "", "name"),
         ("a", "", "", "no scope"),
-        ("a", "chat root", "", "root is no scope"),
+        ("a", "chat root", "", "root is not a scope"),
         ("a", "chat", "telegram:42", "nobody"),
     ],
 )

@@ -57,7 +57,7 @@ def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> Non
 
 def test_config_check_says_what_could_be_set(tmp_path: Path) -> None:
     done = tenk("config", "check", home=tmp_path)
-    assert (0, "The configuration can be used.") == (done.returncode, done.stdout.splitlines()[0])
+    assert (0, "The configuration is valid.") == (done.returncode, done.stdout.splitlines()[0])
     assert "TELEGRAM_BOT_TOKEN" in done.stdout and "run` and open http" in done.stdout
 
 
@@ -126,17 +126,17 @@ def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
         tenk("audit", "--action", "person_blocked", "--about", "telegram:4", "--json", home=tmp_path).stdout
     )
     assert ("cli", "telegram:4") == (changed["by"], changed["detail"])
-    assert "Nothing like that was changed.\n" == tenk("audit", "--by", "telegram:4", home=tmp_path).stdout
+    assert "No such changes.\n" == tenk("audit", "--by", "telegram:4", home=tmp_path).stdout
     refused = tenk("users", "revoke", "telegram:42", "telegram:main", home=tmp_path)
     assert (1, "error: ") == (refused.returncode, refused.stderr[:7])
 
 
 LISTS = {
-    "users list": "Nobody has been let in.",
+    "users list": "Nobody has access yet.",
     "keys list": "There are no keys.",
-    "usage": "No model was used.",
+    "usage": "No model calls yet.",
     "usage --light openai:gpt-5-nano": "No turn was recorded.",
-    "sessions list": "Nobody has said anything yet.",
+    "sessions list": "There are no conversations yet.",
 }
 
 
@@ -159,7 +159,7 @@ def test_lists_are_read_beside_the_process_that_holds_the_home(tmp_path: Path) -
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
     done = tenk("status", home=tmp_path)
     assert 3 == done.returncode
-    assert "No gateway runs on" in done.stdout
+    assert "No gateway is running on" in done.stdout
     console = tenk("console", home=tmp_path)  # whose pages only a gateway has
     assert (1, "error: no gateway answers") == (console.returncode, console.stderr[:25])
     assert not (tmp_path / "var").exists()

@@ -24,5 +24,5 @@ def test_a_key_is_made_shown_once_and_taken_back(tmp_path: Path) -> None:
 def test_a_key_that_cannot_be_made_says_why(tmp_path: Path) -> None:
     assert 2 == tenk("keys", "create", "a", "--scope", "root", home=tmp_path).returncode
     refused = tenk("keys", "create", "a", "--for", "telegram:42", home=tmp_path)
-    assert (1, True) == (refused.returncode, "'telegram:42' is nobody" in refused.stderr)
+    assert (1, True) == (refused.returncode, "'telegram:42' is not a known person" in refused.stderr)
     assert "There are no keys.\n" == tenk("keys", "list", home=tmp_path).stdout

@@ -80,7 +80,7 @@ def test_a_file_that_is_gone_or_emptied_is_not_taken_for_the_whole(tmp_path: Pat
     assert "allowlist" == again().access.direct
     for text in ("", " \n"):
         file.write_text(text)
-        with pytest.raises(SettingsError, match=r"gateway\.toml: is empty or gone, and was not when it was read last"):
+        with pytest.raises(SettingsError, match=r"gateway\.toml: is now empty or gone, but had text at the last read"):
             again()
     file.unlink()
     with pytest.raises(SettingsError, match="there is no such file"):

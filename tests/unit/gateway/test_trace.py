@@ -66,9 +66,9 @@ def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender 
     ("who", "words"),
     [
         ("ana", r"more than one person: Ana \(slack:T1:U9, telegram:42, id 00001111\), ana"),
-        ("0190-an", r"nobody known is '0190-an'"),
+        ("0190-an", r"no known person is '0190-an'"),
         ("Kimberlee", r"the nearest: Kim Lee \(telegram:77\)"),
-        ("", r"nobody known is ''"),
+        ("", r"no known person is ''"),
     ],
 )
 def test_no_match_and_several_matches_are_refused_with_a_list(who: str, words: str) -> None:
@@ -101,7 +101,7 @@ def test_an_instant_is_read_in_their_zone(text: str, expected: str) -> None:
     ["", "soon", "25:00", "10:61", "2026-13-01", "9999999 h ago", "12:00 12:00", "²", "9999-12-31 23:59", "0001-01-01"],
 )
 def test_what_is_no_time_is_told_with_what_is(text: str) -> None:
-    with pytest.raises(GatewayError, match='is no time; write "yesterday 10:00"'):
+    with pytest.raises(GatewayError, match='is not a time; write "yesterday 10:00"'):
         instant_of(text, NOON, MADRID)
 
 
@@ -118,25 +118,22 @@ CUT = hop("turn_ended", reason="max_steps")
     ("row", "way", "words"),
     [
         (ROW, [], "Answered after 3.0 s."),
-        (ROW, [STAND_IN], "by offline:rules, in the place of what failed (openai:x: auth)"),
+        (ROW, [STAND_IN], "by offline:rules, because the first model failed (openai:x: auth)"),
         (ROW, [CUT], "but the turn was cut short (max_steps)"),
         (replace(ROW, outcome="refused", detail="over the day bound"), [], "refused: over the day bound"),
-        (replace(ROW, outcome="refused", detail="pairing"), [], "was not let in then (they were asked to pair)"),
+        (replace(ROW, outcome="refused", detail="pairing"), [], "had no access (they were asked to pair)"),
         (replace(ROW, outcome="cleared", detail="/stop"), [], "cleared after 3.0 s: /stop"),
         (replace(ROW, outcome="merged"), [], "Joined the turn of an earlier message"),
-        (replace(ROW, outcome="odd", detail=None), [], "odd after 3.0 s: nobody noted why"),
+        (replace(ROW, outcome="odd", detail=None), [], "odd after 3.0 s: no reason was recorded"),
         (
             replace(ROW, outcome="failed", detail="model_error"),
-            [
-                hop("recovered", fallback="retried"),
-                hop("turn_ended", reason="model_error", why="openai:x: server: broke"),
-            ],
-            "told so: openai:x: server: broke, tried 2 times",
+            [hop("recovered", fallback="retried"), hop("turn_ended", reason="model_error", why="openai:x: server: broke")],
+            "got an apology: openai:x: server: broke, tried 2 times",
         ),
-        (replace(ROW, outcome="failed", detail="it could not begin"), [], "told so: it could not begin"),
+        (replace(ROW, outcome="failed", detail="it could not begin"), [], "got an apology: it could not begin"),
         (replace(WAITS, turn=None), [], "no turn has taken it"),
         (WAITS, [hop("parked", tool="pay")], "waits for the person's word about pay"),
-        (WAITS, [hop("tool_intended")], "at work for 60 min; the last"),
+        (WAITS, [hop("tool_intended")], "running for 60 min; its last"),
     ],
 )
 def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words: str) -> None:
@@ -147,9 +144,9 @@ def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words
     ("part", "words"),
     [
         (PART, "Delivered: 1 of 1 part (outbox 9), the platform's id 77."),
-        (replace(PART, maybe_doubled=True), "an earlier try may have arrived"),
+        (replace(PART, maybe_doubled=True), "an earlier attempt may have arrived"),
         (replace(PART, state="dead", error="refused"), "NOT delivered, given up: 1 of 1 part (outbox 9): refused."),
-        (replace(PART, state="unknown"), "Nobody knows whether it arrived"),
+        (replace(PART, state="unknown"), "It may have arrived"),
         (replace(PART, state="ready", parked="blocked"), "until its person is heard again: blocked"),
         (replace(PART, state="ready"), "On its way"),
         (replace(PART, state="discarded"), "Discarded"),
