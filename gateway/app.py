@@ -43,7 +43,7 @@ from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import ProcessParts, load_people, show_founding_link
-from gateway.ops.status import GatewayStatus, ModelStanding
+from gateway.ops.status import GatewayStatus, ModelHealth
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import in_force, load_product
 from gateway.reloading import Reloader, TenantChange
@@ -168,7 +168,7 @@ class Gateway:
         shared = Shared(store, channels, delivery, bus, router, self._people, clocks, secrets)
 
         # what operators and programs reach
-        models = ModelStanding(self._rests.board.states, self._watch)
+        models = ModelHealth(self._rests.board.states, self._watch)
         cluster = process if ownership.is_shared else None
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
         unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks())

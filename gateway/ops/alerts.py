@@ -1,8 +1,7 @@
-"""Tells owners in their own chats what needs them: a channel that is down, a model that fails, answers nobody got.
-A tenant's troubles are its owners' matter; where it has none yet, the installation's hear of them.
+"""Alerts to owners in their chats: a channel is down, a model fails, answers could not be delivered.
 
-Each trouble is told once, and once that it is over; one that comes and goes is told once an hour at most. What was told
-is kept, so that a restart repeats nothing. What is wrong is looked up by `status`; budgets have a watch of their own.
+Owners get one alert for each problem and one when it is over, at most once an hour if it comes and goes. Alerts are
+stored, so that a restart repeats none. If a tenant has no owner, the default tenant's owners get its alerts.
 """
 
 import hashlib
@@ -29,28 +28,28 @@ from gateway.texts import HARNESS
 
 LOOK_S = 5.0
 GRACE = timedelta(seconds=60)
-"""What is well again by then was never worth a message."""
+"""Time before an alert; a problem that ends earlier causes none."""
 
 QUIET = timedelta(hours=1)
-"""Between two tellings of one trouble."""
+"""Least time between two alerts about one problem."""
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One trouble as owners know it; a restart repeats nothing."""
+    """The stored alert state of one problem."""
 
-    key: str  # what is in trouble: "channel telegram:main"
+    key: str  # key of the problem: "channel telegram:main"
     began_at: datetime
-    told_at: datetime | None = None  # when owners were told last, perhaps of an earlier time; None: never
-    over_at: datetime | None = None  # None: it lasts
-    level: int = 0  # how much of it was told; more of it may be told again
+    told_at: datetime | None = None  # last alert, perhaps about an earlier occurrence; None: never
+    over_at: datetime | None = None  # None: it still lasts
+    level: int = 0  # level at the last alert; a higher one may cause another
     tenant: str = DEFAULT_TENANT
 
     @property
     def is_told(self) -> bool:
-        """Return whether owners know of it as it is now."""
+        """Return True if owners were told about this occurrence."""
         return self.told_at is not None and self.told_at >= self.began_at
 
 
@@ -58,45 +57,45 @@ ALERTS = Rows(alerts, Alert)
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class AlertMessage:
     """One message to owners."""
 
-    alert: Alert  # as it is from then on
+    alert: Alert  # its state after the message
     trouble: Trouble | None  # None: it is over
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What follows of one look."""
+    """The result of comparing current problems with stored alerts."""
 
-    kept: Sequence[Alert]
-    gone: Sequence[str]
-    tellings: Sequence[Telling]
+    changed: Sequence[Alert]
+    ended: Sequence[str]
+    messages: Sequence[AlertMessage]
 
 
 def review(looked: Mapping[str, Trouble | None], known: Mapping[str, Alert], now: datetime) -> Review:
-    """What to keep, forget and tell. A key with None is known to be well; of one that is missing nobody knows. Pure."""
-    kept: list[Alert] = []
-    gone: list[str] = []
-    tellings: list[Telling] = []
+    """Decide which alerts to store, delete and send. None means healthy; a missing key means not checked."""
+    changed: list[Alert] = []
+    ended: list[str] = []
+    messages: list[AlertMessage] = []
     for key, trouble in looked.items():
         before = known.get(key)
         if trouble is not None:
-            alert = _as_it_lasts(trouble, before, now)
+            alert = _update_alert(trouble, before, now)
             if alert.told_at == now:
-                tellings.append(Telling(alert, trouble))
+                messages.append(AlertMessage(alert, trouble))
             if alert != before:
-                kept.append(alert)
+                changed.append(alert)
         elif before is not None and before.over_at is None:
-            kept.append(replace(before, over_at=now))
+            changed.append(replace(before, over_at=now))
             if before.is_told:
-                tellings.append(Telling(kept[-1], None))
+                messages.append(AlertMessage(changed[-1], None))
         elif before is not None and (before.told_at is None or now - before.told_at >= QUIET):
-            gone.append(key)
-    return Review(kept, gone, tellings)
+            ended.append(key)
+    return Review(changed, ended, messages)
 
 
-def _as_it_lasts(trouble: Trouble, before: Alert | None, now: datetime) -> Alert:
+def _update_alert(trouble: Trouble, before: Alert | None, now: datetime) -> Alert:
     if before is None:
         alert = Alert(trouble.key, now, tenant=tenant_of(trouble.key))
     elif before.over_at is not None:  # it is back
@@ -110,13 +109,17 @@ def _as_it_lasts(trouble: Trouble, before: Alert | None, now: datetime) -> Alert
 
 
 class OwnerAlerts:
-    """Looks at what is wrong now and then, and tells."""
+    """The task that checks for problems and alerts owners."""
 
     def __init__(
-        self, store: Store, look: Callable[[], Awaitable[Mapping[str, Trouble | None]]], channels: ChannelDirectory,
-        delivery: Delivery, clock: Clock,
-    ) -> None:  # fmt: skip
-        """`look` finds what is wrong now, `GatewayStatus.troubles`."""
+        self,
+        store: Store,
+        look: Callable[[], Awaitable[Mapping[str, Trouble | None]]],
+        channels: ChannelDirectory,
+        delivery: Delivery,
+        clock: Clock,
+    ) -> None:
+        """Keep `look`, which returns the current problems."""
         self._store = store
         self._look = look
         self._words = OwnerNotices(store, channels, delivery, clock)
@@ -124,50 +127,54 @@ class OwnerAlerts:
         self._clock = clock
 
     async def look(self) -> None:
-        """Tell of what is new, and of what is over; in one commit with what is kept of it."""
+        """Send alerts about new and ended problems, in one commit with their state."""
         found, known = await self._look(), await self._store.read(ALERTS.find, lasting=True)
         result = review(found, {alert.key: alert for alert in known}, now := self._clock())
-        told_to = {
-            each: await self._audience(each) for each in {tenant_of(telling.alert.key) for telling in result.tellings}
+        audiences = {
+            each: await self._audience(each) for each in {tenant_of(message.alert.key) for message in result.messages}
         }
-        unheard = {telling.alert.key for telling in result.tellings if not told_to[tenant_of(telling.alert.key)]}
-        kept = [alert for alert in result.kept if alert.key not in unheard]  # the rest is new to whoever comes
-        said: dict[str, list[OutboxPart]] = {}
-        for telling in result.tellings:
-            if audience := told_to[tenant_of(telling.alert.key)]:
-                said.setdefault(audience, []).extend(await self._parts(telling, audience, now))
-        if kept or result.gone:
-            self._delivery.publish(await self._store.commit(_keep, kept, result.gone, said, now))
+        undelivered = {message.alert.key for message in result.messages if not audiences[tenant_of(message.alert.key)]}
+        changed = [alert for alert in result.changed if alert.key not in undelivered]  # a later owner still gets these
+        parts: dict[str, list[OutboxPart]] = {}
+        for message in result.messages:
+            if audience := audiences[tenant_of(message.alert.key)]:
+                parts.setdefault(audience, []).extend(await self._parts(message, audience, now))
+        if changed or result.ended:
+            self._delivery.publish(await self._store.commit(_save, changed, result.ended, parts, now))
 
     async def _audience(self, tenant: str) -> str:
-        """Whose owners hear of this tenant's troubles: its own, else the installation's; "" where there is nobody."""
-        for whose in (tenant, DEFAULT_TENANT):
-            if await self._store.read(partial(owner_chats, tenant=whose)):
-                return whose
+        """Return the tenant whose owners get this tenant's alerts: itself or the default; "" if neither has any."""
+        for candidate in (tenant, DEFAULT_TENANT):
+            if await self._store.read(partial(owner_chats, tenant=candidate)):
+                return candidate
         return ""
 
-    async def _parts(self, telling: Telling, audience: str, now: datetime) -> list[OutboxPart]:
-        """What each owner is told, in the chat they were heard in last; not through what is down itself."""
-        alert, trouble = telling.alert, telling.trouble
-        log.warning("alert_told", trouble=alert.key, why="over" if trouble is None else trouble.words)
+    async def _parts(self, message: AlertMessage, audience: str, now: datetime) -> list[OutboxPart]:
+        """Return the message to each owner in the chat they last wrote in, unless that account is the problem."""
+        alert, trouble = message.alert, message.trouble
+        log.warning("alert_sent", trouble=alert.key, why="over" if trouble is None else trouble.words)
         kind, _, name = alert.key.partition(OF_TENANT)[0].partition(" ")
         down = name if kind == "channel" and trouble is not None else ""
         place = hashlib.blake2s(f"{alert.key} {now.isoformat()}".encode(), digest_size=8).hexdigest()
         values: dict[str, object] = {
-            "name": escape(name), "why": escape("" if trouble is None else trouble.why),
+            "name": escape(name),
+            "why": escape("" if trouble is None else trouble.why),
             "minutes": max(1, round((now - alert.began_at) / timedelta(minutes=1))),
             **({} if trouble is None else trouble.counts),
-        }  # fmt: skip
+        }
         said = f"alerts.{kind}" + ("" if trouble else "_over")
         cause = f"alert:{place}"
         return await self._words.parts(audience, cause, lambda owner: HARNESS.text(owner.locale, said, **values), down)
 
 
-def _keep(
-    connection: Connection, kept: Sequence[Alert], gone: Sequence[str], said: Mapping[str, Sequence[OutboxPart]],
+def _save(
+    connection: Connection,
+    changed: Sequence[Alert],
+    ended: Sequence[str],
+    parts: Mapping[str, Sequence[OutboxPart]],
     now: datetime,
-) -> list[OutboxRow]:  # fmt: skip
-    for alert in kept:
+) -> list[OutboxRow]:
+    for alert in changed:
         ALERTS.put(connection, alert)
-    ALERTS.delete(connection, key=gone)
-    return [row for tenant, parts in said.items() for row in outbox.put(connection, tenant, parts, now)]
+    ALERTS.delete(connection, key=ended)
+    return [row for tenant, of_tenant in parts.items() for row in outbox.put(connection, tenant, of_tenant, now)]

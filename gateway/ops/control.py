@@ -1,6 +1,6 @@
-"""The control socket: `/v1` for operators of this machine, and the private paths of channels, on a Unix socket.
+"""The control socket: a Unix socket that serves `/v1` to this machine's operators, and private paths of channels.
 
-It has mode 0600, serves processes of its own user and root alone, and refuses requests that a proxy or a page sends.
+It has mode 0600, serves only processes of its own user and root, and refuses requests from proxies and web pages.
 """
 
 import contextlib
@@ -35,16 +35,16 @@ ServeApi = Callable[[ConnectionLimiter, web.Request], Awaitable[web.StreamRespon
 
 
 class ControlServer:
-    """Serves on a socket, from `run` until it is cancelled."""
+    """The server on the control socket."""
 
     def __init__(self, path: Path, serve_api: ServeApi, mounts: Mounts, *, head_s: float = HEAD_S) -> None:
-        """Nothing listens before `run`.
+        """Prepare the server; `run` starts it.
 
         Args:
-            path: the socket's.
-            serve_api: answers under `/v1`.
-            mounts: finds what channels serve here.
-            head_s: how long a connection may take to send the head of a request.
+            path: path of the socket.
+            serve_api: answers requests under `/v1`.
+            mounts: finds the paths that channels serve.
+            head_s: longest time for the head of a request.
         """
         self._path = path
         self._serve_api = serve_api
@@ -53,11 +53,11 @@ class ControlServer:
         self._limiter = ConnectionLimiter(MAX_CONNECTIONS, MAX_CONNECTIONS, lambda _: None)
 
     async def run(self) -> None:
-        """Listen until cancelled; then the socket file is gone.
+        """Serve until cancelled, then remove the socket file.
 
         Raises:
             AlreadyRunning: another gateway answers on this path.
-            GatewayError: the socket cannot be made there.
+            GatewayError: the socket cannot be created.
         """
         application = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
         application.router.add_route("*", "/v1/{path:[\\s\\S]*}", partial(self._serve_api, self._limiter))
@@ -77,14 +77,14 @@ class ControlServer:
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         with self._limiter.answering(request):
             if not _is_own_user(request):
-                raise web.HTTPForbidden(text="this socket serves its own user alone\n")
+                raise web.HTTPForbidden(text="this socket serves only its own user\n")
             if passed_on := [name for name in request.headers if _is_of_proxy(name)]:
-                raise web.HTTPForbidden(text=f"this socket takes nothing that is passed on ({passed_on[0]})\n")
+                raise web.HTTPForbidden(text=f"this socket refuses forwarded requests ({passed_on[0]})\n")
             return await handler(request)
 
 
 def _is_own_user(request: web.Request) -> bool:
-    """Return whether the peer is a process of our user or root's; without SO_PEERCRED the file's mode has to do."""
+    """Return True if the peer is a process of our user or root. Without SO_PEERCRED, rely on the file's mode."""
     peer = request.get_extra_info("socket")
     option = getattr(socket, "SO_PEERCRED", None)  # Linux has it
     if peer is None or option is None:
@@ -100,11 +100,11 @@ def _is_of_proxy(header: str) -> bool:
 
 @contextlib.contextmanager
 def listening(path: Path) -> Iterator[socket.socket]:
-    """A listening socket of mode 0600 at `path`, not blocking; its file is gone afterwards.
+    """Yield a listening, non-blocking socket of mode 0600 at `path`, and remove its file afterwards.
 
     Raises:
         AlreadyRunning: another process answers on this path.
-        GatewayError: the socket cannot be made there.
+        GatewayError: the socket cannot be created.
     """
     try:
         listener = _listener(path)
@@ -119,7 +119,7 @@ def listening(path: Path) -> Iterator[socket.socket]:
 
 
 def _listener(path: Path) -> socket.socket:
-    """A listening socket at `path`, never for a moment open to others: made in a private directory, then moved."""
+    """Return a listening socket at `path`. Create it in a private directory, so that others can never connect."""
     _refuse_if_answered(path)
     with tempfile.TemporaryDirectory(prefix=".control-", dir=path.parent) as private:
         draft = Path(private) / "s"
@@ -136,13 +136,13 @@ def _listener(path: Path) -> socket.socket:
 
 
 def _refuse_if_answered(path: Path) -> None:
-    """A socket that nobody listens on is a dead gateway's and may be replaced; nothing else may."""
+    """Raise unless `path` is free or the leftover socket of a dead gateway."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise GatewayError(f"{path} is no socket; move it away, the gateway wants that name")
+        raise GatewayError(f"{path} is not a socket; move it away, the gateway needs this name")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, short_name(path) as short:
         probe.settimeout(1.0)
         try:
@@ -155,7 +155,7 @@ def _refuse_if_answered(path: Path) -> None:
 
 
 def _remove(path: Path, inode: int) -> None:
-    """Take the socket file away, unless another gateway has put its own there."""
+    """Remove the socket file, unless another gateway has replaced it."""
     with contextlib.suppress(OSError):
         if path.stat().st_ino == inode:
             path.unlink()

@@ -1,8 +1,4 @@
-"""Looks at models for `tenk doctor`: each is asked a short question from outside, which costs some sixty tokens. And
-whether this gateway is reached where its links lead, and the servers beside it.
-
-This machine is `home_check`'s to look at, and an account on a platform its channel's `probe`'s.
-"""
+"""The checks of `tenk doctor` over the network: each model gets a short question, and the public URL a request."""
 
 import asyncio
 import time
@@ -22,7 +18,7 @@ from gateway.errors import GatewayError
 from gateway.ops.model_servers import OPENAI, links_of, missing_words
 
 ASKED_S = 60.0
-"""A model has so long for its short answer: one that is loaded first may need most of it."""
+"""Seconds for a model's short answer; a local one may have to load first."""
 
 QUESTION = ModelRequest(
     SystemPrompt("Answer in plain words. You need no tool."),
@@ -33,14 +29,14 @@ QUESTION = ModelRequest(
 
 
 async def check_models(model: ModelConfig) -> list[Finding]:
-    """Every model that may be asked: its server, and how it answers a short question."""
+    """Check each configured model: its server, and its answer to a short question."""
     return [await _check_link(part, link) for part, link in links_of(model).items()]
 
 
 async def check_public_url(url: str, asker: Asker) -> Finding:
-    """Whether a gateway answers where links lead; that it is this one nobody can tell from outside."""
+    """Check that a gateway answers at the public URL. It cannot be told whether it is this one."""
     part, key = "http.public_url", ("http", "public_url")
-    to_do = "start the gateway, and let the proxy pass this name on to http.listen; docs/install.md has how"
+    to_do = "start the gateway, and let the proxy pass this name on to http.listen; docs/install.md shows how"
     try:
         answer = await asker.ask("GET", f"{url}/healthz")
     except NoAnswer as problem:
@@ -51,18 +47,18 @@ async def check_public_url(url: str, asker: Asker) -> Finding:
 
 
 _TO_DO = {
-    FailureKind.AUTH: "set a key that this provider takes",
+    FailureKind.AUTH: "set a key that this provider accepts",
     FailureKind.QUOTA: "top up the provider's account",
     FailureKind.NETWORK: "start the server, or set base_url to where it is",
     FailureKind.RATE_LIMIT: "wait, or ask for a higher limit",
-    FailureKind.TIMEOUT: "look whether the server is at work, and ask again",
+    FailureKind.TIMEOUT: "check that the server is running, and try again",
 }
 
 
 async def _check_link(part: str, link: LinkConfig) -> Finding:
     wire, _, name = link.name.partition(":")
     if link.name == "offline":
-        return Finding(part, "the agent answers by its rules, no model is asked")
+        return Finding(part, "the agent answers by its rules and uses no model")
     where = link.base_url or f"{wire}'s own server"
     server, servers = None, KnownServers()
     if wire == OPENAI:
@@ -80,7 +76,7 @@ async def _check_link(part: str, link: LinkConfig) -> Finding:
         question = replace(QUESTION, credential=None if settings_key(link).secret else await stored_credential(link))
         return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), *await _ask(model, question))))
     except GatewayError as unreadable:
-        return Finding(part, str(unreadable), "mend it, or take it out of the configuration")
+        return Finding(part, str(unreadable), "correct it, or remove it from the configuration")
     except ModelFailure as problem:
         return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), str(problem))), _to_do(problem))
     finally:
@@ -92,16 +88,16 @@ def _to_do(problem: ModelFailure) -> str:
 
 
 def _of(server: ModelServerFacts | None) -> list[str]:
-    """What the server says of itself, where it says anything."""
+    """Return the server's kind and number of models, if known."""
     count = 0 if server is None else len(server.models)
     return [f"{server.kind} with {count} model{'' if count == 1 else 's'}"] if server is not None and count else []
 
 
 async def _ask(model: ChatModel, question: ModelRequest) -> list[str]:
-    """How the model answers.
+    """Ask the model the question. Return facts about it and its answer.
 
     Raises:
-        ModelFailure: it does not.
+        ModelFailure: it gives no answer.
     """
     pieces: list[ModelEvent] = []
 
@@ -117,9 +113,9 @@ async def _ask(model: ChatModel, question: ModelRequest) -> list[str]:
         raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {ASKED_S:g} s") from None
     facts = model.facts
     return [
-        *([] if response.model == model.name else [f"it is {response.model}"]),
+        *([] if response.model == model.name else [f"answered as {response.model}"]),
         f"window {facts.context_window_tokens:,} tokens",
-        "calls tools by itself" if facts.takes_tools else "takes no tools: they are described in words",
+        "calls tools by itself" if facts.takes_tools else "does not support tools: the prompt describes them",
         "streams" if len(pieces) > 1 else "does not stream",
         "sees pictures" if facts.sees_images else "sees no pictures",
         f"answered in {time.monotonic() - begun_s:.1f} s",

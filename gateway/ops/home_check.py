@@ -1,6 +1,6 @@
-"""Looks at this machine for `tenk doctor`: files that are open to others, the disk, a leftover socket, the database.
+"""The checks of `tenk doctor` on this machine: file modes, disk, socket, port, clock, database and secrets.
 
-Looking changes nothing; what may be mended without a person's look comes with how.
+Checks change nothing. A finding that is safe to fix carries its fix.
 """
 
 import errno
@@ -35,19 +35,19 @@ from gateway.store.revisions import HEAD
 from gateway.threads import run_in_thread
 
 SCARCE_BYTES = 200 * 1024 * 1024
-"""So much is used up by a day of pictures and a backup; SQLite refuses every message where nothing is left."""
+"""Free space below which the doctor warns: a day of pictures and a backup. A full disk stops SQLite."""
 
 SKEW_S = 30.0
-"""Slack refuses what is five minutes off, and tokens end by the clock; a machine that keeps time is within a second."""
+"""Largest clock error without a warning. Slack refuses requests that are five minutes off."""
 
 
 def check_files(files: Sequence[Path], home: Path | None) -> Iterator[Finding]:
-    """Whether the configuration's secrets, and what the home holds where one is given, are this user's alone."""
+    """Check that only this user can read the secrets file and the home's private files."""
     kept = [] if home is None else [home / name for name in NAMES]
     found = [finding for path in (*files, *kept) for finding in _check_file(path)]
     if home is not None and home.is_dir() and home.stat().st_mode & WRITABLE_BY_OTHERS:
         found.append(_lax(home, "700"))
-    yield from found or [Finding("files", "secrets, keys and the database are this user's alone")]
+    yield from found or [Finding("files", "only this user can read the secrets, keys and database")]
 
 
 def _check_file(path: Path) -> Iterator[Finding]:
@@ -56,7 +56,9 @@ def _check_file(path: Path) -> Iterator[Finding]:
     except OSError:
         return
     if stat.S_ISLNK(seen.st_mode):
-        yield Finding("files", f"{path} is a link", f"look where it leads, then run: rm {shlex.quote(str(path))}")
+        yield Finding(
+            "files", f"{path} is a symbolic link", f"check where it leads, then run: rm {shlex.quote(str(path))}"
+        )
     elif seen.st_uid != os.geteuid() and os.geteuid() != 0:
         own = f"sudo chown {os.geteuid()} {shlex.quote(str(path))}"
         yield Finding("files", f"{path} belongs to another user (uid {seen.st_uid})", f"run as that user, or: {own}")
@@ -68,18 +70,18 @@ def _check_file(path: Path) -> Iterator[Finding]:
 
 
 def _lax(path: Path, mode: str) -> Finding:
-    """What others could have written needs a person's look, so that it is not mended here."""
+    """Return a finding without a fix: a person has to inspect a file that others could change."""
     words = f"others can write to {path} (mode {stat.S_IMODE(path.stat().st_mode):04o})"
-    return Finding("files", words, f"look whether somebody did, then run: chmod {mode} {shlex.quote(str(path))}")
+    return Finding("files", words, f"check that nothing was changed, then run: chmod {mode} {shlex.quote(str(path))}")
 
 
 async def _close(path: Path) -> str:
     await run_in_thread(path.chmod, 0o600)
-    return f"{path} is this user's alone now (mode 0600)"
+    return f"only this user can read {path} now (mode 0600)"
 
 
 def check_disk(home: Path) -> Finding:
-    """Whether the home can be written, and has room."""
+    """Check that the home can be written and has free space."""
     place = next(above for above in (home, *home.absolute().parents) if above.is_dir())
     try:
         with tempfile.TemporaryFile(dir=place) as draft:
@@ -92,24 +94,24 @@ def check_disk(home: Path) -> Finding:
         return Finding("disk", words, "make it writable for this user, or set TENK_HOME to a directory that is")
     room = f"{free // 1024**2:,} MiB are free at {home}"
     if free < SCARCE_BYTES:
-        to_do = "make room: `tenk db vacuum` gives back that of removed rows, [retention] says how long things are kept"
+        to_do = "free space: `tenk db vacuum` returns that of deleted rows, [retention] sets how long rows stay"
         return Finding("disk", room, to_do)
-    return Finding("disk", f"{room}, which can be written")
+    return Finding("disk", f"{room}, and it can be written")
 
 
 def check_clock(skews_s: dict[str, float]) -> Finding:
-    """How far this machine's clock is from those of who answered; the nearest counts, as another's may be wrong."""
+    """Compare this machine's clock with the servers that answered. The nearest counts, as another may be wrong."""
     if not skews_s:
-        return Finding("clock", "nobody answered whose clock it could be held against")
+        return Finding("clock", "no server answered to compare it with")
     host, skew_s = min(skews_s.items(), key=lambda item: abs(item[1]))
     if abs(skew_s) <= SKEW_S:
         return Finding("clock", f"within {SKEW_S:g} s of {host}'s")
     ahead = "ahead of" if skew_s > 0 else "behind"
-    return Finding("clock", f"{abs(skew_s):,.0f} s {ahead} {host}'s", "let it be set: timedatectl set-ntp true")
+    return Finding("clock", f"{abs(skew_s):,.0f} s {ahead} {host}'s", "synchronize it: timedatectl set-ntp true")
 
 
 def check_port(config: HttpConfig, control: Path) -> Finding | None:
-    """Whether a gateway that starts can listen where it is to; None where one runs already, or any port will do."""
+    """Check that the HTTP port is free; return None if a gateway is running, or if any port will do."""
     if not config.port or _is_answered(control):
         return None
     where = f"port {config.port} on {config.host}"
@@ -124,15 +126,15 @@ def check_port(config: HttpConfig, control: Path) -> Finding | None:
 
 
 def check_socket(path: Path) -> Finding | None:
-    """A socket on which nobody listens is a dead gateway's; None where there is nothing to say."""
+    """Check the control socket for a leftover of a killed gateway; return None if there is no socket."""
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
-            return Finding("socket", f"{path} is no socket", "move it away: the gateway wants that name")
+            return Finding("socket", f"{path} is not a socket", "move it away: the gateway needs this name")
     except OSError:
         return None
     if _is_answered(path):
-        return Finding("socket", "a gateway runs here and answers")
-    words = f"{path} is left over from a gateway that was killed"
+        return Finding("socket", "a gateway is running here and answers")
+    words = f"{path} is left over from a killed gateway"
     return Finding(
         "socket",
         words,
@@ -154,27 +156,27 @@ def _is_answered(path: Path) -> bool:
 
 
 async def _remove(path: Path) -> str:
-    with HomeLock(path.parent):  # nobody starts meanwhile
+    with HomeLock(path.parent):  # no gateway can start meanwhile
         await run_in_thread(path.unlink, missing_ok=True)
-    return f"{path} is gone"
+    return f"removed {path}"
 
 
 async def check_database(url: str, home: Path) -> Finding:
-    """Whether it is whole, and at this version's revision."""
+    """Check that the database is intact and has this version's schema."""
     seen = await inspect(url)
     if not seen.exists:
-        return Finding("database", f"there is none at {seen.where} yet; the first start makes it")
+        return Finding("database", f"there is none at {seen.where} yet; the first start creates it")
     if seen.is_denied:
-        return Finding("database", f"{seen.where} cannot be looked at", seen.problem)
+        return Finding("database", f"{seen.where} cannot be read", seen.problem)
     if seen.problem:
         return Finding("database", f"{seen.where} cannot be used: {seen.problem}", _way_back(url))
     if seen.closed:
-        return Finding("database", f"{seen.where} is whole, but not in use", seen.closed)
+        return Finding("database", f"{seen.where} is intact, but closed", seen.closed)
     if seen.refusal:
         words, _, to_do = seen.refusal.partition(": ")
         return Finding("database", f"{seen.where} cannot be used: {words}", to_do)
     if seen.is_behind:
-        words = f"{seen.where} is whole, at revision {seen.revision}; this version wants {HEAD}"
+        words = f"{seen.where} is intact, at revision {seen.revision}; this version needs {HEAD}"
         file = file_of(url)
         if file is None:
             to_do = "back it up with pg_dump (docs/several-machines.md), then run `tenk db upgrade`"
@@ -183,7 +185,7 @@ async def check_database(url: str, home: Path) -> Finding:
         return Finding("database", words, to_do, mend=_migration(url, file, home))
     to_do = "; ".join(f"{name}: {RISKS[name]}" for name in seen.risks if name != OURS_WAIT)
     off = f"; its server has {', '.join(seen.risks)} off" if seen.risks else ""
-    return Finding("database", f"{seen.where} is whole, at revision {HEAD}{off}", to_do)
+    return Finding("database", f"{seen.where} is intact, at revision {HEAD}{off}", to_do)
 
 
 async def check_database_clock(url: str, clock: Callable[[], datetime] = wall_now) -> Finding | None:
@@ -192,7 +194,7 @@ async def check_database_clock(url: str, clock: Callable[[], datetime] = wall_no
         return None
     try:
         async with reading(url) as store:
-            await store.read(server_now)  # the first question connects
+            await store.read(server_now)  # the first query connects
             before = clock()
             off_s = ((await store.read(server_now)) - before).total_seconds()
             took_s = (clock() - before).total_seconds()
@@ -201,11 +203,11 @@ async def check_database_clock(url: str, clock: Callable[[], datetime] = wall_no
     if -CLOCKS_DIFFER_S <= off_s <= took_s + CLOCKS_DIFFER_S:
         return Finding("database clock", f"within {CLOCKS_DIFFER_S:g} s of this machine's")
     words = f"{abs(off_s):,.0f} s {'ahead of' if off_s > 0 else 'behind'} this machine's"
-    return Finding("database clock", words, "let both be set: timedatectl set-ntp true")
+    return Finding("database clock", words, "synchronize both: timedatectl set-ntp true")
 
 
 async def check_secrets(url: str, home: Path, given: SecretStr | None) -> Finding | None:
-    """Whether what is secret in the database can be read with the keys of this home; None where it cannot be asked."""
+    """Check that the home's keys can decrypt the database's secrets; return None if it cannot be read."""
     try:
         async with reading(url) as store:
             needed = await store.read(key_ids)
@@ -214,26 +216,26 @@ async def check_secrets(url: str, home: Path, given: SecretStr | None) -> Findin
     try:
         here = {id_of(key) for key in read_keys(home, None if given is None else given.get_secret_value())}
     except GatewayError as error:
-        return Finding("secrets", str(error), "put back the file that was beside this database")
+        return Finding("secrets", str(error), "restore the key file that belongs to this database")
     if lost := sum(count for id_, count in needed.items() if id_ not in here):
         file = "gateway.secret_keys" if given is not None else str(home / SECRETS_KEY)
         what = "1 secret in the database needs" if lost == 1 else f"{lost} secrets in the database need"
         words = f"{what} a key that is not in {file}"
-        to_do = "put back the one that was beside this database; without it people give their keys anew (/connect)"
+        to_do = "restore the key file that belongs to this database; without it people have to /connect again"
         return Finding("secrets", words, to_do)
-    return Finding("secrets", "whatever is secret in the database can be read")
+    return Finding("secrets", "all secrets in the database can be decrypted")
 
 
 def _way_back(url: str) -> str:
     if file_of(url) is None:
-        return "start the server, or mend DATABASE_URL"
-    return "stop the gateway, move the file and all that begins like it away, and run: tenk db restore BACKUP"
+        return "start the server, or correct DATABASE_URL"
+    return "stop the gateway, move the file and those with the same beginning away, and run: tenk db restore BACKUP"
 
 
 def _migration(url: str, file: Path, home: Path) -> Callable[[], Awaitable[str]]:
     async def mend() -> str:
         with HomeLock(home):
             await upgrade(url)
-        return f"{file} is at revision {HEAD}; as it was before it is in {copies_of_older(file)[-1]}"
+        return f"{file} is at revision {HEAD}; a copy of the old one is in {copies_of_older(file)[-1]}"
 
     return mend

@@ -1,7 +1,4 @@
-"""Retention: delete in small batches what was settled longer ago than it is kept.
-
-`gateway.store.retention` decides what goes and how; pairing requests end by `gateway.access.pairing`.
-"""
+"""Retention: the deletion of settled rows, in small batches, after their configured time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,16 +18,16 @@ log = structlog.get_logger()
 FIRST_S = 60.0
 EVERY_S = 600.0
 PAUSE_S = 0.02
-"""Between two batches: whoever else writes goes first."""
+"""Seconds between two batches, so that other writers go first."""
 
 UNCLAIMED_DAYS = 1 / 24
-"""A picture is fetched when its turn is about to begin."""
+"""Days to keep a picture that no turn has used; a turn uses it right after its message."""
 
 BUDGET_DAYS = 7
-"""Caps are of days and of turns: what was used of older ones says nothing that `usage` does not."""
+"""Days to keep budget sums: caps are per day or per turn, and `usage` holds the history."""
 
 Take = Callable[..., int]
-"""Deletes one batch of what was settled `before` an instant; returns how many rows."""
+"""Deletes one batch of rows settled `before` an instant and returns their number."""
 
 
 def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
@@ -52,7 +49,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
 async def sweep(
     store: Store, config: RetentionConfig, now: datetime, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> None:
-    """Total the days that are over, delete what is too old, batch by batch, and give the room back."""
+    """Sum up past days' usage, delete expired rows in batches, and return free pages to the disk."""
 
     async def take_all(batch: Callable[[Connection], int]) -> int:
         taken = 0

@@ -1,4 +1,4 @@
-"""Measures what the agent does, by wrappers and listeners around its model and its tools. Nothing is decided here."""
+"""Metrics, spans and failure records of models and tools, taken by wrappers and listeners."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -31,28 +31,28 @@ from gateway.telemetry import (
 log = structlog.get_logger()
 
 OTHER = "other"
-"""Stands for the names of tools that a model made up: a label must not grow with what it says."""
+"""Metric label for tool names that a model invented, so that labels stay bounded."""
 
 REFUSED = frozenset({FailureKind.AUTH, FailureKind.QUOTA})
-"""What no model gets over by itself."""
+"""Failures that do not end by themselves."""
 
 MAX_FAILURE_CHARS = 200
-"""Of what a model failed of, as operators read it."""
+"""Longest error text of a model that operators see."""
 
 DRIFT = (2 / 3, 3 / 2)
-"""A provider may count so much less, or more, than our estimate."""
+"""Range of the provider's token count over our estimate that counts as accurate."""
 
 LEAST_COMPARED_TOKENS = 1000
-"""Of a shorter request what stands around the words is too much of it to say anything of the estimates."""
+"""Shortest request that is compared: in shorter ones the overhead dominates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """A model that gave no response the last times it was asked."""
+    """The failures of a model since its last response."""
 
-    since: datetime  # the first of these
+    since: datetime  # of the first failure
     times: int
-    kind: FailureKind  # of the last
+    kind: FailureKind  # of the last failure
     words: str
 
     def __str__(self) -> str:
@@ -61,18 +61,18 @@ class Failing:
 
 
 class ModelWatch:
-    """Which models answer and which fail, by what they did when they were asked last. Nothing is kept of it."""
+    """A record, in memory, of which models answered and which failed at their last request."""
 
     def __init__(self, clock: Callable[[], datetime] = wall_now) -> None:
         self._clock = clock
         self.failing: dict[str, Failing] = {}
         self.answered: set[str] = set()
-        """Those that have answered, and not failed since."""
+        """Models that have answered and not failed since."""
         self.drifting: dict[str, tuple[int, float]] = {}
-        """Whose providers count far more than we estimate: how often in a row by now, and how many times as much."""
+        """Model -> how often in a row its provider counted far more tokens than we estimated, and the last ratio."""
 
     def note_failure(self, model: str, failure: ModelFailure) -> None:
-        """It gave no response; what was too long for its window was the request's own fault."""
+        """Record that a model gave no response. Ignore requests that were too long for its window."""
         if failure.kind is FailureKind.CONTEXT:
             return
         before = self.failing.get(model)
@@ -85,14 +85,14 @@ class ModelWatch:
         MODEL_FAILING.labels(model).set(1)
 
     def note_response(self, model: str) -> None:
-        """It answered."""
+        """Record that a model answered."""
         if model not in self.answered:
             self.answered.add(model)
             self.failing.pop(model, None)
             MODEL_FAILING.labels(model).set(0)
 
     def note_estimate(self, model: str, estimated: int, counted: int) -> None:
-        """A request that we held for so many tokens was counted; what is smaller than we thought harms nobody."""
+        """Compare our estimate of a request with the provider's count. An estimate that is too high is harmless."""
         if min(estimated, counted) >= LEAST_COMPARED_TOKENS:
             ratio, times = counted / estimated, self.drifting.pop(model, (0, 0.0))[0]
             if ratio > DRIFT[1]:
@@ -100,16 +100,18 @@ class ModelWatch:
 
 
 class MeasuredModel:
-    """A model whose responses are timed and whose failures are counted, its own retries included."""
+    """A wrapper of a model that times responses and counts failures."""
 
     def __init__(self, model: ChatModel, watch: ModelWatch | None = None) -> None:
-        """`watch` is told how each call ended."""
+        """Wrap a model; `watch` records how each call ended."""
         self.name = model.name
         provider, _, name = self.name.partition(":")
         self._span = f"chat {name}"
         self._attributes = {
-            "gen_ai.operation.name": "chat", "gen_ai.provider.name": provider, "gen_ai.request.model": name,
-        }  # fmt: skip
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.request.model": name,
+        }
         self._model = model
         self._watch = watch or ModelWatch()
         self._sizes = RequestSizes()
@@ -117,11 +119,10 @@ class MeasuredModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """The model's."""
         return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        """As the model's own; what is cut short by a stop is neither."""
+        """Ask the model and record the response or failure. A cancelled call counts as neither."""
         asked_s = time.monotonic()
         try:
             with span(self._span, self._attributes, client=True) as current:
@@ -140,14 +141,14 @@ class MeasuredModel:
         return response
 
     def _count(self, used: Usage) -> None:
-        """What it used, as far as somebody counted it and knows what it costs."""
+        """Count the tokens and cost that are known."""
         series(MODEL_TOKENS, self.name, "input").inc(used.input_tokens or 0)
         series(MODEL_TOKENS, self.name, "output").inc(used.output_tokens or 0)
         if used.cost_microusd:
             series(MODEL_COST_USD, self.name).inc(used.cost_microusd / 1_000_000)
 
     def _compare(self, request: ModelRequest, response: ModelResponded) -> None:
-        """How our estimate of a request stands to what the provider counted; said where they begin to drift apart."""
+        """Compare our estimate with the provider's count, and log when they begin to differ."""
         counted = response.usage.input_tokens
         estimated = (request.estimated_tokens or self._sizes.estimate(request)) if counted else 0
         if not counted or not estimated:
@@ -161,12 +162,11 @@ class MeasuredModel:
         self._watch.note_estimate(self.name, estimated, counted)
 
     async def aclose(self) -> None:
-        """Close the model."""
         await self._model.aclose()
 
 
 def _response_attributes(response: ModelResponded) -> Attributes:
-    """What the GenAI conventions say of a response; tokens only where the provider counted them."""
+    """Return the span attributes of a response by OpenTelemetry's GenAI conventions."""
     counted = {
         "gen_ai.usage.input_tokens": response.usage.input_tokens,
         "gen_ai.usage.output_tokens": response.usage.output_tokens,
@@ -178,14 +178,14 @@ def _response_attributes(response: ModelResponded) -> Attributes:
 
 
 class MeasuredTurns:
-    """Measures tools as they run, and results and fallbacks as they are journaled."""
+    """A listener that measures tools, results and fallbacks."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """`names` are the tools there are."""
+        """Keep the names of the existing tools."""
         self._names = frozenset(names)
 
     def note_event(self, event: TurnEvent) -> None:
-        """Note how long a tool ran: as a figure, and as a line of the log."""
+        """Record and log how long a tool ran."""
         if isinstance(event, ToolEnded) and event.took_s is not None:
             name = event.name if event.name in self._names else OTHER
             series(TOOL_SECONDS, name).observe(event.took_s)

@@ -1,7 +1,6 @@
-"""Secrets of the store are brought under the newest key, some at a time, beside everything else that goes on.
+"""Rotation of the keys that encrypt secrets in the store, in batches and without downtime.
 
-A key is dropped only when nothing in the store needs it any more; until the process ends it still opens what is in
-memory.
+A key is dropped from the key file only when no secret in the store needs it.
 """
 
 import asyncio
@@ -19,37 +18,37 @@ from gateway.store import credentials, reply_routes
 from gateway.store.engine import Store
 
 AT_ONCE = 200
-"""Secrets that one commit encrypts anew: 3 ms or so."""
+"""Secrets that one commit re-encrypts."""
 
 SECRETS = (reply_routes.reseal_some, credentials.reseal_some)
-"""Each table with secrets: brings some behind a place under the newest key."""
+"""For each table with secrets, the job that re-encrypts a batch after a row id."""
 
 log = structlog.get_logger()
 
 
 class KeyRotation:
-    """The keys of a home, and what is sealed with them."""
+    """The encryption keys of a home, and their rotation."""
 
     def __init__(self, store: Store, home: Path, given: SecretStr | None = None) -> None:
-        """With the keys that the configuration gives, or else those of the home, whose lock the caller holds.
+        """Load the keys from the configuration if given, else from the home, whose lock the caller holds.
 
         Raises:
-            GatewayError: they cannot be used.
+            GatewayError: the keys cannot be used.
         """
         self._store = store
         self._home = home
-        self._is_ours = given is None  # else the operator keeps them
+        self._is_ours = given is None  # else the operator manages them
         self._keys = load_keys(home, None if given is None else given.get_secret_value())
-        self._alone = asyncio.Lock()  # or one rotation could drop the key that another still brings rows under
+        self._rotating = asyncio.Lock()  # or one rotation could drop a key that another still uses
         self.vault = Vault(self._keys)
 
     async def begin(self) -> Self:
-        """As `reseal`, at a start."""
+        """Re-encrypt at the start what an interrupted rotation left."""
         await self.reseal()
         return self
 
     async def reseal(self) -> tuple[int, int]:
-        """Seal with the newest key whatever is not; how many there were, and how many nobody can read any more."""
+        """Re-encrypt secrets with the newest key. Return how many it sealed, and how many cannot be decrypted."""
         sealed = lost = 0
         for some in SECRETS:
             after = 0
@@ -66,12 +65,12 @@ class KeyRotation:
         return sealed, lost
 
     async def rotate(self) -> RotatedKeys:
-        """Make a new key if the home's file keeps them, and encrypt every secret under the newest.
+        """Make a new key, unless the operator manages the keys, and re-encrypt all secrets with the newest.
 
         Raises:
-            GatewayError: the new key cannot be kept; nothing was changed.
+            GatewayError: the new key cannot be stored; nothing was changed.
         """
-        async with self._alone:
+        async with self._rotating:
             return await self._rotate()
 
     async def _rotate(self) -> RotatedKeys:
@@ -89,7 +88,7 @@ class KeyRotation:
 
 def _next_step(is_ours: bool, lost: int) -> str:
     if lost:
-        return "The older keys are kept, for when theirs comes back."
+        return "The older keys are kept, in case the missing one is restored."
     if is_ours:
-        return f"The older keys are gone from {SECRETS_KEY}; a backup made before needs the {SECRETS_KEY} of its time."
-    return "Take the older keys out of the configuration; for a new one add it as the last, restart, and rotate again."
+        return f"The older keys are removed from {SECRETS_KEY}. An earlier backup needs the {SECRETS_KEY} of its time."
+    return "Remove the older keys from the configuration. For a new key, add it at the end, restart, and rotate again."

@@ -1,4 +1,4 @@
-"""Keeps two gateways off one home. Cluster leases over PostgreSQL are another matter and do not live here."""
+"""The lock that keeps two gateways off one home."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ PAUSE_S = 0.05
 
 
 def why_silent(home: Path) -> str:
-    """What an operator is told of a process that has this home and did not answer; "" where none has it."""
+    """Return what to tell an operator about a process that holds this home but did not answer; "" if none does."""
     try:
         with HomeLock(home):
             return ""
@@ -23,24 +23,24 @@ def why_silent(home: Path) -> str:
 
 
 class HomeLock:
-    """An exclusive hold on a home directory, let go by the kernel however the process ends.
+    """An exclusive lock on a home directory; the kernel releases it however the process ends.
 
-    Use as a context manager. The file `lock` in the home holds the holder's process id; the file itself stays.
+    Use as a context manager. The file `lock` in the home holds the owner's process id and is never deleted.
     """
 
     def __init__(self, home: Path, wait_s: float = 0.0) -> None:
-        """`home` is made, mode 0700, where it is missing. `wait_s` is how long whoever holds it is waited for."""
+        """Keep the home, made with mode 0700 if missing, and how long to wait for another owner."""
         self._home = home
         self._wait_s = wait_s
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        """Take the hold.
+        """Take the lock.
 
         Raises:
             AlreadyRunning: another process holds it; the message names the process and the home.
-            LaxFile: others could write there.
-            GatewayError: the home cannot be made or written.
+            LaxFile: other users can write to the home.
+            GatewayError: the home cannot be created or written.
         """
         check_home(self._home)
         descriptor = self._open()
@@ -59,7 +59,7 @@ class HomeLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go."""
+        """Release the lock."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

@@ -1,4 +1,4 @@
-"""The board of resting models is kept in the store as it changes: a restart does not ask anew what was refused."""
+"""Storage of model cooldowns, so that a restart does not ask models that just refused."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ RESTS = Rows(model_rests, Cooldown)
 
 @dataclass(frozen=True, slots=True)
 class RetryTurns:
-    """Runs `/retry`; an owner's also with models whose key was refused a moment ago: they may have replaced it."""
+    """A runner of `/retry`. For owners it first ends all cooldowns: they may have replaced a refused key."""
 
     board: HealthBoard
 
@@ -33,7 +33,7 @@ class RetryTurns:
 
 
 class ModelRests:
-    """A board, and who writes it down. What a kill takes away is asked again, no more."""
+    """A board of model cooldowns and the task that stores its changes."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
         self._store = store
@@ -42,11 +42,11 @@ class ModelRests:
         self.board = HealthBoard(clock, self._note)
 
     async def load(self) -> None:
-        """Read what an earlier process left."""
+        """Load the cooldowns that an earlier process stored."""
         self.board.load(await self._store.read(load_rests))
 
     async def run(self) -> None:
-        """Write each change, several at once where they come together."""
+        """Store changes as they come, several in one commit if possible."""
         while True:
             await self._changed.wait()
             self._changed.clear()
@@ -58,8 +58,8 @@ class ModelRests:
         self._changed.set()
 
 
-def load_rests(connection: Connection) -> list[Cooldown]:
-    """Return the stored rests, without those of a kind that this version does not know."""
+def load_rests(connection: Connection) -> list[Rest]:
+    """Return the stored cooldowns of the kinds that this version knows."""
     return RESTS.find(connection, gate=list(Gate), why=list(FailureKind))
 
 

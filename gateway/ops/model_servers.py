@@ -1,4 +1,4 @@
-"""Words what the servers of the configured models say, for an operator; and names the model that nobody named."""
+"""Inspection of the configured models' servers at the start: missing models, and the name of a server's only model."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,17 +11,19 @@ OPENAI = "openai"
 
 
 def links_of(model: ModelConfig) -> Mapping[str, LinkConfig]:
-    """Every model that may be asked, by its key in the configuration."""
+    """Return every configured model by its configuration key."""
     links: dict[str, LinkConfig | None] = {
-        "model": model, "model.light": model.light, "model.with_tools": model.with_tools,
+        "model": model,
+        "model.light": model.light,
+        "model.with_tools": model.with_tools,
         "model.with_images": model.with_images,
-    }  # fmt: skip
+    }
     links |= {f"model.fallback.{name}": link for name, link in model.fallback.items()}
     return {key: link for key, link in links.items() if link is not None}
 
 
 async def look_ahead(model: ModelConfig, servers: KnownServers) -> tuple[ModelConfig, list[str]]:
-    """The model's settings, it named where its server has but one; and what an operator should know of the servers."""
+    """Ask the servers for their models. Return the settings, with an unnamed only model named, and hints to print."""
     sentences = []
     links = {key: link for key, link in links_of(model).items() if link.base_url and link.name.startswith(f"{OPENAI}:")}
     async with asyncio.TaskGroup() as looks:
@@ -33,18 +35,20 @@ async def look_ahead(model: ModelConfig, servers: KnownServers) -> tuple[ModelCo
         found = None if server is None else server.find(name)
         if server is None:
             problem = servers.problem(link, name)
-            sentences.append(f"{key}: {link.base_url} does not say what it has ({problem}); it is asked all the same.")
+            sentences.append(
+                f"{key}: {link.base_url} does not list its models ({problem}); the gateway uses it anyway."
+            )
         elif server.lacks(name):
             sentences.append(f"{key}: {missing_words(link, server, name)}")
         elif name == ONLY_MODEL and found is not None:
-            sentences.append(f"{found.id} answers, the model that {server.kind} at {link.base_url} has.")
+            sentences.append(f"{found.id} is used, the only model of {server.kind} at {link.base_url}.")
             await servers.learn(link, found.id)
             model = model if key != "model" else model.model_copy(update={"name": f"{OPENAI}:{found.id}"})
     return model, sentences
 
 
 def missing_words(link: LinkConfig, server: ModelServerFacts, name: str) -> str:
-    """A model is named that its server does not have, or of several none is."""
+    """Return a hint that the server lacks this model, or that one of its several models must be named."""
     if name == ONLY_MODEL:
         return (
             f"{server.kind} at {link.base_url} has {len(server.models)} models and none is named: "

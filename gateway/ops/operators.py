@@ -1,4 +1,4 @@
-"""The running gateway as the process of the operators' service, and what it does about people at its start."""
+"""The running gateway as the process of the operators' service, and its start-up work about people."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ EXPIRE_S = 60.0
 
 
 class Links(Protocol):
-    """Where people open an invitation, and operators the console."""
+    """The maker of links to invitations and to the console."""
 
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
-        """Return the links that bring a code to the tenant's bots."""
+        """Return the links that open the tenant's bots with a code."""
         ...
 
     async def console_link(self, by: str) -> ConsoleLink:
@@ -55,19 +55,19 @@ class Links(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcessParts:
-    """The parts of a running gateway that operators ask, beside those that tenants share."""
+    """The parts of a running gateway that operators use, beside the shared ones."""
 
     status: GatewayStatus
     rotation: KeyRotation
     board: HealthBoard
     links: Links
     reload: Callable[[], Awaitable[Reloaded]] | None = None
-    """Applies the configuration; None for one tenant, whose settings stand in that of the whole."""
+    """Applies the configuration; None for one tenant, which has no configuration file of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningProcess:
-    """A running gateway, as the operators of one agent's people act in it."""
+    """A running gateway, as the operators' service uses it."""
 
     agent: str
     shared: Shared
@@ -82,7 +82,7 @@ class RunningProcess:
 
     def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
         said = OutboundMessage(where, cause, text, locale=person.locale)
-        _put_words(self.shared.channels, connection, person, where, said)
+        _put_message(self.shared.channels, connection, person, where, said)
 
     def take_up(
         self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
@@ -107,7 +107,7 @@ class RunningProcess:
         if change.row is not None:
             shared.bus.publish(change.row)
         elif change.told:
-            shared.bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have admitted a row
+            shared.bus.reread()  # an earlier attempt of this commit may have admitted a row without our knowing
         shared.sessions.parking.release(change.unparked)
 
     async def status(self, tenant: str | None) -> Status:
@@ -115,7 +115,7 @@ class RunningProcess:
 
     async def reload(self) -> Reloaded:
         if self.parts.reload is None:
-            raise GatewayError("the configuration is that of all tenants: reload it without naming one")
+            raise GatewayError("all tenants share one configuration: reload it without --tenant")
         return await self.parts.reload()
 
     async def rotate_keys(self) -> RotatedKeys:
@@ -132,11 +132,11 @@ class RunningProcess:
 
 
 def operators_of(store: Store, agent: str, shared: Shared, parts: ProcessParts) -> Operators:
-    """Make the operators' service over a part of the store; sessions and lanes hear of each change."""
+    """Make the operators' service on this store. It tells sessions and lanes about each change."""
     return Operators(store, shared.secrets.key, steady_now, RunningProcess(agent, shared, parts))
 
 
-def _put_words(
+def _put_message(
     manager: ChannelManager, connection: Connection, person: Person, where: Address, said: OutboundMessage
 ) -> None:
     channel = manager.now_loaded(where)
@@ -146,18 +146,18 @@ def _put_words(
 
 
 def link_deps(shared: Shared) -> LinkDeps:
-    """Make what linking works with; sessions and lanes hear of each step after its commit."""
+    """Make the dependencies of linking. Sessions and lanes are told about each step after its commit."""
 
     def tell(
         connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
     ) -> None:
         said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
-        _put_words(shared.channels, connection, person, where, said)
+        _put_message(shared.channels, connection, person, where, said)
 
     def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
         for person in people:
             shared.people.put(person)
-        shared.sessions.forget_all()  # what is whose has changed
+        shared.sessions.forget_all()  # owners of conversations have changed
         for where in told:
             shared.delivery.reread(where)
         shared.sessions.parking.release(unparked)
@@ -167,7 +167,7 @@ def link_deps(shared: Shared) -> LinkDeps:
 
 
 def expire_requests(connection: Connection) -> None:
-    """End the requests, invitations and links that ran out; forget what ended long ago."""
+    """Expire overdue requests, invitations and links, and delete those that ended long ago."""
     now = steady_now()
     tickets.expire(connection, now)
     tickets.forget(connection, now)
@@ -175,7 +175,7 @@ def expire_requests(connection: Connection) -> None:
 
 
 async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> None:
-    """Know everybody, the chats that moved, and who was forgotten lately, by this key."""
+    """Load people, groups, moved chats and recently deleted senders into the snapshot."""
     snapshot.replace(await store.read(people.everybody))
     snapshot.begin(key, await store.read(erasure.lately))
     for channel, old_chat, new_chat in await store.read(chats.load_moves):
@@ -187,9 +187,9 @@ async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> Non
 async def show_founding_link(
     server: HttpServer, store: Store, rules: Rules, operators: Operators, show: Callable[[str], None] | None
 ) -> None:
-    """On loopback, while there is no owner, show the terminal a link that makes its visitor owner; never the log.
+    """Show a link at the terminal that makes its first visitor the owner, if there is no owner and HTTP is loopback.
 
-    It holds for an hour, once, and only while there is still no owner; the one of an earlier start is void.
+    The link works once, for an hour, while there is no owner. It replaces an earlier start's and is never logged.
     """
     await server.started.wait()
     if not server.on_loopback or rules.direct is not Policy.PAIRING:
@@ -202,4 +202,6 @@ async def show_founding_link(
         return
     made = await operators.invite_by(BY_CLI, FOUNDING)
     link = f"{server.public_url}?invite={made.code}"
-    show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")
+    show(
+        f"This bot has no owner yet. The first person who opens this link within an hour becomes the owner:\n    {link}"
+    )

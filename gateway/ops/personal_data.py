@@ -1,7 +1,4 @@
-"""Carries out what people asked to be forgotten, batch by batch, and makes the file forget it too.
-
-A request outlives the process and is looked for every few seconds; what goes, and how, is `gateway.store.erasure`'s.
-"""
+"""The task that deletes people's data at their request, in batches, and then empties the database's log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -19,14 +16,14 @@ log = structlog.get_logger()
 LOOK_S = 2.0
 PAUSE_S = 0.02
 MOST_LOOKS = 300
-"""Looks between two tries of what breaks again and again."""
+"""Most looks to skip between two attempts of a failing deletion."""
 
 CHECKPOINTS = 20
-"""Tries to empty the log, which a reader may hold open."""
+"""Attempts to empty the log, which a reader may hold open."""
 
 
 class Eraser:
-    """Looks every few seconds whether somebody wants to be forgotten."""
+    """The worker for requested deletions, which `look` polls for."""
 
     def __init__(
         self,
@@ -36,20 +33,20 @@ class Eraser:
         clock: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`erase` does one batch; `forget` lets go of what sessions of a tenant and these keys remember."""
+        """Keep `erase`, which deletes one batch, and `forget`, which drops these keys' sessions from memory."""
         self._store = store
         self._erase = erase
         self._forget = forget
         self._clock = clock
         self._sleep = sleep
-        self._broken: dict[str, tuple[int, int]] = {}  # by erasure: looks to let pass, and how often it broke
+        self._broken: dict[str, tuple[int, int]] = {}  # erasure id -> looks to skip, and failures so far
 
     async def look(self) -> None:
-        """Do what can be done now of all that was asked for; one that breaks is told, and holds up no other."""
+        """Carry out pending deletions. Log one that fails, retry it later, and go on with the others."""
         for wanted in await self._store.read(erasure.pending):
-            rests, times = self._broken.pop(wanted.id, (0, 0))
-            if rests:
-                self._broken[wanted.id] = (rests - 1, times)
+            skips, times = self._broken.pop(wanted.id, (0, 0))
+            if skips:
+                self._broken[wanted.id] = (skips - 1, times)
                 continue
             try:
                 if await self._carry_out(wanted):
@@ -58,7 +55,7 @@ class Eraser:
             except StoreUnavailable:
                 raise
             except Exception:  # noqa: BLE001  one erasure: recorded here, for the operator, and tried again
-                log.exception("erasure_broken", erasure=wanted.id, mend="what stands here is a bug: report it")
+                log.exception("erasure_broken", erasure=wanted.id, mend="this is a bug: report it")
                 self._broken[wanted.id] = (min(2**times, MOST_LOOKS), times + 1)
 
     async def _carry_out(self, wanted: Erasure) -> bool:

@@ -1,29 +1,30 @@
-"""Operators set how long settled things are kept, by kind. Imports nothing heavy: every command reads it."""
+"""Settings of `[retention]`: how long settled rows are kept, by kind."""
 
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 LEAST_KEY_DAYS = 7
-"""Platforms deliver again for a day at most: Telegram keeps updates for 24 h (core.telegram.org/bots/api, 2026-03),
-Slack retries for an hour and, with delayed events, for 24 h (docs.slack.dev, 2026-03), Discord resumes for minutes and
-is read back for `backfill_hours`, 24. A week leaves room for a platform's bad day and for a clock that was wrong."""
+"""Fewest days to keep deduplication keys. Platforms redeliver for a day at most: Telegram keeps updates for 24 h
+(core.telegram.org/bots/api, 2026-03), Slack retries for an hour and, with delayed events, for 24 h (docs.slack.dev,
+2026-03), Discord resumes for minutes and is read back for `backfill_hours`, 24. A week leaves a margin for outages and
+wrong clocks."""
 
 
 def _longer_than_redelivery(days: int) -> int:
     if 0 < days < LEAST_KEY_DAYS:
         raise ValueError(
-            f"at least {LEAST_KEY_DAYS} days, or 0 for ever: what a platform delivers again is known by its row"
+            f"at least {LEAST_KEY_DAYS} days, or 0 for ever: the row recognises a message that a platform redelivers"
         )
     return days
 
 
-Days = Annotated[int, Field(ge=0, le=36_500, strict=True)]  # `true` is no day
+Days = Annotated[int, Field(ge=0, le=36_500, strict=True)]  # strict: `true` is not a number of days
 KeyDays = Annotated[Days, AfterValidator(_longer_than_redelivery)]
 
 
 class RetentionConfig(BaseModel):
-    """Days that settled rows are kept; 0 keeps them for ever. What is open is kept until it is settled."""
+    """Days to keep settled rows; 0 keeps them for ever. Open rows stay until they are settled."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

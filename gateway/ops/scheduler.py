@@ -1,7 +1,6 @@
-"""The scheduler turns what is due into events of the inbox: each once, in the commit that moves its schedule on.
+"""The scheduler, which admits a product's due events to the inbox, each once, and reschedules in the same commit.
 
-What is due, and when next, is an agent product's matter; how the event is answered is its command's. A schedule goes by
-the wall clock, which may jump: so the scheduler looks again every few seconds and never sleeps until an hour.
+Schedules follow the wall clock, which may jump, so the scheduler polls every few seconds.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,25 +24,25 @@ SYSTEM = Sender("system", "system", is_bot=True)
 
 @dataclass(frozen=True, slots=True)
 class DueEvent:
-    """Something whose time has come, for one person, said in one of their chats."""
+    """A due event for one person in one of their chats."""
 
     tenant: str
     user_id: str
     address: Address
     session_key: str
-    event_id: str  # of this and no other slot: what makes it once
+    event_id: str  # unique for this slot, so that it is admitted once
     name: str  # of the product's command that answers it
     arguments: str
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What a product's data says about time; both are functions over a connection."""
+    """A product's schedule: two functions over a connection."""
 
     next_at: Callable[[Connection, datetime], datetime | None]
-    """When something is due next; None: nothing is."""
+    """Returns the time of the next due event, or None."""
     take: Callable[[Connection, datetime], Sequence[DueEvent]]
-    """What is due now; each is moved on in the same commit."""
+    """Returns the events that are due now, and reschedules each in the same commit."""
 
 
 async def take_due(
@@ -54,7 +53,7 @@ async def take_due(
     dates: Callable[[], datetime],
     is_configured: Callable[[Address], bool] = lambda _address: True,
 ) -> None:
-    """Admit what is due by `dates`, the wall clock; nothing of accounts that are not configured."""
+    """Admit the events due by the wall clock `dates`, except those for accounts that are not configured."""
     now = dates()
     due_at = await store.read(lambda connection: schedule.next_at(connection, now))
     if due_at is None or due_at > now:
@@ -66,9 +65,14 @@ async def take_due(
             if not is_configured(due.address):
                 continue
             event = SystemEvent(
-                event_id=due.event_id, address=due.address, sender=SYSTEM, received_at=now, tenant=due.tenant,
-                name=due.name, arguments=due.arguments,
-            )  # fmt: skip
+                event_id=due.event_id,
+                address=due.address,
+                sender=SYSTEM,
+                received_at=now,
+                tenant=due.tenant,
+                name=due.name,
+                arguments=due.arguments,
+            )
             admitted_at, user_id = clock(), now_of(connection, due.user_id)
             id_ = inbox.admit(connection, NewRow(event, user_id, due.session_key), admitted_at)
             if id_ is not None:

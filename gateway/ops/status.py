@@ -1,4 +1,4 @@
-"""Tells health checks and `tenk status` how the gateway is doing. It only reads; nothing is mended here."""
+"""The status of the gateway for health checks, `tenk status` and alerts."""
 
 import math
 import os
@@ -28,14 +28,14 @@ from gateway.telemetry import OUTBOX_FAILED, OUTBOX_WAITING, TURNS_RUNNING
 
 
 @dataclass(frozen=True, slots=True)
-class ModelStanding:
-    """The model that answers."""
+class ModelHealth:
+    """The health of all models."""
 
-    board: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and whether it rests
-    watch: ModelWatch = field(default_factory=ModelWatch)  # how each did when it was asked last
+    board: Callable[[], Mapping[str, str]] = dict  # model -> state, such as a cooldown
+    watch: ModelWatch = field(default_factory=ModelWatch)  # the outcome of each model's last request
 
     def troubles(self) -> "list[Trouble]":
-        """The models that do not get over it by themselves, or failed time and again."""
+        """Return the models with a failure that does not end by itself, or with `FEW` failures in a row."""
         kinds = {model: failing.kind in REFUSED for model, failing in self.watch.failing.items()}
         return [
             Trouble("key" if kinds[model] else "model", model, failing.words, at_once=kinds[model])
@@ -44,7 +44,7 @@ class ModelStanding:
         ]
 
     def drifts(self) -> "list[Trouble]":
-        """The models of whose requests we think too little, time and again."""
+        """Return the models whose tokens we underestimated `FEW` times in a row."""
         return [
             Trouble("estimates", model, f"its provider counts {ratio:.1f} times the tokens that we estimate")
             for model, (times, ratio) in self.watch.drifting.items()
@@ -52,7 +52,7 @@ class ModelStanding:
         ]
 
     def states(self) -> Mapping[str, str]:
-        """Each model, and how it is; one that fails is never called ready."""
+        """Return the state of each model; a failing one is never "ready"."""
         words = dict(self.board())
         for name, failing in self.watch.failing.items():
             rest = words.get(name, "ready")
@@ -61,62 +61,62 @@ class ModelStanding:
 
 
 OF_TENANT = " @"
-"""Before the tenant in a trouble's key; the installation's own has none."""
+"""Separator before the tenant in a trouble's key; the default tenant's keys have none."""
 
 
 def tenant_of(key: str) -> str:
-    """Whose trouble this is."""
+    """Return the tenant in a trouble's key."""
     return key.rpartition(OF_TENANT)[2] if OF_TENANT in key else DEFAULT_TENANT
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that needs an operator."""
+    """A problem that needs an operator."""
 
     kind: str  # channel | hook | key | model | estimates | price | letters | versions
-    name: str  # which one: telegram:main, openai:gpt-5; "" where there is but one
-    why: str  # what is known of it
-    at_once: bool = False  # it does not go away by itself
-    level: int = 0  # grows with more of it
-    counts: Mapping[str, int] = field(default_factory=dict)  # how much of what there is, where it is counted
-    tenant: str = DEFAULT_TENANT  # whose owners are told
+    name: str  # the affected part: telegram:main, openai:gpt-5; "" if there is only one
+    why: str  # the cause, as far as known
+    at_once: bool = False  # True if it does not end by itself
+    level: int = 0  # grows as the problem grows
+    counts: Mapping[str, int] = field(default_factory=dict)  # affected things by kind, if counted
+    tenant: str = DEFAULT_TENANT  # the tenant whose owners are told
 
     @property
     def key(self) -> str:
-        """What it is known by; `tenant_of` finds the tenant in it again."""
+        """Return the unique key; `tenant_of` finds the tenant in it."""
         own = "" if self.tenant == DEFAULT_TENANT else f"{OF_TENANT}{self.tenant}"
         return f"{self.kind} {self.name}".strip() + own
 
     @property
     def words(self) -> str:
-        """It, as an operator reads it."""
+        """Return the description for an operator."""
         counted = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         return f"{counted}; the newest: {self.why}" if counted else self.why
 
 
 FEW = 3
-"""Times in a row that a model may fail before somebody is told."""
+"""Failures of a model in a row before an operator is told."""
 
 
 class Cluster(Protocol):
-    """What stands beside this process, and which part of it is this one's."""
+    """The cluster of processes, seen from this one."""
 
     @property
     def does_chores(self) -> bool:
-        """Whether this process does what one does for all."""
+        """Return True if this process runs the chores for the whole cluster."""
         ...
 
     async def status(self) -> ClusterReport | None:
-        """Return what `tenk status` shows of it; None if the process is alone."""
+        """Return the cluster's part of `tenk status`, or None if there is only this process."""
         ...
 
     async def troubles(self) -> Mapping[str, str]:
-        """What is wrong among the processes, by its kind; "" where it is well."""
+        """Return the problems among the processes by kind; "" means none."""
         ...
 
 
 class ShowsStatus(Protocol):
-    """A tenant, as far as its status goes."""
+    """A tenant, as the status reads it."""
 
     @property
     def model(self) -> ChatModel: ...
@@ -135,24 +135,24 @@ class ShowsStatus(Protocol):
 
     @property
     def floods(self) -> Mapping[str, int]:
-        """Accounts where strangers come in numbers, with their messages in the last minute."""
+        """Return the accounts with a flood of strangers, with their messages in the last minute."""
         ...
 
 
 class GatewayStatus:
-    """The parts of one running gateway, or those of one of its tenants."""
+    """The status of a running gateway or of one of its tenants."""
 
     def __init__(
         self,
         shared: Shared,
         tenants: Mapping[str, ShowsStatus],
         cluster: Cluster | None,
-        models: ModelStanding,
+        models: ModelHealth,
         faults: Faults,
         started_at: datetime,
         tenant: str | None = None,
     ) -> None:
-        """`cluster` is None if the process is alone; `tenant` is None for the whole gateway."""
+        """Keep the parts; `cluster` is None for a single process, `tenant` is None for the whole gateway."""
         self._shared = shared
         self._tenants = tenants
         self._cluster = cluster
@@ -166,20 +166,20 @@ class GatewayStatus:
         self._tenant = tenant
 
     def of(self, tenant: str | None) -> "GatewayStatus":
-        """Return one tenant's: its accounts, rows and caps; nothing of faults and of how models do.
+        """Return one tenant's status: its accounts, rows and caps, without faults and the health of models.
 
-        The installation's own tenant has the status of the whole gateway.
+        The default tenant gets the status of the whole gateway.
         """
         if tenant in (None, DEFAULT_TENANT):
             return self
-        return GatewayStatus(self._shared, self._tenants, None, ModelStanding(), Faults(), self._started_at, tenant)
+        return GatewayStatus(self._shared, self._tenants, None, ModelHealth(), Faults(), self._started_at, tenant)
 
     def _list_all(self) -> Mapping[str, ShowsStatus]:
         """Return every tenant, if this is the whole gateway's status."""
         return self._tenants if self._tenant is None else {}
 
     def _own_models(self) -> dict[str, frozenset[str]]:
-        """Return the models that only one tenant asks, of each beside the installation's own."""
+        """Return, for each tenant but the default one, the models that the default tenant does not use."""
         every = self._list_all()
         return {
             name: tenant.model_names - every[DEFAULT_TENANT].model_names
@@ -188,14 +188,14 @@ class GatewayStatus:
         }
 
     def health(self) -> Mapping[str, PartHealth]:
-        """By name: the store, and each channel account with when it was last really heard."""
+        """Return the health of the store, of each channel account, and of failing models and hooks, by name."""
         state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
-        detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
+        detail = "" if self._store.healthy else "commits fail: check the disk or the database server"
         channels = {name: PartHealth(*how) for name, how in self._manager.states(self._store.tenant).items()}
         return {"store": PartHealth(state, detail), **channels, **self._broken_parts()}
 
     def _broken_parts(self) -> Mapping[str, PartHealth]:
-        """Models that fail, and what rests after an unexpected error; nothing as long as all goes well."""
+        """Return failing models and hooks, and tasks that pause after an unexpected error."""
         fail = [f"{trouble.name} {self._model.watch.failing[trouble.name]}" for trouble in self._model.troubles()]
         models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
         hung = [f"{hook.name}: {hook.why}" for hook in self._hooks() if hook.why]
@@ -211,7 +211,7 @@ class GatewayStatus:
         return {"faults": PartHealth(ChannelState.DEGRADED, detail)}
 
     async def measure(self) -> None:
-        """Count what runs and waits; where the store does not answer nobody knows."""
+        """Set the gauges of running turns and waiting parts; NaN if the store does not answer."""
         TURNS_RUNNING.set(self._router.running)
         try:
             OUTBOX_WAITING.set(await self._store.read(outbox.open_count))
@@ -223,11 +223,11 @@ class GatewayStatus:
             OUTBOX_FAILED.labels(state).set(math.nan if depths is None else depths.get(state, 0))
 
     async def troubles(self) -> dict[str, Trouble | None]:
-        """What needs an operator, by its key; None: it is known to be well. What nobody knows of is not in it."""
+        """Return problems by key. None means checked and healthy; a missing key means not checked."""
         others = self._own_models()
         found = self._channel_troubles(others)
         if self._cluster is not None and not self._cluster.does_chores:
-            return found  # the process that does tells of the rest, or two would contradict each other
+            return found  # the process that runs the chores reports the rest
         if self._cluster is not None:
             among = await self._cluster.troubles()
             found |= {kind: Trouble(kind, "", why) if why else None for kind, why in among.items()}
@@ -305,7 +305,7 @@ class GatewayStatus:
         )
 
     def _connections(self) -> dict[str, str]:
-        """How many connections stand, of accounts that have their own."""
+        """Return the open connections of accounts that count them."""
         found: dict[str, str] = {}
         known = self._manager.states(self._store.tenant)
         for channel in self._manager.now_serving():
@@ -317,7 +317,7 @@ class GatewayStatus:
 
 
 def cluster_report(look: ClusterLook, me: Member) -> ClusterReport:
-    """Describe several processes on one database for an operator: who owns what, and is how far behind. Pure."""
+    """Describe the processes on one database: their shards, leases and backlogs."""
     members: dict[str, ClusterMember] = {}
     for each in look.members:
         state, id_ = "leaves" if each.leaving else "lives" if each.lives else "is gone", each.member.id
@@ -352,7 +352,7 @@ def _behind(backlog: Backlog) -> ClusterBacklog:
 
 
 def _accounts(look: ClusterLook) -> dict[str, ClusterAccount]:
-    """Return by account which process reads it, which sends, and what is unsent."""
+    """Return, for each account, the processes that read and send for it, and its unsent rows."""
     hosts = {each.member.id: f"{each.member.host}/{each.member.id}" for each in look.members}
     owners = {name: hosts.get(owner, owner) for name, owner in look.names.items()}
     named = {name.partition(" ")[2] for name in owners if " " in name}
@@ -370,7 +370,7 @@ def _accounts(look: ClusterLook) -> dict[str, ClusterAccount]:
 
 
 def differing_versions(members: Sequence[MemberStanding], me: Member) -> str:
-    """The living processes whose version or schema is not this one's; "" where all are alike."""
+    """Describe the living processes with another version or schema; "" if there are none."""
     others = {f"{each.member.host}/{each.member.id}": each.member.version for each in members if each.lives}
     differing = [f"{name} runs {version}" for name, version in sorted(others.items()) if version != me.version]
     return "" if not differing else f"{', '.join(differing)}; {me.host}/{me.id} runs {me.version}"

@@ -1,4 +1,4 @@
-"""Finds what was committed and not announced: what follows a commit is only a hint, and its caller may be cancelled."""
+"""Recovery of lost hints: the search for committed rows that no hint announced, such as after a cancelled caller."""
 
 from collections.abc import Awaitable, Callable
 
@@ -10,12 +10,12 @@ from gateway.store.engine import Store
 
 
 class Unannounced:
-    """A look into the store: one small query while nothing is new."""
+    """The search for unannounced rows; one small query if nothing is new."""
 
     def __init__(
         self, store: Store, bus: Bus, delivery: Delivery, parking: Parking, reload: Callable[[], Awaitable[None]]
     ) -> None:
-        """`reload` reads anew what is kept in memory of people and groups."""
+        """Keep the objects to inform; `reload` rereads people and groups into memory."""
         self._store = store
         self._bus = bus
         self._delivery = delivery
@@ -26,7 +26,7 @@ class Unannounced:
         self._is_settled = False
 
     async def look(self) -> None:
-        """Look at rows that are new since the last look, and once more: that look may be older than a hint."""
+        """Process rows that are new since the last look. Look once more after that, as a hint may come later."""
         newest = await self._store.read(inbox.newest, lasting=True)
         unheard = self._store.unheard
         is_new = newest != self._newest or unheard != self._unheard

@@ -1,7 +1,6 @@
-"""Notices when the event loop stands still, and where: a thread looks at the loop's stack while its beat is missing.
+"""A watchdog thread that samples the event loop's stack while the loop is stalled.
 
-Only told and counted here; nothing is ended. Silence of the whole process (SIGSTOP, a machine that sleeps or is busy
-with others) is no stall of ours, and is said as what it is.
+It logs and counts stalls. A pause of the whole process (SIGSTOP, a sleeping or busy machine) is logged separately.
 """
 
 import asyncio
@@ -20,63 +19,62 @@ log = structlog.get_logger()
 
 STALL_S = 0.2
 BEAT_S = 0.05
-"""How often the loop shows that it comes round; a stall is taken to begin at most so much too early."""
+"""Seconds between two beats of the loop, and the error of a stall's begin."""
 
 SHOWN_FRAMES = 12
 OURS = ("gateway.", "agent.", "channels.")
 UNSEEN = "unseen"
-"""The place of a stall that was over before the thread could look."""
+"""Place of a stall that ended before the thread could sample it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """The loop did not come round."""
+    """A stall of the event loop."""
 
     seconds: float
-    place: str  # `module:function` of ours that was at work, or of whoever was
+    place: str  # `module:function` that was running, ours if there was one
     stack: tuple[str, ...] = ()  # innermost first, `module:function:line`
-    computed_s: float = 0.0  # by the loop's thread; where it is little, it waited: for a call, or for a busy machine
+    computed_s: float = 0.0  # CPU time of the loop's thread; if small, it waited for a call or for the CPU
 
 
 @dataclass(frozen=True, slots=True)
-class StoodStill:
-    """The whole process did not run."""
+class ProcessPause:
+    """A pause of the whole process."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class StallGap:
-    """The time between two beats of the loop, and what ran in it."""
+    """The time between two beats of the loop, and what ran in between."""
 
     seconds: float
-    computed_s: float  # by the loop's thread
-    watched_s: float  # in which the thread that watches could run
-    stack: tuple[str, ...] = ()  # as it was seen in the gap, () where nobody could look
+    computed_s: float  # CPU time of the loop's thread
+    watched_s: float  # time in which the watchdog's thread could run
+    stack: tuple[str, ...] = ()  # sampled in the gap; () if it was too short
 
 
-def judge(gap: StallGap, stall_s: float = STALL_S) -> Stall | StoodStill | None:
-    """What a gap between two beats means.
+def judge(gap: StallGap, stall_s: float = STALL_S) -> Stall | ProcessPause | None:
+    """Return the stall or pause that a gap between two beats means, or None.
 
-    A loop that computes uses its thread's time; one that waits for something leaves the watching thread running. Where
-    neither ran, the process did not.
+    A busy loop uses CPU time; a blocked loop lets the watchdog's thread run. If neither ran, the process was paused.
     """
     if gap.seconds <= stall_s:
         return None
     if max(gap.computed_s, gap.watched_s) <= min(stall_s, gap.seconds / 2):
-        return StoodStill(gap.seconds)
+        return ProcessPause(gap.seconds)
     return Stall(gap.seconds, place_of(gap.stack), gap.stack, gap.computed_s)
 
 
 def place_of(stack: tuple[str, ...]) -> str:
-    """The innermost function of ours on a stack, else the innermost of all."""
+    """Return our innermost function on a stack, else the innermost of all."""
     if not stack:
         return UNSEEN
     return next((frame for frame in stack if frame.startswith(OURS)), stack[0]).rpartition(":")[0]
 
 
 def stack_of(frame: FrameType | None) -> tuple[str, ...]:
-    """What is being called, innermost first, as far as it is shown."""
+    """Return the innermost frames of a stack as `module:function:line`, innermost first."""
     frames: list[str] = []
     while frame is not None and len(frames) < SHOWN_FRAMES:
         code = frame.f_code
@@ -85,10 +83,10 @@ def stack_of(frame: FrameType | None) -> tuple[str, ...]:
     return tuple(frames)
 
 
-def tell(found: Stall | StoodStill) -> None:
-    """Log it, and count what is a stall."""
-    if isinstance(found, StoodStill):
-        log.info("process_stood_still", seconds=round(found.seconds, 3))
+def report(found: Stall | ProcessPause) -> None:
+    """Log a stall or pause, and count stalls."""
+    if isinstance(found, ProcessPause):
+        log.info("process_paused", seconds=round(found.seconds, 3))
         return
     seconds, computed_s = round(found.seconds, 3), round(found.computed_s, 3)
     log.warning("loop_stalled", seconds=seconds, computed_s=computed_s, place=found.place, frames=list(found.stack))
@@ -97,23 +95,27 @@ def tell(found: Stall | StoodStill) -> None:
 
 
 class LoopWatchdog:
-    """Watches the loop that runs it: twenty looks a second, each a few microseconds."""
+    """A watchdog for the event loop that runs it."""
 
     def __init__(
-        self, tell: Callable[[Stall | StoodStill], None] = tell, *, beat_s: float = BEAT_S, stall_s: float = STALL_S
+        self,
+        report: Callable[[Stall | ProcessPause], None] = report,
+        *,
+        beat_s: float = BEAT_S,
+        stall_s: float = STALL_S,
     ) -> None:
-        """`tell` is called in the loop, after the gap."""
-        self._tell = tell
+        """Keep `report`, which the loop calls after each stall or pause."""
+        self._report = report
         self._beat_s = beat_s
         self._stall_s = stall_s
         self._over = threading.Event()
         self._beat_at_s = 0.0  # monotonic
-        self._watched_s = 0.0  # of all its time, in which the watching thread ran
+        self._watched_s = 0.0  # total time in which the watchdog's thread ran
         self._seen: tuple[float, tuple[str, ...]] = (0.0, ())  # the beat before a gap, and the stack in it
 
     @property
-    def has_looked(self) -> bool:
-        """Whether the gap that is under way is long enough to have been looked into."""
+    def has_sampled(self) -> bool:
+        """Return True if the current gap has been sampled."""
         return self._seen[0] == self._beat_at_s
 
     async def run(self) -> None:
@@ -138,13 +140,13 @@ class LoopWatchdog:
         self._beat_at_s = now_s
         found = judge(gap, self._stall_s)
         if found is not None:
-            self._tell(found)
+            self._report(found)
 
     def _watch(self, loop_thread: int) -> None:
         before_s = time.monotonic()
         while not self._over.wait(self._beat_s):
             now_s = time.monotonic()
-            self._watched_s += min(now_s - before_s, 2 * self._beat_s)  # longer than that, it did not run either
+            self._watched_s += min(now_s - before_s, 2 * self._beat_s)  # more means that it was paused, too
             before_s = now_s
             beat_at_s = self._beat_at_s
             if now_s - beat_at_s > self._stall_s and self._seen[0] != beat_at_s:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.ops.watchdog import STALL_S, LoopWatchdog, Stall, StoodStill
+from gateway.ops.watchdog import STALL_S, LoopWatchdog, Stall, ProcessPause
 from gateway.testing.model import Call, Reply
 from tests.journeys.house import house
 
@@ -40,7 +40,7 @@ async def held_by(play: Callable[[Path], Awaitable[None]], home: Path) -> list[s
     """Return our functions that hold the loop for 200 ms of its own time each time; once they may, by chance."""
     places: set[str] = set()
     for attempt in ("first", "second", "third"):
-        seen: list[Stall | StoodStill] = []
+        seen: list[Stall | ProcessPause] = []
         (home / attempt).mkdir()
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(LoopWatchdog(seen.append).run())

@@ -38,8 +38,8 @@ async def check(directory: Path, said: Said, answer: Answer, environ: Mapping[st
 @pytest.mark.parametrize(
     ("said", "answer", "words"),
     [
-        (ollama("llama3:8b"), TEN, "Ollama with 1 model; it is openai:llama3:8b; window 4,096 tokens; calls tools"),
-        (vllm("Q", 12_000), NO_TOOLS, "vLLM with 1 model; it is openai:Q; window 12,000 tokens; takes no tools"),
+        (ollama("llama3:8b"), TEN, "Ollama with 1 model; answered as openai:llama3:8b; window 4,096 tokens; calls tools"),
+        (vllm("Q", 12_000), NO_TOOLS, "vLLM with 1 model; answered as openai:Q; window 12,000 tokens; does not support tools"),
         (llama_cpp(8000), Reply("ten", plain_json=True), "window 8,000 tokens; calls tools by itself; does not stream"),
         ({}, TEN, "window 128,000 tokens; calls tools by itself; streams; sees no pictures; answered in"),
     ],
@@ -55,7 +55,7 @@ async def test_it_names_what_it_found(tmp_path: Path, said: Said, answer: Answer
     [
         (ollama("llama3:8b"), TEN, {"TENK_MODEL": "openai:lama3"}, "lama3; the nearest is llama3:8b", "model.name"),
         (ollama("a:1", "b:1"), TEN, {}, "2 models and none is named: set TENK_MODEL=openai:NAME; it has", "model.name"),
-        ({}, KEYLESS, {}, "set OPENAI_API_KEY", "a key that this provider takes"),
+        ({}, KEYLESS, {}, "set OPENAI_API_KEY", "a key that this provider accepts"),
         ({}, KEYLESS, {"OPENAI_API_KEY": "sk-of-test"}, "look at OPENAI_API_KEY (or api_key in", "a key that"),
         ({}, PAGE, {}, "the answer is a web page: look at the base URL", "set base_url"),
         (ollama("a"), Fault(500, b""), {}, "server (HTTP 500)", "see what the server says"),

@@ -77,9 +77,9 @@ async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
     ("name", "scopes", "who", "why"),
     [
         ("  ", "chat", "", "name"),
-        ("a", "", "", "no scope"),
+        ("a", "", "", "is not a scope"),
         ("a", "chat root", "", "root is not a scope"),
-        ("a", "chat", "telegram:42", "nobody"),
+        ("a", "chat", "telegram:42", "not a known person"),
     ],
 )
 async def test_a_key_that_makes_no_sense_is_not_made(

@@ -91,7 +91,7 @@ def test_an_earlier_conversation_is_continued(tmp_path: Path):
         unknown = chat(tmp_path, "--resume", "abcdef12", "--print", "hello")
         other = chat(tmp_path, "--model", "offline", "--print", "hello")
     assert (1, "", 1, "") == (unknown.returncode, unknown.stdout, other.returncode, other.stdout)
-    assert "no such conversation" in unknown.stderr and "a gateway runs here" in other.stderr
+    assert "no such conversation" in unknown.stderr and "a gateway with its own model is running here" in other.stderr
 
 
 def tenk_sessions(home: Path) -> str:

@@ -77,7 +77,7 @@ def test_config_show_prints_caps_in_usd_and_unset_takes_one_away(tmp_path: Path)
     done = tenk("config", "show", "--config", "mine.toml", home=tmp_path)
     assert ("", True) == (done.stderr, "user_usd = 0.000001  # mine.toml:4" in done.stdout)
     done = tenk("config", "unset", "budgets.user_usd", "--config", "mine.toml", home=tmp_path)
-    assert (0, "budgets.user_usd is not set any more in mine.toml.") == (done.returncode, done.stdout.splitlines()[0])
+    assert (0, "budgets.user_usd is removed from mine.toml.") == (done.returncode, done.stdout.splitlines()[0])
     assert "# mine\n[budgets]\n# a person\nday_usd = 5 # all\n\n# end\n" == (tmp_path / "mine.toml").read_text()
     done = tenk("config", "unset", "budgets.user_usd", "--config", "mine.toml", home=tmp_path)
     assert (0, "budgets.user_usd was not set in a file.") == (done.returncode, done.stdout.splitlines()[0])
@@ -96,7 +96,7 @@ def test_pairing_approve_needs_a_code_or_a_number(tmp_path: Path) -> None:
 
 def test_an_invitation_is_made_and_taken_back_without_a_gateway(tmp_path: Path) -> None:
     made = tenk("invite", "--days", "2", home=tmp_path).stdout
-    code = re.search(r"say ((?:[2-9A-HJ-NP-Z]{4}-){3}[2-9A-HJ-NP-Z]{4}) to the bot", made)
+    code = re.search(r"send ((?:[2-9A-HJ-NP-Z]{4}-){3}[2-9A-HJ-NP-Z]{4}) to the bot", made)
     number = re.search(r"invite revoke ([0-9a-f]{8})", made)
     assert code is not None
     assert number is not None
@@ -250,7 +250,7 @@ def test_output_that_cannot_be_written_is_a_line(tmp_path: Path) -> None:
             )
             for words, out in ((["keys", "create", "\N{GUITAR}"], subprocess.PIPE), (["--version"], full))
         )
-    assert (0, True) == (shown.returncode, shown.stdout.splitlines()[0].endswith("(?) opens: chat.")), shown.stderr
+    assert (0, True) == (shown.returncode, shown.stdout.splitlines()[0].endswith("(?) allows: chat.")), shown.stderr
     assert (1, True) == (lost.returncode, lost.stderr.startswith("error: this cannot be written")), lost.stderr
 
 

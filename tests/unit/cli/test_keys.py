@@ -15,7 +15,7 @@ def test_a_key_is_made_shown_once_and_taken_back(tmp_path: Path) -> None:
     assert 0 == tenk("keys", "revoke", key[1], home=tmp_path).returncode
     again = tenk("keys", "revoke", key[1], home=tmp_path)
     revoked = tenk("keys", "list", home=tmp_path).stdout
-    assert f"{key[1]}  my program  chat, read  -    holds\n" == held.partition("\n")[2]
+    assert f"{key[1]}  my program  chat, read  -    valid\n" == held.partition("\n")[2]
     assert f"{key[1]}  my program  chat, read  -    revoked" in revoked
     assert key[0] not in held + revoked
     assert (1, True) == (again.returncode, "revoked already" in again.stderr)

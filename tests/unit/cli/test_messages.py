@@ -47,9 +47,9 @@ def test_an_unknown_part_is_shown_with_what_it_may_lead_to() -> None:
     lines = part_lines(PART, "hello\x07\nthere")
     assert "name: An\\x1b[2Ja" in lines
     assert ["", "hello\\x07", "there", ""] == lines[-6:-2]
-    assert "may be there already" in lines[-2]
+    assert "may have arrived" in lines[-2]
     assert "outbox discard 1234" in lines[-1]
-    assert "To say it again" not in " ".join(part_lines(PART | {"state": "sent"}, None))
+    assert "To resend it" not in " ".join(part_lines(PART | {"state": "sent"}, None))
 
 
 def test_without_a_store_there_is_nothing_to_look_at(tmp_path: Path) -> None:

@@ -70,10 +70,10 @@ def test_a_report_tells_what_light_turns_would_have_cost_elsewhere():
     tiers = ((2_000, Decimal(99)),)
     cheap = TokenPrices(TokenPrice(Decimal(1), tiers), TokenPrice(Decimal(2)), TokenPrice(Decimal("0.1")))
     report = "\n".join(route_lines(sums, "openai:small", cheap, 7))
-    assert "Turns in the last 7 days: 5. So many ask little, and would go to openai:small: 3." in report
+    assert "Turns in the last 7 days: 5. Simple turns that would go to openai:small: 3." in report
     assert "They cost $0.027000; at its prices they would have cost $0.002250." in report
     assert "That is $0.024750 less, 55 % of $0.045000 for all turns" in report
-    assert "Not in it: 1 call of unknown cost;" in report
+    assert "Not included: 1 call of unknown cost." in report
     unknown = route_lines(weigh([recorded("hello", Usage(70, 7))]), "openai:small", cheap, 7)
     assert (2, True) == (len(unknown), "1 call of unknown cost" in unknown[1])
     assert ["No turn was recorded."] == route_lines(weigh([]), "openai:small", cheap, 7)

@@ -184,7 +184,7 @@ async def test_a_living_gateways_socket_is_not(path: Path) -> None:
 
 async def test_a_file_that_is_no_socket_is_left_alone(path: Path) -> None:
     path.write_text("notes")
-    with pytest.raises(GatewayError, match="is no socket"):
+    with pytest.raises(GatewayError, match="is not a socket"):
         await server(path).run()
     assert "notes" == path.read_text()
 

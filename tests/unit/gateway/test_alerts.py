@@ -18,7 +18,7 @@ from channels.messages import Address, Rendered
 from gateway.errors import StoreUnavailable
 from gateway.ops.alerts import ALERTS, Alert, OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
-from gateway.ops.status import GatewayStatus, ModelStanding, Trouble, tenant_of
+from gateway.ops.status import GatewayStatus, ModelHealth, Trouble, tenant_of
 from gateway.shared import Shared
 from gateway.store import outbox, people, reports
 from gateway.store.outbox import Action, OutboxPart
@@ -47,7 +47,7 @@ class Owners:
         for key in result.gone:
             del self.known[key]
         self.told += [
-            (minute, f"{each.alert.key.split()[0]}{'' if each.trouble else ' over'}") for each in result.tellings
+            (minute, f"{each.alert.key.split()[0]}{'' if each.trouble else ' over'}") for each in result.messages
         ]
 
 
@@ -128,7 +128,7 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
     watch.note_failure("openai:x", ModelFailure(FailureKind.QUOTA, "no credit"))
     watch.note_failure("openai:y", ModelFailure(FailureKind.SERVER, "broke"))
     watch.note_response("openai:z")
-    model = ModelStanding(dict, watch)
+    model = ModelHealth(dict, watch)
     with database() as connection:
         tenants = {"default": Asks()}
         standing = GatewayStatus(shared(OnConnection(connection), accounts), tenants, None, model, Faults(), NOON)
@@ -188,7 +188,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
 
     await store.commit(die)
     tenants = {"default": Asks("openai:ours"), "bell": Asks("openai:bells", "openai:bells-spare"), "cole": Asks()}
-    model = ModelStanding(dict, watch)
+    model = ModelHealth(dict, watch)
     standing = GatewayStatus(shared(store, OfTenants()), tenants, Beside(), model, Faults(), NOON)
     found = await standing.troubles()
     assert {

@@ -65,7 +65,7 @@ def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender 
 @pytest.mark.parametrize(
     ("who", "words"),
     [
-        ("ana", r"more than one person: Ana \(slack:T1:U9, telegram:42, id 00001111\), ana"),
+        ("ana", r"fits several people: Ana \(slack:T1:U9, telegram:42, id 00001111\), ana"),
         ("0190-an", r"no known person is '0190-an'"),
         ("Kimberlee", r"the nearest: Kim Lee \(telegram:77\)"),
         ("", r"no known person is ''"),
@@ -120,9 +120,9 @@ CUT = hop("turn_ended", reason="max_steps")
         (ROW, [], "Answered after 3.0 s."),
         (ROW, [STAND_IN], "by offline:rules, because the first model failed (openai:x: auth)"),
         (ROW, [CUT], "but the turn was cut short (max_steps)"),
-        (replace(ROW, outcome="refused", detail="over the day bound"), [], "refused: over the day bound"),
+        (replace(ROW, outcome="refused", detail="over the day bound"), [], "Refused, not answered: over the day bound"),
         (replace(ROW, outcome="refused", detail="pairing"), [], "had no access (they were asked to pair)"),
-        (replace(ROW, outcome="cleared", detail="/stop"), [], "cleared after 3.0 s: /stop"),
+        (replace(ROW, outcome="cleared", detail="/stop"), [], "Cleared after 3.0 s, not answered: /stop"),
         (replace(ROW, outcome="merged"), [], "Joined the turn of an earlier message"),
         (replace(ROW, outcome="odd", detail=None), [], "odd after 3.0 s: no reason was recorded"),
         (
@@ -131,8 +131,8 @@ CUT = hop("turn_ended", reason="max_steps")
             "got an apology: openai:x: server: broke, tried 2 times",
         ),
         (replace(ROW, outcome="failed", detail="it could not begin"), [], "got an apology: it could not begin"),
-        (replace(WAITS, turn=None), [], "no turn has taken it"),
-        (WAITS, [hop("parked", tool="pay")], "waits for the person's word about pay"),
+        (replace(WAITS, turn=None), [], "no turn has started"),
+        (WAITS, [hop("parked", tool="pay")], "waits for the person's approval of pay"),
         (WAITS, [hop("tool_intended")], "running for 60 min; its last"),
     ],
 )
@@ -147,7 +147,7 @@ def test_what_was_decided_is_said_with_why(row: InboxLine, way: list[Hop], words
         (replace(PART, maybe_doubled=True), "an earlier attempt may have arrived"),
         (replace(PART, state="dead", error="refused"), "NOT delivered, given up: 1 of 1 part (outbox 9): refused."),
         (replace(PART, state="unknown"), "It may have arrived"),
-        (replace(PART, state="ready", parked="blocked"), "until its person is heard again: blocked"),
+        (replace(PART, state="ready", parked="blocked"), "until the person writes again: blocked"),
         (replace(PART, state="ready"), "On its way"),
         (replace(PART, state="discarded"), "Discarded"),
     ],

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from gateway.ops.watchdog import UNSEEN, LoopWatchdog, Stall, StallGap, StoodStill, judge, place_of, tell
+from gateway.ops.watchdog import UNSEEN, LoopWatchdog, Stall, StallGap, ProcessPause, judge, place_of, tell
 from gateway.telemetry import LOOP_STALLS, series
 
 QUICK = {"beat_s": 0.005, "stall_s": 0.02}
@@ -17,26 +17,26 @@ GIVE_UP_S = 15.0
 def a_function_that_blocks(watchdog: LoopWatchdog) -> None:
     """Hold the loop until the watchdog has looked."""
     until_s = time.monotonic() + GIVE_UP_S
-    while not watchdog.has_looked and time.monotonic() < until_s:
+    while not watchdog.has_sampled and time.monotonic() < until_s:
         pass
 
 
 def a_function_that_waits(watchdog: LoopWatchdog) -> None:
     """Hold the loop without computing anything."""
     until_s = time.monotonic() + GIVE_UP_S
-    while not watchdog.has_looked and time.monotonic() < until_s:
+    while not watchdog.has_sampled and time.monotonic() < until_s:
         threading.Event().wait(0.005)
 
 
 @pytest.mark.parametrize("blocking", [a_function_that_blocks, a_function_that_waits])
 async def test_a_function_that_blocks_the_loop_is_named(blocking) -> None:
-    told: asyncio.Queue[Stall | StoodStill] = asyncio.Queue()
+    told: asyncio.Queue[Stall | ProcessPause] = asyncio.Queue()
     watchdog = LoopWatchdog(told.put_nowait, **QUICK)
     watching = asyncio.ensure_future(watchdog.run())  # noqa: TID251  cancelled below
     await asyncio.sleep(0)
-    found: Stall | StoodStill = StoodStill(0.0)
+    found: Stall | ProcessPause = ProcessPause(0.0)
     async with asyncio.timeout(2 * GIVE_UP_S):
-        while isinstance(found, StoodStill):  # as long as a busy machine lets the process stand
+        while isinstance(found, ProcessPause):  # as long as a busy machine lets the process stand
             blocking(watchdog)
             found = await told.get()
     watching.cancel()
@@ -65,9 +65,8 @@ def test_a_gap_in_which_we_ran_is_a_stall(computed_s: float, watched_s: float) -
 
 
 @pytest.mark.parametrize("seconds", [0.25, 45.0, 3600.0])
-def test_a_gap_of_the_whole_machine_is_not_a_stall(seconds: float) -> None:
-    """SIGSTOP, a sleeping laptop and a busy machine look like this."""
-    assert StoodStill(seconds) == judge(StallGap(seconds, 0.01, 0.1))
+def test_a_gap_in_which_nobody_ran_is_the_machines(seconds: float) -> None:
+    assert ProcessPause(seconds) == judge(StallGap(seconds, 0.01, 0.1))
 
 
 def test_the_place_is_the_innermost_function_of_ours() -> None:
@@ -81,5 +80,5 @@ def test_the_place_is_the_innermost_function_of_ours() -> None:
 def test_a_stall_is_counted_by_its_place() -> None:
     before = series(LOOP_STALLS, "gateway.safety.guard:find")._value.get()  # noqa: SLF001  the figure itself
     tell(Stall(0.3, "gateway.safety.guard:find"))
-    tell(StoodStill(45.0))
+    tell(ProcessPause(45.0))
     assert 1 == series(LOOP_STALLS, "gateway.safety.guard:find")._value.get() - before  # noqa: SLF001  the figure itself

@@ -9,7 +9,7 @@ from agent.errors import FailureKind
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent, SystemPrompt
 from agent.transcript import ModelResponded, Usage
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
-from gateway.ops.status import ModelStanding
+from gateway.ops.status import ModelHealth
 from gateway.telemetry import REGISTRY
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     now = [NOON]
     watch, told = ModelWatch(lambda: now[0]), Told()
     model = MeasuredModel(told, watch)
-    standing = ModelStanding(lambda: {"test:watched": "ready", "test:other": "ready"}, watch)
+    standing = ModelHealth(lambda: {"test:watched": "ready", "test:other": "ready"}, watch)
 
     async def ask(kind: FailureKind | None) -> None:
         told.next = Told().next if kind is None else ModelFailure(kind, "no", status=500)
@@ -65,13 +65,13 @@ async def test_a_model_that_fails_is_called_so_until_it_answers() -> None:
     await ask(FailureKind.AUTH)
     (refused,) = standing.troubles()
     assert ("key test:watched", True) == (refused.key, refused.at_once)
-    rests = ModelStanding(lambda: {"test:watched": "rests until then"}, watch).states()
+    rests = ModelHealth(lambda: {"test:watched": "rests until then"}, watch).states()
     assert rests["test:watched"].endswith("(HTTP 500): no; rests until then")
 
 
 async def test_estimates_that_are_far_too_low_are_a_trouble_until_one_is_right() -> None:
     watch, told = ModelWatch(), Told()
-    standing = ModelStanding("test:watched", watch=watch)
+    standing = ModelHealth("test:watched", watch=watch)
     for counted, times in ((9000, 0), (9000, 0), (100, 0), (9000, 1), (9000, 1), (2000, 0), (1000, 0), (9000, 0)):
         told.next = ModelResponded(0, "hi", usage=Usage(counted, 2))
         await MeasuredModel(told, watch).respond(replace(REQUEST, estimated_tokens=2000), lambda _: None)
