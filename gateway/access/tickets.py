@@ -1,6 +1,8 @@
 """Tickets: pairing requests, invitations, links between users, OAuth states and console links.
 
-Each kind has a policy; issuing, comparing codes, bounding guesses, settling and expiring are the same for all.
+Pairing requests, invitations, the first owner's link, links between users, OAuth states and links to the console are
+tickets; what each comes to is decided in `gateway.access.pairing`, `invites` and `linking`, in
+`gateway.credentials.oauth` and in `gateway.console.logins`.
 """
 
 import re

@@ -141,7 +141,7 @@ class CoachRoutes:
     async def practice(self, call: ApiRequest) -> PracticeLogAnswer:
         """Return the practice of a person."""
         query = call.query
-        assert isinstance(query, PracticeQuery), "its row says so"
+        assert isinstance(query, PracticeQuery), "the route table names this model"
         principal = await call.principal(query.user)
         reader = StoredPractice(self.store)
         skills = {skill.id: skill for skill in await reader.skills(principal, include_archived=True)}
@@ -161,7 +161,7 @@ class CoachRoutes:
     async def log(self, call: ApiRequest) -> LoggedAnswer:
         """Log practice, once for each Idempotency-Key."""
         body = call.body
-        assert isinstance(body, PracticeRequest), "its row says so"
+        assert isinstance(body, PracticeRequest), "the route table names this model"
         principal, now = await call.principal(body.user), self.clock()
         effect = LocalEffect(writer.log, body.skill, body.minutes, body.day or today_of(principal, now), body.notes)
         key = f"api:{call.key.id}:{new_handle(call.idempotency_key)}"
@@ -179,7 +179,7 @@ class CoachRoutes:
     async def skills(self, call: ApiRequest) -> SkillsReport:
         """Return the skills of a person, with levels."""
         query = call.query
-        assert isinstance(query, SkillsQuery), "its row says so"
+        assert isinstance(query, SkillsQuery), "the route table names this model"
         principal = await call.principal(query.user)
         reader = StoredPractice(self.store)
         return skills_report(await reader.skills(principal, include_archived=query.include_archived))
@@ -187,7 +187,7 @@ class CoachRoutes:
     async def plans(self, call: ApiRequest) -> PlansAnswer:
         """Return the weekly plans of a person."""
         query = call.query
-        assert isinstance(query, PlansQuery), "its row says so"
+        assert isinstance(query, PlansQuery), "the route table names this model"
         principal = await call.principal(query.user)
         found = await self.store.read(partial(practice_rows.plans, principal=principal, limit=query.limit))
         return PlansAnswer(plans=tuple(map(_plan, found)))
@@ -195,7 +195,7 @@ class CoachRoutes:
     async def plan(self, call: ApiRequest) -> WeeklyPlanAnswer:
         """Return a person's plan of one week."""
         query = call.query
-        assert isinstance(query, PlanQuery), "its row says so"
+        assert isinstance(query, PlanQuery), "the route table names this model"
         principal = await call.principal(query.user)
         week = week_of(query.day or today_of(principal, self.clock()), principal.week_start)
         found = await StoredPractice(self.store).plan(principal, week)
@@ -206,7 +206,7 @@ class CoachRoutes:
     async def make_plan(self, call: ApiRequest) -> MadePlanAnswer | web.StreamResponse:
         """Run `/plan` as the person. Return its turn, and the saved plan."""
         body = call.body
-        assert isinstance(body, PlanRequest), "its row says so"
+        assert isinstance(body, PlanRequest), "the route table names this model"
         said = ChatRequest(
             message=f"/{PLAN} {body.about}".strip(),
             user=body.user,

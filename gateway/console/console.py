@@ -1,7 +1,6 @@
-"""The operator's console under `/console`: pages made on the server from what `tenk` prints, and the forms that act.
+"""The operators' console under `/console`: pages and forms, rendered on the server.
 
-Each page and form is a client of the operators' service, in the name of its visitor; the service checks in each commit
-who may.
+Each page and form calls the operators' service on behalf of its visitor; the service checks their rank.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from channels.web.visitor import locale_of
 from gateway.access.config import Role
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
-from gateway.console.doors import ConsoleDoors, ConsoleVisitor
+from gateway.console.logins import ConsoleLogins, ConsoleVisitor
 from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.operators.actions import OperationRefused
@@ -60,7 +59,7 @@ Changed = User | DeniedRequest | OutboxChange
 
 @dataclass(frozen=True, slots=True)
 class FormAction:
-    """What a form does, and the page that it stands on."""
+    """The action of a form, and the page that the form is on."""
 
     do: Callable[[Operators, str, Form], Awaitable[Changed]]
     page: str
@@ -78,7 +77,7 @@ _ACTIONS: Mapping[str, FormAction] = {
     "retry": FormAction(lambda do, by, form: do.retry_part(by, _id_of(form)), "outbox"),
     "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
-"""By the value of a form's field `do`."""
+"""Value of a form's field `do` -> action."""
 
 
 def _field(form: Form, name: str) -> str:
@@ -101,62 +100,69 @@ def _id_of(form: Form) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleDeps:
-    """What the console shows, and by what it acts."""
+    """The objects that the console uses."""
 
-    doors: ConsoleDoors
-    operators: Callable[[str | None], Operators]  # the service over a tenant, or over all
+    logins: ConsoleLogins
+    operators: Callable[[str | None], Operators]  # the service for a tenant, or for all
     config: Callable[[], Sequence[str]]  # every key as `tenk config show` prints it, secrets masked
     log: Callable[[], Sequence[Mapping[str, object]]]  # the newest events, oldest first
-    title: str  # of the agent
+    title: str  # the agent's name
 
 
 class Console:
-    """The routes; it is whatever `deps` say."""
+    """The console's pages, forms and login."""
 
     def __init__(self, deps: ConsoleDeps) -> None:
-        """Nothing is served before the routes are mounted."""
         self._deps = deps
         self._views = views(deps.config, deps.log)
         self._drawing = ConsoleTemplates()
 
     def routes(self) -> tuple[HttpRoute, ...]:
-        """Every path."""
+        """Return all routes of the console."""
         pages = [HttpRoute("GET", _path(name), partial(self._show, name)) for name in self._views]
         static = [HttpRoute("GET", f"{PATH}/static/{name}", partial(_static, name)) for name in _STATIC]
         return (
-            *pages, *static, HttpRoute("POST", f"{PATH}/login", self._login),
-            HttpRoute("POST", f"{PATH}/logout", self._logout), HttpRoute("POST", f"{PATH}/act", self._act),
-        )  # fmt: skip
+            *pages,
+            *static,
+            HttpRoute("POST", f"{PATH}/login", self._login),
+            HttpRoute("POST", f"{PATH}/logout", self._logout),
+            HttpRoute("POST", f"{PATH}/act", self._act),
+        )
 
     async def link(self, base: str, by: str) -> tuple[str, str]:
-        """An address that opens the console once for this actor, its secret behind `#`; and the ref of that secret."""
-        token, ref = await self._deps.doors.make_token(by)
+        """Return a URL that opens the console once for this actor, with a secret after `#`, and the secret's ref."""
+        token, ref = await self._deps.logins.make_token(by)
         return f"{base.rstrip('/')}{PATH}#{token}", ref
 
     # ------------------------------------------------------------ who asks
 
     async def _visitor(self, request: web.Request) -> ConsoleVisitor | None:
         token = request.cookies.get(COOKIE, "")
-        return await self._deps.doors.visitor(token) if token else None
+        return await self._deps.logins.visitor(token) if token else None
 
     async def _login(self, request: web.Request) -> web.StreamResponse:
-        wait_s = self._deps.doors.wait_s(address_of(request.remote))
+        wait_s = self._deps.logins.wait_s(address_of(request.remote))
         locale = locale_of(request)
         if wait_s:
             again_s = str(int(wait_s) + 1)
             problem = HARNESS.text(locale, "ops.login_wait", seconds=again_s)
             return self._ask_in(locale, problem, status=429, headers={"Retry-After": again_s})
-        token = await self._deps.doors.open_with((await _form(request)).get("secret", "")[:256])
+        token = await self._deps.logins.open_with((await _form(request)).get("secret", "")[:256])
         if token is None:
             return self._ask_in(locale, HARNESS.text(locale, "ops.login_refused"), status=401)
         answer = web.HTTPSeeOther(PATH)
         answer.set_cookie(
-            COOKIE, token, path=PATH, httponly=True, samesite="Strict", secure=request.scheme == "https",
-        )  # fmt: skip
+            COOKIE,
+            token,
+            path=PATH,
+            httponly=True,
+            samesite="Strict",
+            secure=request.scheme == "https",
+        )
         raise answer
 
     async def _logout(self, request: web.Request) -> web.StreamResponse:
-        self._deps.doors.leave(request.cookies.get(COOKIE, ""))
+        self._deps.logins.leave(request.cookies.get(COOKIE, ""))
         answer = web.HTTPSeeOther(PATH)
         answer.del_cookie(COOKIE, path=PATH)
         raise answer
@@ -183,9 +189,16 @@ class Console:
             data, view, template, status = {"problem": _words(error, locale)}, View(view.data), "problem.html", 404
         address = _path(name) + (f"?{urlencode(request.query)}" if request.query else "")
         common = {
-            "visitor": visitor, "nav": _NAV, "here": view.nav or name, "title": self._deps.title, "path": PATH,
-            "every_s": view.every_s, "address": address, "said": said, "inner": template,
-        }  # fmt: skip
+            "visitor": visitor,
+            "nav": _NAV,
+            "here": view.nav or name,
+            "title": self._deps.title,
+            "path": PATH,
+            "every_s": view.every_s,
+            "address": address,
+            "said": said,
+            "inner": template,
+        }
         outer = "part.html" if "HX-Request" in request.headers else "page.html"
         return self._page(outer, locale, {**data, **common}, status=status)
 
@@ -232,7 +245,7 @@ def _words(error: GatewayError, locale: str | None) -> str:
 
 
 async def _form(request: web.Request) -> dict[str, str]:
-    """What one of our forms brings; 400 for any other, and for bytes that are no text."""
+    """Return the fields of a form; answer 400 if the body is not one of our forms."""
     try:
         if request.content_type != "application/x-www-form-urlencoded":
             raise ValueError(request.content_type)
@@ -258,10 +271,10 @@ def make_console(
     settings: Callable[[], BaseModel],
     title: str,
 ) -> Console:
-    """The console of a running gateway; `settings` are those in force."""
+    """Make the console of a running gateway; `settings` returns those in force."""
     return Console(
         ConsoleDeps(
-            ConsoleDoors(store, key, steady_now, steady_s),
+            ConsoleLogins(store, key, steady_now, steady_s),
             operators,
             config=lambda: tuple(lines_of(settings(), _UNTRACED)),
             log=lambda: tuple(RECENT),

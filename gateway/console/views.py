@@ -1,4 +1,4 @@
-"""Asks the operators' service for what each page of the console shows, and draws it in its visitor's language."""
+"""The console's pages: their data from the operators' service, and their templates in the visitor's language."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from gateway.console.doors import ConsoleVisitor
+from gateway.console.logins import ConsoleVisitor
 from gateway.operators.models import (
     MAX_WHO_CHARS,
     AuditQuery,
@@ -32,31 +32,37 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 class ConsoleTemplates:
-    """The templates, read when the first page is drawn."""
+    """The templates, loaded when the first page is rendered."""
 
     @cached_property
     def _templates(self) -> Environment:
         made = Environment(loader=PackageLoader("gateway.console"), autoescape=True, undefined=StrictUndefined)
         made.trim_blocks = made.lstrip_blocks = True
         made.filters |= {
-            "when": _when, "short": short, "short_of": short_of, "usd": _usd, "ago": _ago, "json_text": json.dumps,
-            "span": _span, "code": _code,
-        }  # fmt: skip
+            "when": _when,
+            "short": short,
+            "short_of": short_of,
+            "usd": _usd,
+            "ago": _ago,
+            "json_text": json.dumps,
+            "span": _span,
+            "code": _code,
+        }
         return made
 
     def draw(self, template: str, locale: str | None, data: Mapping[str, object]) -> str:
-        """A page or part with `t` and `plural` for its words."""
+        """Render a page or a part; `t` and `plural` give it its texts."""
         words = {"t": partial(HARNESS.text, locale), "plural": partial(HARNESS.plural, locale)}
         return self._templates.get_template(template).render({**data, **words})
 
 
 def _code(words: str) -> Markup:
-    """Words in which what stands between backticks is code."""
+    """Escape a text and turn `backticks` into code elements."""
     return Markup(CODE.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  escaped first
 
 
 def _usd(microusd: object) -> str:
-    """A cost; "" where it is unknown."""
+    """Format a cost; "" if it is unknown."""
     return f"${microusd / 1_000_000:,.4f}" if isinstance(microusd, int) else ""
 
 
@@ -73,14 +79,14 @@ def _when(at: datetime | str) -> str:
 
 
 def _span(later: datetime, earlier: datetime) -> str:
-    """Return how long it is from one instant to the other."""
+    """Format the time between two instants."""
     took_s = (later - earlier).total_seconds()
     return f"+{took_s:.2f} s" if took_s < 100 else f"+{_ago(took_s)}"
 
 
 MOST_ROWS = 50
 MOST_LINES = 200
-MOST_CHARS = 500  # of one fact in a line of the log
+MOST_CHARS = 500  # of one fact in a log line
 
 Data = dict[str, object]
 Log = Callable[[], Sequence[Mapping[str, object]]]
@@ -89,7 +95,7 @@ Log = Callable[[], Sequence[Mapping[str, object]]]
 
 @dataclass(frozen=True, slots=True)
 class WantedPage:
-    """A page that a visitor asks for."""
+    """A page that a visitor requests."""
 
     visitor: ConsoleVisitor
     query: Mapping[str, str]
@@ -102,15 +108,15 @@ class WantedPage:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One kind of page."""
+    """One page of the console."""
 
     data: Callable[[WantedPage], Awaitable[Data]]
-    every_s: int | None = None  # how often it renews itself; None: when it is asked
-    nav: str = ""  # under which of the pages it stands; "": its own
+    every_s: int | None = None  # seconds between refreshes; None: no refresh
+    nav: str = ""  # the page to highlight in the navigation; "": its own
 
 
 def views(config: Callable[[], Sequence[str]], log: Log) -> dict[str, View]:
-    """Return every page by its name; `config` is each key as `tenk config show` prints it."""
+    """Return all pages by name; `config` returns the lines of `tenk config show`."""
 
     async def show_config(wanted: WantedPage) -> Data:
         return {"lines": config() if wanted.visitor.sees_all else ()}
@@ -123,10 +129,17 @@ def views(config: Callable[[], Sequence[str]], log: Log) -> dict[str, View]:
         return {"events": [_log_line(event) for event in events[::-1][:MOST_LINES]], "level": level}
 
     return {
-        "overview": View(_overview, 4), "people": View(_people), "sessions": View(_sessions, 10),
-        "session": View(_session, 3, "sessions"), "inbox": View(_inbox, 5), "outbox": View(_outbox),
-        "usage": View(_usage), "audit": View(_audit), "config": View(show_config), "logs": View(show_log, 3),
-    }  # fmt: skip
+        "overview": View(_overview, 4),
+        "people": View(_people),
+        "sessions": View(_sessions, 10),
+        "session": View(_session, 3, "sessions"),
+        "inbox": View(_inbox, 5),
+        "outbox": View(_outbox),
+        "usage": View(_usage),
+        "audit": View(_audit),
+        "config": View(show_config),
+        "logs": View(show_log, 3),
+    }
 
 
 def _log_line(event: Mapping[str, object]) -> Data:

@@ -1,4 +1,4 @@
-"""Operators set the gateway's own HTTP server here."""
+"""Settings of `[http]`, the gateway's own HTTP server."""
 
 import ipaddress
 import re
@@ -12,46 +12,56 @@ from gateway.http.forwarded import IpNetwork
 MAX_PORT = 65_535
 
 OAUTH_PATH = "/oauth/callback"
-"""Where providers send people back."""
+"""Path to which providers redirect people."""
 
 _LISTEN = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 
 
 class HttpConfig(BaseModel):
-    """Where health, metrics and what channels serve is reached, and by how many."""
+    """Settings of the HTTP server: address, names, key, proxies and limits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    listen: str = Field(default="127.0.0.1:8080", description="Address and port. Anything but loopback needs api_key.")
+    listen: str = Field(
+        default="127.0.0.1:8080", description="Address and port to listen on. Anything but loopback needs api_key."
+    )
     api_key: SecretStr | None = Field(
-        default=None, min_length=16, description="Asked for as `Authorization: Bearer KEY` by /metrics and for details."
+        default=None,
+        min_length=16,
+        description="Key for /metrics and health details, sent as `Authorization: Bearer KEY`.",
     )
     public_url: str | None = Field(
-        default=None, description="Where people reach this server: links carry it. Without it, where it listens."
+        default=None, description="Public URL of this server, used in links. Default: the listen address."
     )
     allowed_hosts: tuple[str, ...] = Field(
-        default=(), description="Further names that a request's Host header may carry (DNS rebinding is refused)."
+        default=(), description="More names that a Host header may have; others are refused (DNS rebinding)."
     )
 
     trusted_proxies: tuple[str, ...] = Field(
         default=(),
-        description="Addresses and networks of reverse proxies that are believed whom they ask for (X-Forwarded-For).",
+        description="Addresses and networks of reverse proxies whose X-Forwarded-For is trusted.",
     )
     cors_origins: tuple[str, ...] = Field(
-        default=(), description="Origins of pages whose scripts may ask /v1, with a key; none by default."
+        default=(), description="Origins of web pages whose scripts may call /v1 with a key; none by default."
     )
     connections: int = Field(
-        default=512, ge=8, le=60_000, description="Connections at most; fewer where the system allows fewer files."
+        default=512,
+        ge=8,
+        le=60_000,
+        description="Maximum number of connections; fewer if the system allows fewer files.",
     )
     address_connections: int = Field(
         default=64,
         ge=4,
         le=60_000,
-        description="The same from one address; a trusted proxy's and this machine's are free.",
+        description="Maximum number of connections from one address, except this machine and trusted proxies.",
     )
     head_timeout_s: float = Field(
-        default=75.0, gt=0, le=300, description="Seconds to a request's whole head, also to the next one's."
+        default=75.0,
+        gt=0,
+        le=300,
+        description="Seconds until a connection has sent the head of its first, or next, request.",
     )
 
     @field_validator("public_url")
@@ -64,7 +74,7 @@ class HttpConfig(BaseModel):
     def _are_networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         for text in given:
             if as_network(text).prefixlen == 0:
-                raise ValueError(f"{text} would believe everybody; name the proxies")
+                raise ValueError(f"{text} would trust every address; name the proxies")
         return given
 
     @field_validator("cors_origins")
@@ -73,28 +83,27 @@ class HttpConfig(BaseModel):
         for origin in given:
             parts = urlsplit(origin)
             if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc.lower()}" != origin:
-                raise ValueError(f"{origin!r} is no origin; write it as browsers do, like https://app.example.com")
+                raise ValueError(f"{origin!r} is not an origin; write it as browsers do, like https://app.example.com")
         return given
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Names that a request's Host header may carry."""
+        """Return the names that a Host header may have."""
         public = urlsplit(self.public_url or "").hostname or ""
         return frozenset(map(str.lower, ("localhost", self.host, *self.allowed_hosts, *([public] if public else ()))))
 
     @property
     def trusted(self) -> tuple[IpNetwork, ...]:
-        """The trusted proxies as networks."""
         return tuple(map(as_network, self.trusted_proxies))
 
     @property
     def host(self) -> str:
-        """The address to bind, without brackets."""
+        """Return the address to bind, without brackets."""
         return self.listen.rpartition(":")[0].strip("[]")
 
     @property
     def port(self) -> int:
-        """The port to bind; 0 lets the system choose."""
+        """Return the port to bind; 0 lets the system choose."""
         return int(self.listen.rpartition(":")[2])
 
     @field_validator("listen")
@@ -117,28 +126,28 @@ class HttpConfig(BaseModel):
 
 
 def root_of(text: str) -> str:
-    """A server's address as links begin: scheme, name and port in small letters, nothing behind.
+    """Normalise a server's root URL: scheme, name and port in lower case, without a path.
 
     Raises:
-        ValueError: it is something else, or not https where other machines come by it.
+        ValueError: it is no such URL, or not https although other machines use it.
     """
     try:
         parts = urlsplit(text.strip())
         port, host = parts.port, parts.hostname or ""
     except ValueError as error:
-        raise ValueError(f"this is no address ({error}); write it like https://bot.example.com") from None
+        raise ValueError(f"this is not a URL ({error}); write it like https://bot.example.com") from None
     if parts.scheme not in {"http", "https"} or not HOST_NAME.fullmatch(host) or "@" in parts.netloc:
-        raise ValueError("this is no address of a server; write it like https://bot.example.com")
+        raise ValueError("this is not the URL of a server; write it like https://bot.example.com")
     if parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise ValueError("it has something behind the name; pages stand at its root: give it a name of its own")
+        raise ValueError("it has a path, but pages are served at the root: use a host name of its own")
     if parts.scheme == "http" and not is_loopback(host):
-        raise ValueError("it is not https: links that let somebody in would be read on their way")
+        raise ValueError("it is not https: links that give access could be read on their way")
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}" + (f":{port}" if port else "")
 
 
 def as_network(text: str) -> IpNetwork:
-    """A network, or an address as a network of one.
+    """Parse a network, or an address as a network of one.
 
     Raises:
         ValueError: it is neither.
@@ -147,7 +156,7 @@ def as_network(text: str) -> IpNetwork:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches `host`; a name other than localhost counts as reachable."""
+    """Return True if only this machine can reach `host`. Any name but localhost counts as reachable."""
     if host.lower() == "localhost":
         return True
     try:

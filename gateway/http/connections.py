@@ -1,4 +1,4 @@
-"""A bound on an HTTP server's connections, in all and from one address. Slow ones are left to a reverse proxy."""
+"""Limits on an HTTP server's connections, in total and per address. Slow clients are a reverse proxy's job."""
 
 import asyncio
 import contextlib
@@ -11,17 +11,17 @@ from gateway.telemetry import HTTP_CUT, series
 
 
 class Connection:
-    """One connection; all but its beginning and its end is the matter of aiohttp's protocol, `inner`."""
+    """One connection: a wrapper of aiohttp's protocol `inner` that sees its begin and end."""
 
     def __init__(self, inner: asyncio.Protocol, limiter: "ConnectionLimiter") -> None:
         self.inner, self.limiter, self.is_idle = inner, limiter, True
-        self.stream: asyncio.Task[object] | None = None  # ends with the connection
+        self.stream: asyncio.Task[object] | None = None  # cancelled with the connection
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Begin it if there is room."""
+        """Accept the connection if there is room."""
         peer = transport.get_extra_info("peername")
         self.transport, self.address = transport, self.limiter.address_of(peer[0] if isinstance(peer, tuple) else "")
         if self.limiter.makes_room(self.address):
@@ -31,30 +31,30 @@ class Connection:
             self.close("refused")
 
     def connection_lost(self, error: Exception | None) -> None:
-        """End it, and the stream that it carries."""
+        """Forget the connection and cancel its stream."""
         self.limiter.open.pop(self.inner, None)
         self.inner.connection_lost(error)
         if self.stream is not None:
             self.stream.cancel()
 
     def close(self, why: str) -> None:
-        """End it now; `why` is for the metrics."""
+        """Close the connection now; `why` labels the metric."""
         series(HTTP_CUT, why).inc()
         self.limiter.open.pop(self.inner, None)
         self.transport.abort()
 
 
 class ConnectionLimiter:
-    """The open connections. If there is no room, one that asks nothing is closed for the newcomer."""
+    """The open connections. If there is no room, an idle one is closed for a new one."""
 
     def __init__(self, most: int, most_of_address: int, address_of: Callable[[str], str | None]) -> None:
-        """`address_of` returns what counts as a peer's address; None: it stands for many people."""
+        """Keep the limits; `address_of` returns the address to count, or None for a peer that may be many clients."""
         self.open: dict[object, Connection] = {}  # by aiohttp's protocol, the oldest first
         self.address_of, self._most, self._most_of_address = address_of, most, most_of_address
 
     @contextlib.contextmanager
     def answering(self, request: web.BaseRequest) -> Iterator[None]:
-        """Keep the connection of a request while it is being answered."""
+        """Mark the request's connection as busy inside the block."""
         if (connection := self.open.get(request.protocol)) is not None:
             connection.is_idle = False
         try:
@@ -69,7 +69,7 @@ class ConnectionLimiter:
             connection.stream = asyncio.current_task()
 
     def makes_room(self, address: str | None) -> bool:
-        """Close an idle connection if there are too many; return whether there is room for another one."""
+        """Close an idle connection if there are too many. Return False if there is still no room."""
         crowd = [each for each in self.open.values() if address is not None and each.address == address]
         for connections, most in ((crowd, self._most_of_address), ([*self.open.values()], self._most)):
             if len(connections) >= most:

@@ -1,7 +1,7 @@
-"""Who asks, where a reverse proxy asks for them: what proxies say is believed of those that the operator trusts. Pure.
+"""Client addresses from forwarding headers, believed only from trusted proxies.
 
-Proxies put the address they were asked from behind what they were told: so the list is read from its end, and the first
-address that is no trusted proxy's is the client's. Everything before it the client may have made up.
+Each proxy appends the address it was called from. So the list is read from its end: the first address that is no
+trusted proxy is the client. The client may have invented everything before it.
 """
 
 import ipaddress
@@ -15,7 +15,7 @@ IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MAX_HOPS = 32
-"""Addresses of a list that are looked at, from its end; nobody has so many proxies in a row."""
+"""Addresses read from the end of a list."""
 
 _WITH_PORT = re.compile(r"([0-9.]{7,15}):[0-9]{1,5}\Z|\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?\Z")
 _PAIR = re.compile(r'\s*([A-Za-z]{1,20})=("[^"\\]{0,100}"|[^\s",;="]{0,100})\s*\Z')
@@ -23,15 +23,15 @@ _PAIR = re.compile(r'\s*([A-Za-z]{1,20})=("[^"\\]{0,100}"|[^\s",;="]{0,100})\s*\
 
 @dataclass(frozen=True, slots=True)
 class RequestClient:
-    """Who asks."""
+    """The client of a request."""
 
-    address: str | None  # None where the connection has none
-    https: bool = False  # whether the browser's connection ends at a trusted proxy, encrypted
-    proxied: bool = False  # whether anybody says that this was asked for somebody else, trusted or not
+    address: str | None  # None if the connection has none
+    https: bool = False  # True if the client reached a trusted proxy over HTTPS
+    proxied: bool = False  # True if any forwarding header is present, trusted or not
 
 
 def as_address(text: str) -> IpAddress | None:
-    """An address as a proxy or the system writes it, with or without a port; None for what is none."""
+    """Parse an address as proxies or the system write it, with or without a port; None if it is none."""
     bare = text.strip(" \t")
     with_port = _WITH_PORT.match(bare)
     if with_port:
@@ -44,12 +44,12 @@ def as_address(text: str) -> IpAddress | None:
 
 
 def is_trusted(address: IpAddress | None, trusted: Sequence[IpNetwork]) -> bool:
-    """Whether it is a trusted proxy's."""
+    """Return True if the address is a trusted proxy's."""
     return address is not None and any(address in network for network in trusted)
 
 
 def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequence[IpNetwork]) -> RequestClient:
-    """Who asks, by the address of the connection and the headers; the peer itself where those are malformed."""
+    """Return the client by the peer's address and the headers; the peer itself if the headers are malformed."""
     listed, elements = _forwarded_for(headers), _elements(headers)
     proxied = bool(listed or elements)
     if not trusted or not is_trusted(as_address(peer or ""), trusted):
@@ -61,7 +61,7 @@ def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequenc
 
 
 def _rightmost(hops: Sequence[str], trusted: Sequence[IpNetwork]) -> str | None:
-    """The last address that is no trusted proxy's, else the first of all; None where one up to there is none."""
+    """Return the last address that is no trusted proxy, else the first one; None if an address up to it is invalid."""
     address = None
     for hop in reversed(hops):
         address = as_address(hop)
@@ -75,7 +75,7 @@ def _forwarded_for(headers: CIMultiDictProxy[str]) -> list[str]:
 
 
 def _elements(headers: CIMultiDictProxy[str]) -> list[dict[str, str]]:
-    """`Forwarded` (RFC 7239) as pairs, an element a hop; one that is malformed has none."""
+    """Parse `Forwarded` (RFC 7239) into one dict per hop; a malformed element gives an empty one."""
     found = []
     for hop in _last(headers, "Forwarded"):
         pairs = [_PAIR.match(pair) for pair in hop.split(";")]
@@ -84,13 +84,13 @@ def _elements(headers: CIMultiDictProxy[str]) -> list[dict[str, str]]:
 
 
 def _is_https(headers: CIMultiDictProxy[str], elements: Sequence[dict[str, str]]) -> bool:
-    """What the nearest proxy says of the connection that it was asked over."""
+    """Return True if the nearest proxy was reached over HTTPS, as it says."""
     said = _last(headers, "X-Forwarded-Proto")
     proto = said[-1].strip() if said else elements[-1].get("proto", "") if elements else ""
     return proto.lower() == "https"
 
 
 def _last(headers: CIMultiDictProxy[str], name: str) -> list[str]:
-    """The last members of a header that is a list, which may come in several lines."""
+    """Return the last members of a list header, which may have several lines."""
     lines = headers.getall(name, [])
     return ",".join(lines).rsplit(",", MAX_HOPS + 1)[-MAX_HOPS - 1 :] if lines else []

@@ -1,4 +1,4 @@
-"""Paths that channels serve on the gateway's own servers: found with each request, for channels load one by one."""
+"""Paths that channels serve on the gateway's servers, looked up for each request because channels load one by one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,21 +12,21 @@ from gateway.http.connections import ConnectionLimiter
 POST_S = 60.0  # for a request with a body, from its head to our answer
 
 COME_BACK = {"Retry-After": "1", "Refresh": "1"}
-"""Programs obey the first, browsers the second: a page that was opened too early loads by itself."""
+"""Headers for a request that comes too early: programs obey the first, browsers the second."""
 
 Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Mounted(Protocol):
-    """Knows the channels."""
+    """The loaded channels."""
 
     def now_serving(self) -> Sequence[object]:
-        """Every channel that is loaded by now and serves here."""
+        """Return the channels that are loaded and serve here."""
         ...
 
     @property
     def loading(self) -> bool:
-        """Whether one may still come."""
+        """Return True if more channels may still load."""
         ...
 
 
@@ -34,13 +34,13 @@ class Mounts:
     """The paths of every channel that `ServesHttp`, for one of our servers."""
 
     def __init__(self, channels: Mounted, *, private: bool = False) -> None:
-        """`private`: the paths that only the gateway's own user reaches, else the others."""
+        """Keep the channels; `private` selects the paths that only the gateway's own user can reach."""
         self._channels = channels
         self._private = private
         self._tables: dict[int, Sequence[HttpRoute]] = {}
 
     async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
-        """What a channel answers: to a POST in its time, anything else for as long as who asked is there."""
+        """Serve a request by its channel. A POST has a time limit, anything else ends with the connection."""
         serve = self.find(request.method, request.path)
         if request.method == "POST":
             try:
@@ -52,11 +52,11 @@ class Mounts:
         return await serve(request)
 
     def find(self, method: str, path: str) -> Serve:
-        """Who serves this.
+        """Return the handler of a path.
 
         Raises:
-            HTTPNotFound, HTTPMethodNotAllowed: nobody does.
-            HTTPServiceUnavailable: somebody may, once every channel is loaded.
+            HTTPNotFound, HTTPMethodNotAllowed: no channel serves it.
+            HTTPServiceUnavailable: a channel that is still loading may serve it.
         """
         wanted = "GET" if method == "HEAD" else method
         methods: dict[str, Serve] = {}
@@ -70,10 +70,10 @@ class Mounts:
             raise web.HTTPMethodNotAllowed(method, list(methods))
         if self._channels.loading:
             raise web.HTTPServiceUnavailable(text="starting\n", headers=COME_BACK)
-        raise web.HTTPNotFound(text="there is nothing here\n")
+        raise web.HTTPNotFound(text="there is nothing at this path\n")
 
     def _table(self, channel: object) -> Sequence[HttpRoute]:
-        """What a channel serves, asked once; channels live as long as the gateway."""
+        """Return a channel's routes, which are read once."""
         table = self._tables.get(id(channel))
         if table is None:
             routes = channel.http_routes() if isinstance(channel, ServesHttp) else ()

@@ -1,7 +1,7 @@
-"""The page to which a provider sends people back: it shows what to send to the bot, and does nothing by itself.
+"""The OAuth callback page. It shows the command to send to the bot, and does nothing by itself.
 
-Who opened the link is not known here, and need not be who asked for it: a code counts only in the chat of the person
-whose flow it is. So a link that was passed on connects nobody's account to another's.
+The visitor may not be the person who started the flow. A code works only in that person's chat, so a forwarded link
+cannot connect another person's account.
 """
 
 import html
@@ -30,7 +30,7 @@ background: #8882">{command}</pre></body></html>
 
 
 async def show_code(request: web.Request) -> web.Response:
-    """What the provider gave, as a command to be sent."""
+    """Show the provider's code as a command for the bot."""
     accepted = request.headers.get("Accept-Language", "")[:2].lower()
     language = accepted if accepted in NAMES else "en"
     code, state = request.query.get("code", ""), request.query.get("state", "")
@@ -39,7 +39,7 @@ async def show_code(request: web.Request) -> web.Response:
 
 
 def page_of(language: str, code: str, state: str) -> str:
-    """The page; without a code it says that there was none. Nothing in it is anything but text."""
+    """Return the page with all values escaped; without a code it says that there was none."""
     whole = bool(code and state) and len(code) + len(state) <= MAX_CHARS
     key = "connect.page" if whole else "connect.page_nothing"
     command = f"/connect {code}#{state}" if whole else ""

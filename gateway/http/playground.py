@@ -1,4 +1,4 @@
-"""Starts the playground in a process of its own when its page is first opened, and redirects there."""
+"""The playground's page, which starts the playground in a process of its own and redirects to it."""
 
 import asyncio
 import re
@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 class PlaygroundProcess:
-    """At most one playground; it ends with `aclose`, and by itself if this process is killed."""
+    """The playground's process. It ends with `aclose`, and by itself if this process is killed."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
@@ -27,9 +27,11 @@ class PlaygroundProcess:
         self._starting = asyncio.Lock()
 
     async def open(self, request: web.Request) -> web.Response:
-        """Redirect to the playground, which is started if it does not run; refuse pages of other sites."""
+        """Start the playground if it is not running, and redirect to it. Refuse requests from other sites' pages."""
         if request.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
-            raise web.HTTPForbidden(text="open this address yourself: another site's page opens no playground\n")
+            raise web.HTTPForbidden(
+                text="open this address yourself: another site's page may not open the playground\n"
+            )
         async with self._starting:
             if self._process is None or self._process.returncode is not None:
                 await self._start()
@@ -40,7 +42,7 @@ class PlaygroundProcess:
         process, self._process = self._process, None
         if process is None or process.returncode is not None:
             return
-        assert process.stdin is not None, "it was asked for"
+        assert process.stdin is not None, "the process was started with pipes"
         process.stdin.close()
         try:
             async with asyncio.timeout(END_S):
@@ -54,7 +56,7 @@ class PlaygroundProcess:
         self._process = process = await asyncio.create_subprocess_exec(
             *_COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True
         )
-        assert process.stdout is not None, "it was asked for"
+        assert process.stdout is not None, "the process was started with pipes"
         line = b""
         with suppress(TimeoutError):
             async with asyncio.timeout(START_S):

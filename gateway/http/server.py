@@ -1,4 +1,4 @@
-"""Serves health, readiness, metrics, and what channels mount. Guards all of it; who is healthy is decided elsewhere."""
+"""The HTTP server: health, readiness, metrics, `/v1`, the console and the paths of channels, behind one guard."""
 
 import asyncio
 import contextlib
@@ -39,75 +39,80 @@ from gateway.telemetry import REGISTRY
 MAX_BODY_BYTES = 1_000_000
 SHUTDOWN_S = 2.0
 MAX_HEADERS = 64  # of a request, of 8 KB each
-BACKLOG = 512  # connections that the system keeps for us
+BACKLOG = 512  # connections waiting to be accepted
 
 PROXIED = web.RequestKey("PROXIED", bool)
-"""The key under which a request says whether anybody, trusted or not, says that it is asked for somebody else."""
+"""Request key: True if the request has a forwarding header, trusted or not."""
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class PartHealth:
-    """How one part is doing: a channel account, the store."""
+    """The health of one part: a channel account or the store."""
 
     state: ChannelState
-    detail: str = ""  # what is wrong and how to mend it; empty while ready; never a secret
-    heard_at: datetime | None = None  # aware UTC; when a platform was last really heard
+    detail: str = ""  # the problem and its remedy; empty while ready; never a secret
+    heard_at: datetime | None = None  # aware UTC; last sign of life of a platform
 
     @property
     def usable(self) -> bool:
-        """A degraded part still works, or works again by itself; a starting or failed one does not."""
+        """Return True if the part works. A degraded one does; a starting or failed one does not."""
         return self.state in {ChannelState.READY, ChannelState.DEGRADED}
 
 
 class HealthSource(Protocol):
-    """Knows how every part is doing."""
+    """A source of the health of all parts."""
 
     def health(self) -> Mapping[str, PartHealth]:
-        """By name ("store", "telegram:main"); never blocks."""
+        """Return the health of each part by name ("store", "telegram:main"), without blocking."""
         ...
 
     async def measure(self) -> None:
-        """Bring those figures up to date that are read from the store; called before they are shown."""
+        """Update the gauges that are read from the store."""
         ...
 
 
 class Clients:
-    """Knows the trusted proxies."""
+    """The identification of clients, who may be behind trusted proxies."""
 
     def __init__(self, config: HttpConfig) -> None:
         self._trusted = config.trusted
-        self._told = False
+        self._has_warned = False
 
     def address_of(self, remote: str) -> str | None:
-        """Return what counts as one address; None if it may stand for many people: a trusted proxy, this machine."""
+        """Return the address to count; None if it may be many clients: a trusted proxy or this machine."""
         address = as_address(remote)
         may_be_many = address is None or address.is_loopback or is_trusted(address, self._trusted)
         return None if may_be_many else address_of(remote)
 
     def identify(self, request: web.Request) -> web.Request:
-        """The request with its client as `remote` and `scheme`."""
+        """Return the request with the client's `remote` and `scheme`."""
         peer = request.remote
         client = client_of(peer, request.headers, self._trusted)
         if client.proxied and client.address == peer:
-            self._tell_once(peer)
+            self._warn_once(peer)
         if client.address != peer or client.https:
             scheme = "https" if client.https else request.scheme
             request = request.clone(remote=client.address or "", scheme=scheme)
         request[PROXIED] = client.proxied
         return request
 
-    def _tell_once(self, peer: str | None) -> None:
-        """A proxy in our own network that nobody named: all its visitors look like one."""
+    def _warn_once(self, peer: str | None) -> None:
+        """Warn about a proxy in our network that is not trusted: all its visitors look like one."""
         address = as_address(peer or "")
-        if not self._told and address is not None and address.is_private and not is_trusted(address, self._trusted):
-            self._told = True
+        if (
+            not self._has_warned
+            and address is not None
+            and address.is_private
+            and not is_trusted(address, self._trusted)
+        ):
+            self._has_warned = True
             log.warning("proxy_not_trusted", address=peer, mend="if it is yours, add it to http.trusted_proxies")
 
 
 class HttpServer:
-    """The gateway's own HTTP server, one address. `run` serves until cancelled."""
+    """The gateway's own HTTP server on one address."""
 
     def __init__(
         self,
@@ -119,15 +124,15 @@ class HttpServer:
         playground: bool = False,
         routes: Sequence[HttpRoute] = (),
     ) -> None:
-        """Nothing is bound before `run`.
+        """Prepare the server; `run` starts it.
 
         Args:
-            config: where to listen, and for whom.
-            health: how every part is doing.
-            mounts: finds what channels serve.
-            api: answers under `/v1`.
-            playground: whether one is opened at `/playground`, for whoever sits at this machine.
-            routes: further paths of our own, such as the console's.
+            config: the settings of `[http]`.
+            health: the health of all parts.
+            mounts: finds the paths that channels serve.
+            api: answers requests under `/v1`.
+            playground: True serves `/playground` to this machine.
+            routes: more paths, such as the console's.
         """
         self._api = api
         self._routes = routes
@@ -161,27 +166,27 @@ class HttpServer:
                 shutdown_timeout=SHUTDOWN_S,
                 keepalive_timeout=self._config.head_timeout_s,
                 max_headers=MAX_HEADERS,
-                auto_decompress=False,  # also what nobody reads would be: a thousand bytes of work for one sent
+                auto_decompress=False,  # or one sent byte could cause a thousand bytes of work
             )
 
     @property
     def url(self) -> str:
-        """Where it is found; with the real port once `started` is set."""
+        """Return the local URL, with the real port once `started` is set."""
         host = f"[{self._config.host}]" if ":" in self._config.host else self._config.host
         return f"http://{host}:{self.port}/"
 
     @property
     def public_url(self) -> str:
-        """What links begin with: where people reach it as its operator says, never as a request does; ends in "/"."""
+        """Return the base of links, ending in "/": the operator's public URL, never one from a request."""
         return self.url if self._config.public_url is None else f"{self._config.public_url}/"
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Return True if only this machine can reach the server."""
         return is_loopback(self._config.host)
 
     async def _listeners(self) -> list[socket.socket]:
-        """A listening socket for each address of our host, not blocking."""
+        """Return a non-blocking listening socket for each address of our host."""
         host, port = self._config.host, self._config.port
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -210,7 +215,7 @@ class HttpServer:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse a Host that is not ours: a page whose name was rebound to this address must learn nothing (A20)."""
+        """Refuse foreign Host headers and origins before any handler runs."""
         with self._limiter.answering(request):
             api = self._api if request.path.startswith(f"{API_BASE}/") else None
             try:
@@ -222,13 +227,13 @@ class HttpServer:
             return await handler(self._clients.identify(request))
 
     def _refuse(self, request: web.Request, api: ApiServer | None) -> None:
-        """Raise what is wrong with it before anybody looks at what it asks."""
+        """Raise if the Host is not ours (DNS rebinding), the origin is foreign, or the body is compressed."""
         if not self._is_ours(request.host):
             raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
         if _is_foreign(request) and not (api is not None and api.welcomes(request.headers.get("Origin", ""))):
-            raise web.HTTPForbidden(text="this is not taken from another site's page\n")
+            raise web.HTTPForbidden(text="requests from another site's page are refused\n")
         if "Content-Encoding" in request.headers:
-            raise web.HTTPUnsupportedMediaType(text="a body is taken as it is, not compressed\n")
+            raise web.HTTPUnsupportedMediaType(text="compressed bodies are refused\n")
 
     def _is_ours(self, host_header: str) -> bool:
         try:
@@ -245,7 +250,7 @@ class HttpServer:
 
     def _is_authorized(self, request: web.Request) -> bool:
         key = self._config.api_key
-        if key is None:  # we listen on loopback; what a proxy asks is asked from elsewhere
+        if key is None:  # we listen on loopback, but a proxy's request comes from elsewhere
             return not request.get(PROXIED, False)
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(
@@ -258,7 +263,7 @@ class HttpServer:
         return {"parts": {name: _part_as_json(part) for name, part in parts.items()}}
 
     async def _healthz(self, request: web.Request) -> web.Response:
-        """The process is alive; with the key, or where none is set, also how each part is doing."""
+        """Answer that the process is alive; add the health of each part if the request is authorized."""
         parts = self._health.health()
         return web.json_response({"status": "alive"} | self._details(request, parts))
 
@@ -271,18 +276,18 @@ class HttpServer:
 
     async def _play(self, request: web.Request) -> web.Response:
         if self._playground is None or request.get(PROXIED, False):
-            raise web.HTTPNotFound(text="there is nothing here\n")
+            raise web.HTTPNotFound(text="there is nothing at this path\n")
         return await self._playground.open(request)
 
     async def _metrics(self, request: web.Request) -> web.Response:
         if not self._is_authorized(request):
-            raise web.HTTPUnauthorized(text="a key is needed: Authorization: Bearer KEY\n")
+            raise web.HTTPUnauthorized(text="send a key: Authorization: Bearer KEY\n")
         await self._health.measure()
         return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
 def _bind(addresses: Iterable[tuple[int, Any]]) -> list[socket.socket]:
-    """A listening socket for each of them; of a host with several, what this machine does not have is left out."""
+    """Return a listening socket for each address that this machine has."""
     with contextlib.ExitStack() as undo:
         made: list[socket.socket] = []
         missing = None
@@ -302,18 +307,18 @@ def _bind(addresses: Iterable[tuple[int, Any]]) -> list[socket.socket]:
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Not what a stranger sent that is no HTTP: they are told 400, and would fill the log with our tracebacks."""
+    """Return False for errors about malformed HTTP, which strangers could use to fill the log."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def _is_foreign(request: web.Request) -> bool:
-    """Whether another site's page asks for more than a look: a POST, or a WebSocket, which no browser forbids (A19)."""
+    """Return True for a POST or WebSocket from another site's page, which browsers do not prevent."""
     origin = request.headers.get("Origin")
     if origin is None:
         return False
-    is_look = request.method in {"GET", "HEAD"} and "upgrade" not in request.headers.get("Connection", "").lower()
+    only_reads = request.method in {"GET", "HEAD"} and "upgrade" not in request.headers.get("Connection", "").lower()
     try:
-        return not is_look and urlsplit(origin).netloc.lower() != request.host.lower()
+        return not only_reads and urlsplit(origin).netloc.lower() != request.host.lower()
     except ValueError:
         return True
 

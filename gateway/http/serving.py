@@ -1,4 +1,4 @@
-"""Serves an application on listening sockets, within a limit on connections."""
+"""The serving of an aiohttp application on listening sockets, within a limit on connections."""
 
 import asyncio
 import contextlib
@@ -10,13 +10,13 @@ from aiohttp import web
 
 from gateway.http.connections import Connection, ConnectionLimiter
 
-BACKLOG = 128  # connections that wait to be accepted
+BACKLOG = 128  # connections waiting to be accepted
 
 
 async def serve(
     application: web.Application, listeners: Sequence[socket.socket], limiter: ConnectionLimiter, **options: Any
 ) -> None:
-    """Serve until cancelled, then end every stream and close the listeners. `options` are those of `web.AppRunner`."""
+    """Serve until cancelled, then end every stream and close the listeners. Pass `options` to `web.AppRunner`."""
 
     async def end_streams(_application: web.Application) -> None:
         for connection in limiter.open.values():
@@ -34,6 +34,6 @@ async def serve(
         for listener in listeners:
             listen: Any = loop.create_unix_server if listener.family == socket.AF_UNIX else loop.create_server
             listening = await listen(make, sock=listener, backlog=BACKLOG, start_serving=False)
-            held.callback(listening.close)  # before it serves: a cancellation while it begins must not lose it
+            held.callback(listening.close)  # before it serves, so that a cancellation cannot leak it
             await listening.start_serving()
         await asyncio.Event().wait()

@@ -264,8 +264,10 @@ def _usage(reply: Reply) -> dict[str, Any] | None:
         return None
     prompt, completion = reply.usage
     usage: dict[str, Any] = {
-        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
-    }  # fmt: skip
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
     if reply.cached is not None:
         usage["prompt_tokens_details"] = {"cached_tokens": reply.cached[0]}
     return usage

@@ -37,7 +37,7 @@ def linked_lock(home: Path) -> None:
     [
         (open_home, "others can write to the home {home} (mode 0777); run: chmod 700 {home}"),
         (open_database, "others can write to the database {home}/tenk.db (mode 0666); run: chmod 600 {home}/tenk.db"),
-        (linked_lock, "{home}/lock is a symbolic link; check where it leads, then run: rm {home}/lock"),
+        (linked_lock, "{home}/lock is a link; look where it leads, then run: rm {home}/lock"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )

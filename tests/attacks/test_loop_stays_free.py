@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.ops.watchdog import STALL_S, LoopWatchdog, Stall, ProcessPause
+from gateway.ops.watchdog import STALL_S, LoopWatchdog, ProcessPause, Stall
 from gateway.testing.model import Call, Reply
 from tests.journeys.house import house
 

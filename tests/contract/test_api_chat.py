@@ -57,7 +57,7 @@ async def test_the_same_request_again_is_the_same_turn(tmp_path: Path) -> None:
     assert (422, "idempotency_mismatch") == (refused, problem["error"]["code"])
     assert other[1]["turn"] != again[1]["turn"]
     assert (422, "usr") == (unknown, wrong["error"]["param"])
-    assert "there is no such field; there are message, user" in wrong["error"]["message"]
+    assert "unknown field; the fields are message, user" in wrong["error"]["message"]
     assert 2 == asked
 
 

@@ -31,7 +31,7 @@ def test_a_person_is_given_their_data_and_forgotten_without_a_gateway(tmp_path: 
     whole = json.loads((tmp_path / "theirs.json").read_text())
     assert ("42", 0o600) == (whole["identities"][0]["sender"], (tmp_path / "theirs.json").stat().st_mode & 0o777)
     again = tenk("users", "export", "telegram:42", "theirs.json")
-    assert (1, True) == (again.exit_code, "is there already" in str(again.exception))
+    assert (1, True) == (again.exit_code, "exists; name a new file" in str(again.exception))
     assert 0 == tenk("users", "forget", "telegram:42", "--yes").exit_code
     assert "Nobody has access yet.\n" == tenk("users", "list").output
     audit = tenk("users", "audit").output

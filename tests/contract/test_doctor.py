@@ -38,8 +38,16 @@ async def check(directory: Path, said: Said, answer: Answer, environ: Mapping[st
 @pytest.mark.parametrize(
     ("said", "answer", "words"),
     [
-        (ollama("llama3:8b"), TEN, "Ollama with 1 model; answered as openai:llama3:8b; window 4,096 tokens; calls tools"),
-        (vllm("Q", 12_000), NO_TOOLS, "vLLM with 1 model; answered as openai:Q; window 12,000 tokens; does not support tools"),
+        (
+            ollama("llama3:8b"),
+            TEN,
+            "Ollama with 1 model; answered as openai:llama3:8b; window 4,096 tokens; calls tools",
+        ),
+        (
+            vllm("Q", 12_000),
+            NO_TOOLS,
+            "vLLM with 1 model; answered as openai:Q; window 12,000 tokens; does not support tools",
+        ),
         (llama_cpp(8000), Reply("ten", plain_json=True), "window 8,000 tokens; calls tools by itself; does not stream"),
         ({}, TEN, "window 128,000 tokens; calls tools by itself; streams; sees no pictures; answered in"),
     ],
@@ -101,7 +109,7 @@ async def test_a_server_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "environ", "name", "words"),
     [
-        (ollama("llama3:8b"), {}, "openai:llama3:8b", "llama3:8b answers, the model that Ollama at"),
+        (ollama("llama3:8b"), {}, "openai:llama3:8b", "llama3:8b is used, the only model of Ollama at"),
         (ollama("a:1", "b:1"), {}, "openai:*", "has 2 models and none is named"),
         (ollama("llama3:8b"), {"TENK_MODEL": "openai:lama3"}, "openai:lama3", "the nearest is llama3:8b"),
         (ollama("llama3:8b"), {"TENK_MODEL": "openai:llama3:8b"}, "openai:llama3:8b", ""),
@@ -121,7 +129,7 @@ async def test_a_server_that_does_not_answer_stops_no_start(tmp_path: Path) -> N
     model, sentences = await look_ahead(settings_of(tmp_path, "http://127.0.0.1:1/v1").model, KnownServers())
     assert "openai:*" == model.name
     (sentence,) = sentences
-    assert sentence.startswith("model: http://127.0.0.1:1/v1 does not say what it has (network: no connection")
+    assert sentence.startswith("model: http://127.0.0.1:1/v1 does not list its models (network: no connection")
 
 
 async def test_a_server_without_a_list_is_nothing_to_speak_of(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The form that an OpenAI client wants its answer in: asked of the model in words, and checked before it is sent."""
+"""The answer format that an OpenAI client requests: described to the model, and checked before the answer is sent."""
 
 import json
 
@@ -10,16 +10,16 @@ FORMATS = frozenset({"text", "json_object", "json_schema"})
 
 
 def wish_of(wanted: ResponseFormat | None) -> str:
-    """Return what is said to the model about the form of its answer; "" for text.
+    """Return the instruction about the answer's format for the model; "" for text.
 
     Raises:
-        ApiRefusal: there is no such form here.
+        ApiRefusal: the format is not supported.
     """
     if wanted is None or wanted.type == "text":
         return ""
     if wanted.type not in FORMATS:
         raise refuse_unsupported(
-            "response_format", f"there is no answer in the form {wanted.type!r}", "Ask for text, or for a JSON object."
+            "response_format", f"the format {wanted.type!r} is not supported", "Ask for text, or for a JSON object."
         )
     wish = "\n\n(Answer with one JSON object and nothing else."
     if wanted.json_schema is not None and wanted.json_schema.schema_:
@@ -28,14 +28,14 @@ def wish_of(wanted: ResponseFormat | None) -> str:
 
 
 def in_form(wanted: ResponseFormat | None, answer: str) -> str:
-    """Return the answer in the form that was asked for.
+    """Return the answer in the requested format.
 
     Raises:
-        ApiRefusal: the model did not write it so.
+        ApiRefusal: the model did not write it in this format.
     """
     if not wish_of(wanted):
         return answer
-    assert wanted is not None, "it has a wish"
+    assert wanted is not None, "a format was requested"
     text, schema = without_fence(answer), {} if wanted.json_schema is None else wanted.json_schema.schema_
     if not text.startswith("{") or misfit(text, schema):
         raise _not_so()
@@ -44,5 +44,5 @@ def in_form(wanted: ResponseFormat | None, answer: str) -> str:
 
 def _not_so() -> ApiRefusal:
     return refuse_unsupported(
-        "response_format", "the model did not write its answer in this form", "Ask for text, or ask another model."
+        "response_format", "the model did not write its answer in this format", "Ask for text, or ask another model."
     )

@@ -1,4 +1,4 @@
-"""Puts the API together: the handlers over one gateway's parts, in one table, and the people its callers act for."""
+"""The assembly of the API: its handlers in one table, and the people that callers act for."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from gateway.store.engine import Store
 from gateway.store.people import BY_POLICY, Newcomer
 
 OwnRoutes = Callable[[Store, Conversations], Sequence[ApiRoute]]
-"""The routes that only one agent has."""
+"""Makes the routes of one agent product."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiParts:
-    """The parts of a gateway that the API is in front of."""
+    """The parts of a gateway that the API uses."""
 
     store: Store
     channel: ApiChannel
@@ -44,7 +44,7 @@ class ApiParts:
 
 
 def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> ApiDeps:
-    """What programs of one tenant ask: the agent of this name, with the routes that only it has."""
+    """Make the API of one tenant: the agent with this name and its own routes."""
     conversations = Conversations(parts.store, parts.channel, parts.account)
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),
@@ -61,7 +61,7 @@ def api_deps(parts: ApiParts, agent: str, title: str, own_routes: OwnRoutes) -> 
 
 
 class ApiCallers:
-    """The people of every key."""
+    """The people that API keys act for."""
 
     def __init__(self, store: Store, snapshot: AccessSnapshot, clock: Callable[[], datetime]) -> None:
         self._store = store
@@ -69,10 +69,10 @@ class ApiCallers:
         self._clock = clock
 
     async def principal(self, key: ApiKey, named: str | None, locale: str | None) -> Principal:
-        """The person; a key's own are let in as the account's policy says.
+        """Return the person that a key acts for. The account's policy decides on new ones.
 
         Raises:
-            ApiRefusal: they are not let in.
+            ApiRefusal: the person has no access.
         """
         user = user_of(key, named)
         sender = f"{CHANNEL}:{key.id}:{user}"
@@ -91,4 +91,4 @@ class ApiCallers:
 
 
 def _not_let_in() -> ApiRefusal:
-    return ApiRefusal(403, "not_let_in", "this person is not let in", "Ask the operator of the gateway.")
+    return ApiRefusal(403, "not_let_in", "this person has no access", "Ask the operator of the gateway.")

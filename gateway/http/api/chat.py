@@ -1,4 +1,4 @@
-"""The routes of a program's own people: to talk, to fetch answers, to see their sessions."""
+"""The chat routes of programs: send a message, fetch answers, list sessions."""
 
 import asyncio
 from dataclasses import dataclass
@@ -26,19 +26,23 @@ MOST_WAIT_S = 300.0
 
 
 class ChatRequest(ApiModel):
-    """Something to say to the agent."""
+    """A message to the agent."""
 
     message: str = Field(min_length=1, max_length=MAX_MESSAGE_CHARS, description="Plain text; commands begin with /.")
-    user: str | None = Field(None, pattern=NAME, description="Which of your users says it; none: `main`.")
-    session: str = Field("main", pattern=NAME, description="The conversation: the agent remembers each by itself.")
+    user: str | None = Field(None, pattern=NAME, description="The user of your program who writes. Default: `main`.")
+    session: str = Field("main", pattern=NAME, description="The conversation. The agent remembers each one separately.")
     stream: bool = Field(False, strict=True, description="Answer as server-sent events: turn, delta, replace, done.")
     wait_s: float = Field(
-        120.0, ge=0, le=MOST_WAIT_S, strict=True, description="Seconds to wait; after them 202, and it goes on."
+        120.0,
+        ge=0,
+        le=MOST_WAIT_S,
+        strict=True,
+        description="Seconds to wait for the answer; then 202, while the turn goes on.",
     )
 
 
 class SessionsQuery(WhoseQuery):
-    """Whose sessions, and how many."""
+    """The person, and the number of entries to list."""
 
     limit: int = Field(50, ge=1, le=200)
 
@@ -47,42 +51,45 @@ class HeardSessionAnswer(ApiModel):
     """A conversation over the API."""
 
     session: str
-    heard_at: datetime = Field(description="When something was said there last, within an hour.")
+    heard_at: datetime = Field(description="Time of the last message, accurate to an hour.")
 
 
 class SessionsAnswer(ApiModel):
-    """Conversations, those heard last first."""
+    """Conversations, the most recently used first."""
 
     sessions: tuple[HeardSessionAnswer, ...]
 
 
 class Delta(ApiModel):
-    """A piece of an answer: behind what came before (`delta`), or in place of all of it (`replace`)."""
+    """A piece of an answer: appended to the earlier text (`delta`), or in place of it (`replace`)."""
 
     text: str
 
 
 def user_of(key: ApiKey, named: str | None) -> str:
-    """Whom a key speaks for.
+    """Return the user that a key acts for.
 
     Raises:
-        ApiRefusal: the key was made for one person, and another is named.
+        ApiRefusal: the key was made for one person, and the request names another.
     """
     if key.user_id is None:
         return named or DEFAULT_USER
     if named not in {None, OWNER_USER}:
         raise ApiRefusal(
-            403, "user_not_yours", "this key speaks for one person", "Leave `user` out, or take another key.",
+            403,
+            "user_not_yours",
+            "this key acts for one person",
+            "Leave `user` out, or use another key.",
             param="user",
-        )  # fmt: skip
+        )
     return OWNER_USER
 
 
 async def say(conversations: Conversations, call: ApiRequest, said: ChatRequest) -> Asked:
-    """Store the message of one request, once an Idempotency-Key; the client is needed no more.
+    """Store the message of a request, once per Idempotency-Key. After that the client may disconnect.
 
     Raises:
-        ApiRefusal: as `Conversations.say`, or the key may not speak for this person.
+        ApiRefusal: the message is refused, or the key may not act for this person.
     """
     asked = Asked(
         key_id=call.key.id,
@@ -96,7 +103,7 @@ async def say(conversations: Conversations, call: ApiRequest, said: ChatRequest)
 
 
 async def answer_of(conversations: Conversations, asked: Asked, wait_s: float) -> TurnAnswer:
-    """Return the turn once it is settled, or as it stands after so long.
+    """Return the turn once it is settled, or its state after `wait_s`.
 
     Raises:
         ApiRefusal: it failed or was refused, or too many requests wait.
@@ -109,15 +116,15 @@ async def answer_of(conversations: Conversations, asked: Asked, wait_s: float) -
 
 @dataclass(frozen=True, slots=True)
 class ChatRoutes:
-    """The handlers over the conversations of one gateway."""
+    """The handlers of the chat routes."""
 
     conversations: Conversations
     store: Store
 
     async def chat(self, call: ApiRequest) -> TurnAnswer | web.StreamResponse:
-        """Say something, and wait for the answer as JSON or as a stream."""
+        """Store a message and return the answer as JSON or as a stream."""
         body = call.body
-        assert isinstance(body, ChatRequest), "its row says so"
+        assert isinstance(body, ChatRequest), "the route table names this model"
         asked = await say(self.conversations, call, body)
         if body.stream:
             return await self._stream(call, asked)
@@ -125,9 +132,9 @@ class ChatRoutes:
         return answer if answer.is_settled else to_json(answer, 202)
 
     async def turn(self, call: ApiRequest) -> TurnAnswer:
-        """How something stands that was asked before."""
+        """Return the state of an earlier request."""
         query = call.query
-        assert isinstance(query, WhoseQuery), "its row says so"
+        assert isinstance(query, WhoseQuery), "the route table names this model"
         asked = Asked(
             key_id=call.key.id,
             user=user_of(call.key, query.user),
@@ -140,17 +147,17 @@ class ChatRoutes:
         return found
 
     async def turns(self, call: ApiRequest) -> TurnsAnswer:
-        """What was asked in a session."""
+        """Return the requests of a session."""
         query = call.query
-        assert isinstance(query, SessionsQuery), "its row says so"
+        assert isinstance(query, SessionsQuery), "the route table names this model"
         user, session = user_of(call.key, query.user), call.path["session"]
         address = address_of_session(call.key.id, user, session)
         return TurnsAnswer(turns=tuple(await self.conversations.look_back(address, session, user, query.limit)))
 
     async def sessions(self, call: ApiRequest) -> SessionsAnswer:
-        """The conversations of one of the key's people."""
+        """Return the conversations of one of the key's people."""
         query = call.query
-        assert isinstance(query, SessionsQuery), "its row says so"
+        assert isinstance(query, SessionsQuery), "the route table names this model"
         address = address_of_session(call.key.id, user_of(call.key, query.user), "")
         found = await self.store.read(partial(api_turns.own_sessions, address=address, limit=query.limit))
         return SessionsAnswer(
@@ -159,7 +166,7 @@ class ChatRoutes:
 
     async def _stream(self, call: ApiRequest, asked: Asked) -> web.StreamResponse:
         first = await self.conversations.look(asked)
-        assert first is not None, "it was just said"
+        assert first is not None, "it was just stored"
         stream = EventStream(call.stream, asyncio.get_running_loop().time)
         await stream.write(to_event("turn", first.model_dump_json().encode()))
         told = ""
@@ -174,7 +181,7 @@ class ChatRoutes:
 
         try:
             answer = await self.conversations.wait(asked, MOST_WAIT_S, tell)
-        except ApiRefusal as refusal:  # the head is sent: what is wrong is an event
+        except ApiRefusal as refusal:  # the head is sent, so the error becomes an event
             await stream.write(to_event("error", refusal.problem.model_dump_json().encode()))
             return await stream.begin()
         await tell(answer.answer)
@@ -189,55 +196,95 @@ def _piece(told: str, text: str) -> bytes:
 
 
 OVER_BUDGET = frozenset({"max_cost", "max_tokens"})
-"""How turns end that a cap has stopped."""
+"""End reasons of turns that a budget cap stopped."""
 
 
 def raise_problem(answer: TurnAnswer) -> None:
-    """Say as an error what is no answer.
+    """Raise the error that a turn without an answer means.
 
     Raises:
-        ApiRefusal: its person is not let in, or the agent failed.
+        ApiRefusal: the person has no access, or the agent failed.
     """
     if answer.state == "refused":
         raise ApiRefusal(
-            403, "not_let_in", answer.answer or "this is not taken from this person",
-            "Ask the operator of the gateway.", turn=answer.turn,
-        )  # fmt: skip
+            403,
+            "not_let_in",
+            answer.answer or "this person may not send this",
+            "Ask the operator of the gateway.",
+            turn=answer.turn,
+        )
     if answer.retry_after_s is not None:
         code: Code = "over_budget" if answer.reason in OVER_BUDGET else "model_busy"
         raise ApiRefusal(
-            429, code, answer.answer, "Say /retry in the session then; the turn keeps what was asked.",
-            retry_after_s=answer.retry_after_s, turn=answer.turn,
-        )  # fmt: skip
+            429,
+            code,
+            answer.answer,
+            "Send /retry in the session then; the turn keeps the message.",
+            retry_after_s=answer.retry_after_s,
+            turn=answer.turn,
+        )
     if answer.reason == "context_exhausted":
         raise ApiRefusal(
-            400, "context_length_exceeded", answer.answer, "Send less at once, or begin a new conversation.",
+            400,
+            "context_length_exceeded",
+            answer.answer,
+            "Send less at once, or begin a new conversation.",
             turn=answer.turn,
-        )  # fmt: skip
+        )
     if answer.state == "failed":
         raise ApiRefusal(
-            502, "turn_failed", answer.answer or "the agent failed", "Ask again later; /retry in the session.",
+            502,
+            "turn_failed",
+            answer.answer or "the agent failed",
+            "Ask again later; /retry in the session.",
             turn=answer.turn,
-        )  # fmt: skip
+        )
 
 
 def chat_routes(handlers: ChatRoutes) -> tuple[ApiRoute, ...]:
-    """The rows of the table."""
+    """Return the rows of the route table."""
     return (
         ApiRoute(
-            method="POST", path="/v1/chat", scope=Scope.CHAT, tag="chat", summary="Say something to the agent.",
-            handle=handlers.chat, body=ChatRequest, answer=TurnAnswer, late_status=202, may_stream=True, once=True,
+            method="POST",
+            path="/v1/chat",
+            scope=Scope.CHAT,
+            tag="chat",
+            summary="Send a message to the agent.",
+            handle=handlers.chat,
+            body=ChatRequest,
+            answer=TurnAnswer,
+            late_status=202,
+            may_stream=True,
+            once=True,
         ),
         ApiRoute(
-            method="GET", path="/v1/sessions", scope=Scope.CHAT, tag="chat", summary="Your conversations.",
-            handle=handlers.sessions, query=SessionsQuery, answer=SessionsAnswer,
+            method="GET",
+            path="/v1/sessions",
+            scope=Scope.CHAT,
+            tag="chat",
+            summary="List your conversations.",
+            handle=handlers.sessions,
+            query=SessionsQuery,
+            answer=SessionsAnswer,
         ),
         ApiRoute(
-            method="GET", path="/v1/sessions/{session}/turns", scope=Scope.CHAT, tag="chat",
-            summary="What was asked in a session.", handle=handlers.turns, query=SessionsQuery, answer=TurnsAnswer,
+            method="GET",
+            path="/v1/sessions/{session}/turns",
+            scope=Scope.CHAT,
+            tag="chat",
+            summary="List the requests of a session.",
+            handle=handlers.turns,
+            query=SessionsQuery,
+            answer=TurnsAnswer,
         ),
         ApiRoute(
-            method="GET", path="/v1/sessions/{session}/turns/{turn}", scope=Scope.CHAT, tag="chat",
-            summary="One request and its answer.", handle=handlers.turn, query=WhoseQuery, answer=TurnAnswer,
+            method="GET",
+            path="/v1/sessions/{session}/turns/{turn}",
+            scope=Scope.CHAT,
+            tag="chat",
+            summary="Return one request and its answer.",
+            handle=handlers.turn,
+            query=WhoseQuery,
+            answer=TurnAnswer,
         ),
-    )  # fmt: skip
+    )

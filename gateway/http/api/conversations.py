@@ -1,6 +1,6 @@
-"""What a program says becomes a durable message, once; whoever waits is told how it stands. No path and no JSON here.
+"""Messages from programs: each is stored once, and requests wait for its answer.
 
-The turn is nobody's to stop by going away: a client that is gone leaves a row that is answered, and fetched later.
+A turn goes on if its client disconnects; the answer can be fetched later.
 """
 
 import asyncio
@@ -25,24 +25,24 @@ from gateway.store.engine import Store
 from gateway.store.inbox import Outcome
 
 LOOK_EVERY_S = 2.0
-"""What ends without a word (`/stop`, a lost wake-up) is seen within this."""
+"""Seconds between two looks at the store for turns that end without a wake-up."""
 
 OVER = "over the "
-"""How the detail of a row begins that was over its person's bound."""
+"""Begin of the detail of rows refused by a person's message limit."""
 
 QUOTED_CHARS = 80
-"""Of the first line of a message, as front ends shorten what they quote; a single word is no quotation."""
+"""Characters of a message's first line to look for, as front ends shorten quotations; a single word is none."""
 
 MIN_AROUND_CHARS = 60
-"""A program's prompt is at least this much longer than what it quotes."""
+"""Fewest extra characters of a program's prompt beside its quotation."""
 
 Tell = Callable[[str], Awaitable[None]]
-"""Told of an answer that grows, all of it each time; now and then also where it is the same."""
+"""Receives the whole growing answer each time, now and then unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Something said in a session, under its own id."""
+    """A message in a session with its own id."""
 
     key_id: str
     user: str
@@ -51,91 +51,99 @@ class Asked:
 
     @property
     def address(self) -> Address:
-        """Where it was said."""
+        """Return the address of the session."""
         return address_of_session(self.key_id, self.user, self.session)
 
     @property
     def message_id(self) -> str:
-        """Its id within its person's chat."""
+        """Return the message's id within the person's chat."""
         return f"{self.session}/{self.handle}"
 
 
 def new_handle(idempotency_key: str | None) -> str:
-    """An id for what is asked: the same for the same key, else one that was never there."""
+    """Return the id of a request: derived from its Idempotency-Key, else new."""
     if idempotency_key is None:
         return f"t-{secrets.token_hex(12)}"
     return f"i-{hashlib.sha256(idempotency_key.encode()).hexdigest()[:24]}"
 
 
 class Conversations:
-    """Everything that programs say, over one channel."""
+    """The messages of programs over one API channel, and the requests that wait for answers."""
 
     def __init__(self, store: Store, channel: ApiChannel, config: ApiAccount) -> None:
         self._store = store
         self._channel = channel
         self._config = config
-        self._waiting: Counter[str] = Counter()  # requests that wait, by key
+        self._waiting: Counter[str] = Counter()  # waiting requests by key
 
     async def say(
         self, asked: Asked, text: str, locale: str | None, *, again: bool = False, only_reads: bool = False
     ) -> None:
-        """Return once it is committed; what was said before under this id is said again with `again` alone.
+        """Store a message and return once it is committed. Repeat an id only with `again`.
 
-        With `only_reads` the answer changes nothing, whatever was said.
+        With `only_reads` the turn may not change anything.
 
         Raises:
-            ApiRefusal: another thing was said under this id, nothing was said, or it is too much.
-            NotPersisted, StoreUnavailable: not now.
+            ApiRefusal: the id has another message, the message is empty, or it is over a limit.
+            NotPersisted, StoreUnavailable: it cannot be stored now.
         """
         if not _as_kept(text):
-            raise ApiRefusal(422, "empty_message", "the message says nothing", "Send some words.", param="message")
+            raise ApiRefusal(422, "empty_message", "the message is empty", "Send some text.", param="message")
         before, count = await self._find(asked)
         if before is not None and not again and not _is_over(before):
             if before.text is not None and before.text != _as_kept(text):
                 raise ApiRefusal(
-                    422, "idempotency_mismatch", "something else was said under this Idempotency-Key",
-                    "Send a new one with each new request.", param="Idempotency-Key", turn=asked.handle,
-                )  # fmt: skip
+                    422,
+                    "idempotency_mismatch",
+                    "this Idempotency-Key was used with another message",
+                    "Send a new one with each new request.",
+                    param="Idempotency-Key",
+                    turn=asked.handle,
+                )
             return
         event_id = f"msg:{asked.address.chat}/{asked.message_id}" + (f"~{count}" if count else "")
         tenant = self._store.home_tenant
         await self._channel.hear(asked.address, asked.message_id, event_id, text, locale, tenant, only_reads=only_reads)
         taken, _ = await self._find(asked)
         if taken is None:
-            raise ApiRefusal(403, "not_let_in", "this person is not let in", "Ask the operator of the gateway.")
+            raise ApiRefusal(403, "not_let_in", "this person has no access", "Ask the operator of the gateway.")
         if _is_over(taken):
             raise ApiRefusal(
-                429, "too_many_messages", "this person writes more than they may", "Wait, and send the same again.",
-                retry_after_s=60.0, turn=asked.handle,
-            )  # fmt: skip
+                429,
+                "too_many_messages",
+                "this person has sent too many messages",
+                "Wait, and send it again.",
+                retry_after_s=60.0,
+                turn=asked.handle,
+            )
 
     async def look(self, asked: Asked) -> TurnAnswer | None:
-        """How it stands; None where nobody said it."""
+        """Return the request's state, or None if it is unknown."""
         found = await self.load(asked)
         return None if found is None else to_turn_answer(found, asked.user)
 
     async def load(self, asked: Asked) -> AskedTurn | None:
-        """As `look`, as it stands in the store."""
+        """Return the request's state from the store, or None if it is unknown."""
         query = partial(api_turns.load_turn, address=asked.address, message_id=asked.message_id)
         return await self._store.read(query)
 
     async def look_back(
         self, address: Address, session: str, user: str, limit: int, *, begins: str = ""
     ) -> list[TurnAnswer]:
-        """What was asked in a session under ids that begin so, newest first."""
+        """Return the requests of a session whose ids begin with a prefix, newest first."""
         query = partial(api_turns.load_turns, address=address, prefix=f"{session}/{begins}", limit=limit)
         return [to_turn_answer(found, user) for found in await self._store.read(query)]
 
     async def is_quoting(self, asked: Asked, text: str) -> bool:
-        """Return True if a text holds what its person said lately in any session, and much more."""
+        """Return True if a text quotes a recent message of the person and is much longer."""
         heard = await self._store.read(partial(api_turns.last_texts, address=asked.address, limit=20))
         return any(_is_quoted(said, text) for said in heard)
 
     async def wait(self, asked: Asked, seconds: float, tell: Tell | None = None) -> TurnAnswer:
-        """How it stands once it is settled, or after so long; `tell` hears of the answer while it grows.
+        """Return the request's state once it is settled or the time is over. Pass the growing answer to `tell`.
 
         Raises:
-            ApiRefusal: nobody said it, or too many wait already.
+            ApiRefusal: the request is unknown, or too many requests wait.
         """
         with self._seat(asked.key_id), self._channel.watch(asked.address) as watch:
             return await _Waiting(self, asked, watch, tell).until_settled(seconds)
@@ -148,9 +156,12 @@ class Conversations:
     def _seat(self, key_id: str) -> Iterator[None]:
         if self._waiting.total() >= self._config.waiting or self._waiting[key_id] >= self._config.waiting_of_key:
             raise ApiRefusal(
-                429, "too_many_waiting", "too many requests wait for an answer; this one goes on nevertheless",
-                "Fetch its answer later, or ask again under the same Idempotency-Key.", retry_after_s=10.0,
-            )  # fmt: skip
+                429,
+                "too_many_waiting",
+                "too many requests wait for an answer; the turn of this one goes on",
+                "Fetch its answer later, or ask again under the same Idempotency-Key.",
+                retry_after_s=10.0,
+            )
         self._waiting[key_id] += 1
         try:
             yield
@@ -161,7 +172,7 @@ class Conversations:
 
 
 class _Waiting:
-    """One request that waits."""
+    """One waiting request."""
 
     def __init__(self, conversations: Conversations, asked: Asked, watch: AnswerWatch, tell: Tell | None) -> None:
         self._conversations = conversations
@@ -169,11 +180,11 @@ class _Waiting:
         self._watch = watch
         self._tell = tell
         self._shown = ""
-        self._turn_id: str | None = None  # its own, as soon as there is one
-        self._other: str | None = None  # one that was being written at the last look, and was not its own
+        self._turn_id: str | None = None  # the request's turn, once known
+        self._other: str | None = None  # a turn of another request that was growing at the last look
 
     async def until_settled(self, seconds: float) -> TurnAnswer:
-        """How it stands then."""
+        """Wait, and return the request's state."""
         loop = asyncio.get_running_loop()
         deadline_s, look_at_s = loop.time() + seconds, float("-inf")
         while True:
@@ -187,14 +198,14 @@ class _Waiting:
             await self._watch.wait(max(0.0, min(look_at_s, deadline_s) - loop.time()))
 
     def _is_to_be_looked_at(self) -> bool:
-        """Whether something was said, or a turn is being written that may be its own."""
+        """Return True if there is news: a message was sent, or a turn grows that may be its own."""
         return self._watch.said or self._watch.turn_id not in {None, self._turn_id, self._other}
 
     async def _look(self) -> TurnAnswer:
         self._watch.said, writing = False, self._watch.turn_id
         found = await self._conversations.load(self._asked)
         if found is None:
-            raise ApiRefusal(404, "not_found", "nobody asked this", "Ask it first.")
+            raise ApiRefusal(404, "not_found", "there is no such request", "Send the message first.")
         self._turn_id, self._other = found.row.turn_id, writing
         return to_turn_answer(found, self._asked.user)
 
@@ -217,5 +228,5 @@ def _is_quoted(said: str, text: str) -> bool:
 
 
 def _as_kept(text: str) -> str:
-    """The text as the channel hands it on."""
+    """Return the text as the channel passes it on."""
     return clean(text).strip()

@@ -1,4 +1,4 @@
-"""`/v1` on the control socket: the operators' routes without a key, in the name of the machine's operator."""
+"""`/v1` on the control socket: the operators' routes without a key, on behalf of this machine's operator."""
 
 import asyncio
 from collections.abc import Mapping
@@ -33,10 +33,10 @@ _NO_KEY = ApiKey("", DEFAULT_TENANT, "this machine", "", frozenset(), None, date
 
 
 class OperatorDirectory(Protocol):
-    """Finds the service over a tenant."""
+    """A lookup of the operators' service by tenant."""
 
     def of(self, name: str | None) -> Operators:
-        """Return the service over a tenant's rows; None: over those of all.
+        """Return the service for a tenant, or for all tenants if None.
 
         Raises:
             GatewayError: there is no such tenant.
@@ -45,16 +45,15 @@ class OperatorDirectory(Protocol):
 
 
 class MachineApi:
-    """Answers under `/v1` on the socket: with a key as over TCP, without one as the machine's operator."""
+    """The API on the socket: with a key as over TCP, without one as this machine's operator."""
 
     def __init__(self, api: ApiServer, services: OperatorDirectory, *, deadline_s: float = DEADLINE_S) -> None:
-        """Create it; `deadline_s` bounds each action."""
+        """Keep the parts; `deadline_s` limits each action."""
         self._api = api
         self._services = services
         self._deadline_s = deadline_s
 
     async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
-        """Answer one request."""
         if "Authorization" in request.headers:
             return await self._api.serve(limiter, request)
         return await in_one_shape(request, self._answer(limiter, request))
@@ -63,7 +62,7 @@ class MachineApi:
         try:
             operators = self._services.of(request.headers.get(TENANT_HEADER))
         except GatewayError as unknown:
-            raise ApiRefusal(404, "no_tenant", str(unknown), "Name another one, or none.") from None
+            raise ApiRefusal(404, "no_tenant", str(unknown), "Name another tenant, or none.") from None
         try:
             route, path = RouteTable(operator_routes(operators)).find(request.method, request.rel_url.raw_path)
         except web.HTTPNotFound:
@@ -73,14 +72,14 @@ class MachineApi:
             async with asyncio.timeout(self._deadline_s):
                 return to_json(await act(route, path, query, body))
         except StoreUnavailable as outage:
-            raise ApiRefusal(503, "not_now", str(outage), "Look at the database.") from None
+            raise ApiRefusal(503, "not_now", str(outage), "Check the database.") from None
         except TimeoutError:
-            waited = f"the gateway has not done it within {self._deadline_s:g} s; it may still happen, so look first"
-            raise ApiRefusal(504, "too_slow", waited, "Look at how things stand.") from None
+            waited = f"the gateway has not finished this within {self._deadline_s:g} s, but it may still happen"
+            raise ApiRefusal(504, "too_slow", waited, "Check the current state before you try again.") from None
 
 
 async def act(route: ApiRoute, path: Mapping[str, str], query: BaseModel | None, body: BaseModel | None) -> BaseModel:
-    """Do what a route does, as the machine's operator."""
+    """Carry out a route as this machine's operator."""
     answer = await route.handle(
         ApiRequest(
             key=_NO_KEY,
@@ -98,10 +97,10 @@ async def act(route: ApiRoute, path: Mapping[str, str], query: BaseModel | None,
 
 
 async def act_alone(operators: Operators, request: str, given: Mapping[str, Any]) -> Any:
-    """Do in this process what a request to the socket would do; return the JSON of its answer.
+    """Carry out a request in this process, as the socket would. Return the JSON of its answer.
 
     Raises:
-        GatewayError: it was refused.
+        GatewayError: the request was refused.
     """
     method, path = request.split(" ", 1)
     try:

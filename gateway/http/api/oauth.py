@@ -1,4 +1,4 @@
-"""The routes by which a program connects its people to models' providers by OAuth, as `/connect` does in a chat."""
+"""The routes by which a program connects its people to model providers by OAuth, like `/connect` in a chat."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,21 +25,21 @@ log = structlog.get_logger()
 class OAuthInitRequest(ApiModel):
     """A provider to connect a person to."""
 
-    provider: str = Field(min_length=1, max_length=200, description="As GET /v1/oauth/status names it.")
+    provider: str = Field(min_length=1, max_length=200, description="A provider's name from GET /v1/oauth/status.")
     user: str | None = Field(None, pattern=NAME)
 
 
 class OAuthBegun(ApiModel):
-    """Where the person agrees, in place of what was begun with this provider before."""
+    """A started flow; it replaces an earlier one with the same provider."""
 
     provider: str
-    authorize_url: str = Field(description="Open it in the person's browser.")
-    state: str = Field(description="The provider sends it back with the code; it is good once, for this person.")
+    authorize_url: str = Field(description="The URL to open in the person's browser.")
+    state: str = Field(description="The provider returns it with the code. It works once, for this person.")
     expires_at: datetime
 
 
 class OAuthExchangeRequest(ApiModel):
-    """What the provider sent the person back with."""
+    """The code and state with which the provider redirected the person."""
 
     code: str = Field(min_length=1, max_length=10_000)
     state: str = Field(min_length=1, max_length=1_000)
@@ -47,40 +47,40 @@ class OAuthExchangeRequest(ApiModel):
 
 
 class OAuthConnection(ApiModel):
-    """A provider, and what the person has connected there."""
+    """A provider and the person's connection to it."""
 
     provider: str
-    title: str = Field(description="As people read it.")
-    oauth: bool = Field(description="Whether people connect by OAuth; else with an API key, by /connect.")
+    title: str = Field(description="The name for people.")
+    oauth: bool = Field(description="True: people connect by OAuth. False: with an API key, by /connect.")
     connected: bool
-    kind: str | None = Field(description="oauth or api; none: nothing is connected.")
-    expires_at: datetime | None = Field(description="None: it does not expire.")
+    kind: str | None = Field(description="oauth or api; null: not connected.")
+    expires_at: datetime | None = Field(description="null: it does not expire.")
     renews: bool = Field(description="The gateway renews it before it expires.")
 
 
 class OAuthStatus(ApiModel):
-    """Every provider that people may connect to."""
+    """All providers that people may connect to."""
 
     providers: tuple[OAuthConnection, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthRoutes:
-    """The handlers over one tenant's providers."""
+    """The handlers for one tenant's providers."""
 
     store: Store
     connecting: Connecting
 
     async def init(self, call: ApiRequest) -> OAuthBegun:
-        """Begin a flow for one of the key's people."""
+        """Start a flow for one of the key's people."""
         body = call.body
-        assert isinstance(body, OAuthInitRequest), "its row says so"
+        assert isinstance(body, OAuthInitRequest), "the route table names this model"
         provider = self.connecting.providers.get(body.provider)
         if provider is None:
             mend = "GET /v1/oauth/status lists them."
             raise ApiRefusal(404, "not_found", "there is no such provider", mend, param="provider")
         if provider.oauth is None:
-            mend = "Say /connect with a key in a chat."
+            mend = "Send /connect with a key in a chat."
             raise ApiRefusal(409, "refused", f"people connect to {provider.title} with an API key", mend)
         flow = await self._flows().begin(await call.principal(body.user), body.provider)
         return OAuthBegun(
@@ -91,28 +91,28 @@ class OAuthRoutes:
         )
 
     async def exchange(self, call: ApiRequest) -> OAuthConnection:
-        """Exchange a code for tokens, and keep them as the person's."""
+        """Exchange a code for tokens and store them for the person."""
         body = call.body
-        assert isinstance(body, OAuthExchangeRequest), "its row says so"
+        assert isinstance(body, OAuthExchangeRequest), "the route table names this model"
         who = await call.principal(body.user)
         flow = await self._flows().redeem(who, body.state)
         provider = self.connecting.providers.get(flow.provider) if flow is not None else None
         if flow is None or provider is None or provider.oauth is None:
             why = "this state was used, has expired or belongs to another person"
-            raise ApiRefusal(409, "refused", why, "Begin anew: POST /v1/oauth/init.", param="state")
+            raise ApiRefusal(409, "refused", why, "Start again: POST /v1/oauth/init.", param="state")
         try:
             credential = await exchange(provider.oauth, body.code, body.state, flow.verifier)
         except NotExchanged as problem:
             log.warning("code_not_exchanged", provider=flow.provider, error=str(problem))
             why = f"{provider.title} gives no token for this code: {problem}"
-            raise ApiRefusal(409, "refused", why, "Begin anew: POST /v1/oauth/init.", param="code") from None
+            raise ApiRefusal(409, "refused", why, "Start again: POST /v1/oauth/init.", param="code") from None
         await self._keep(who, flow.provider, credential)
         return await self._connection(who, flow.provider, provider)
 
     async def status(self, call: ApiRequest) -> OAuthStatus:
-        """List what a person has connected, and until when."""
+        """List a person's connections and their expiry."""
         query = call.query
-        assert isinstance(query, WhoseQuery), "its row says so"
+        assert isinstance(query, WhoseQuery), "the route table names this model"
         who, providers = await call.principal(query.user), self.connecting.providers
         return OAuthStatus(providers=tuple([await self._connection(who, *each) for each in providers.items()]))
 
@@ -127,7 +127,7 @@ class OAuthRoutes:
     async def _connection(self, who: Principal, name: str, provider: Provider) -> OAuthConnection:
         try:
             kept = await OwnPlace(self.store, self.connecting.vault, name).read(who)
-        except PlaceUnreadable:  # its key was taken out: it is not used either
+        except PlaceUnreadable:  # its encryption key is gone, so it is not used
             kept = None
         credential = None if kept is None else kept.credential
         return OAuthConnection(
@@ -142,14 +142,14 @@ class OAuthRoutes:
 
 
 def oauth_routes(handlers: OAuthRoutes) -> tuple[ApiRoute, ...]:
-    """The rows of the table."""
+    """Return the rows of the route table."""
     return (
         ApiRoute(
             method="POST",
             path="/v1/oauth/init",
             scope=Scope.CHAT,
             tag="oauth",
-            summary="Begin to connect a person to a provider.",
+            summary="Start to connect a person to a provider.",
             handle=handlers.init,
             body=OAuthInitRequest,
             answer=OAuthBegun,
@@ -159,7 +159,7 @@ def oauth_routes(handlers: OAuthRoutes) -> tuple[ApiRoute, ...]:
             path="/v1/oauth/exchange",
             scope=Scope.CHAT,
             tag="oauth",
-            summary="Exchange the provider's code: the person is connected.",
+            summary="Exchange the provider's code and connect the person.",
             handle=handlers.exchange,
             body=OAuthExchangeRequest,
             answer=OAuthConnection,
@@ -169,7 +169,7 @@ def oauth_routes(handlers: OAuthRoutes) -> tuple[ApiRoute, ...]:
             path="/v1/oauth/status",
             scope=Scope.CHAT,
             tag="oauth",
-            summary="What a person has connected, and until when.",
+            summary="List a person's connections and their expiry.",
             handle=handlers.status,
             query=WhoseQuery,
             answer=OAuthStatus,

@@ -1,7 +1,7 @@
-"""`/v1/chat/completions` in front of the agent: OpenAI's clients talk to it as they do to a model.
+"""`/v1/chat/completions`: OpenAI's clients talk to the agent as to a model.
 
-A client sends the whole conversation each time, and the agent has it already: what the person said last is said, in
-the session that begins with the same words or that `X-Tenk-Session` names. Decision 0029.
+A client sends the whole conversation each time, but the agent remembers it. So only the person's last message is
+passed on, in the session that `X-Tenk-Session` names or that begins with the same words. Decision 0029.
 """
 
 import time
@@ -38,31 +38,31 @@ from gateway.http.api.routes import ApiRequest, ApiRoute
 from gateway.http.api.turns import TurnAnswer
 
 NO_USAGE = {"usage"}
-"""Of every chunk but the one that has it."""
+"""Usage in every chunk but the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAiRoutes:
-    """The handlers over the conversations of one gateway, whose agent is called `agent`."""
+    """The handlers of the routes for OpenAI's chat clients; `agent` is the model's name."""
 
     conversations: Conversations
     agent: str
     now_s: Callable[[], float] = time.time
 
     async def models(self, call: ApiRequest) -> ModelsAnswer:
-        """The agent, as a model that can be named."""
+        """List the agent as the only model."""
         return ModelsAnswer(data=(self._card(),))
 
     async def model(self, call: ApiRequest) -> ModelCard:
-        """The agent."""
+        """Return the agent as a model."""
         if call.path["model"] != self.agent:
-            raise ApiRefusal(404, "not_found", "there is no such model", "GET /v1/models lists the one there is.")
+            raise ApiRefusal(404, "not_found", "there is no such model", "GET /v1/models lists the only one.")
         return self._card()
 
     async def complete(self, call: ApiRequest) -> CompletionAnswer | web.StreamResponse:
-        """Say what is new in a conversation, and answer as OpenAI does."""
+        """Pass on the new message of a conversation and answer like OpenAI."""
         body = call.body
-        assert isinstance(body, CompletionRequest), "its row says so"
+        assert isinstance(body, CompletionRequest), "the route table names this model"
         said, wanted = words_to_say(body), body.response_format
         said = replace(said, text=said.text + wish_of(wanted))
         session = session_named(call.headers, said, first_words(body.messages))
@@ -77,26 +77,29 @@ class OpenAiRoutes:
         message = AnsweredMessage(content=in_form(wanted, answer.answer))
         choice = CompletionChoice(message=message, finish_reason=finish_of(answer.reason))
         return CompletionAnswer(
-            id=f"chatcmpl-{asked.handle}", created=int(self.now_s()), model=name, choices=(choice,),
+            id=f"chatcmpl-{asked.handle}",
+            created=int(self.now_s()),
+            model=name,
+            choices=(choice,),
             usage=to_usage(answer.usage),
-        )  # fmt: skip
+        )
 
     def _card(self) -> ModelCard:
         return ModelCard(id=self.agent, created=0, owned_by="tenk-gateway")
 
 
 class _Chunks:
-    """One completion as a stream of chunks; a `StreamForm`."""
+    """A `StreamForm`: one completion as a stream of chunks."""
 
     def __init__(self, handle: str, model: str, created: int, *, usage: bool) -> None:
-        """With `usage` a chunk says what was counted."""
+        """Begin a completion; with `usage` its last chunk reports the tokens."""
         self._id = f"chatcmpl-{handle}"
         self._model = model
         self._created = created
         self._usage = usage
 
     def begin(self) -> bytes:
-        """Return the chunk that says who speaks."""
+        """Return the first chunk, which has the role."""
         return self._line(ChunkDelta(role="assistant", content=""))
 
     def more(self, text: str) -> bytes:
@@ -104,13 +107,12 @@ class _Chunks:
         return self._line(ChunkDelta(content=text))
 
     def end(self, answer: TurnAnswer, _told: str) -> bytes:
-        """Return the reason of its end, what was counted, and the mark that ends a stream."""
+        """Return the end reason, the usage, and the end mark of the stream."""
         last = self._line(ChunkDelta(), finish_of(answer.reason))
         counted = self._chunk(()).model_copy(update={"usage": to_usage(answer.usage)})
         return last + (_line(counted.model_dump_json()) if self._usage else b"") + _line("[DONE]")
 
     def fail(self, problem: ApiProblem) -> bytes:
-        """Return the problem."""
         return _line(ApiProblemAnswer(error=problem).model_dump_json(exclude_none=True))
 
     def _line(self, delta: ChunkDelta, reason: Literal["stop", "length"] | None = None) -> bytes:
@@ -126,19 +128,36 @@ def _line(data: str) -> bytes:
 
 
 def openai_routes(handlers: OpenAiRoutes) -> tuple[ApiRoute, ...]:
-    """The rows of the table."""
+    """Return the rows of the route table."""
     return (
         ApiRoute(
-            method="POST", path="/v1/chat/completions", scope=Scope.CHAT, tag="openai",
-            summary="OpenAI's chat completions, answered by the agent.", handle=handlers.complete,
-            body=CompletionRequest, answer=CompletionAnswer, may_stream=True, once=True,
+            method="POST",
+            path="/v1/chat/completions",
+            scope=Scope.CHAT,
+            tag="openai",
+            summary="OpenAI's chat completions, answered by the agent.",
+            handle=handlers.complete,
+            body=CompletionRequest,
+            answer=CompletionAnswer,
+            may_stream=True,
+            once=True,
         ),
         ApiRoute(
-            method="GET", path="/v1/models", scope=Scope.CHAT, tag="openai", summary="The agent, as a model.",
-            handle=handlers.models, answer=ModelsAnswer,
+            method="GET",
+            path="/v1/models",
+            scope=Scope.CHAT,
+            tag="openai",
+            summary="List the agent as a model.",
+            handle=handlers.models,
+            answer=ModelsAnswer,
         ),
         ApiRoute(
-            method="GET", path="/v1/models/{model}", scope=Scope.CHAT, tag="openai", summary="The agent.",
-            handle=handlers.model, answer=ModelCard,
+            method="GET",
+            path="/v1/models/{model}",
+            scope=Scope.CHAT,
+            tag="openai",
+            summary="Return the agent as a model.",
+            handle=handlers.model,
+            answer=ModelCard,
         ),
-    )  # fmt: skip
+    )

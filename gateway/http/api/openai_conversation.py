@@ -1,10 +1,10 @@
-"""Finds where a request of an OpenAI client stands in its conversation, and says what is new in it, once.
+"""The mapping of an OpenAI client's request to a conversation and its new message.
 
-These clients send the whole conversation each time and name none. It is known again by what its person said, in order:
-each message is kept under an id that holds a digest of the conversation before it and of the conversation with it.
+These clients send the whole conversation each time, without an id. The gateway recognises it by the user's messages in
+order: each message id contains a digest of the conversation before it and one of the conversation with it.
 
-Chat front ends ask the same once more for another answer, and send prompts of their own: for titles, tags, suggestions.
-Only a message that goes on from a known conversation, or begins one, may change anything. Decision 0029.
+Chat front ends also repeat a request for another answer, and send prompts of their own for titles, tags and
+suggestions. Only a message that begins or continues a known conversation may change anything. Decision 0029.
 """
 
 import hashlib
@@ -20,54 +20,54 @@ from gateway.http.api.routes import NAME, ApiRequest
 from gateway.http.api.turns import TurnAnswer
 
 RETRIED = "X-Stainless-Retry-Count"
-"""How OpenAI's clients say that they ask the same once more."""
+"""Header by which OpenAI's clients count their retries."""
 
 CHAT_NAMED = "X-OpenWebUI-Chat-Id"
-"""How Open WebUI names its chat, if it is told to (ENABLE_FORWARD_USER_INFO_HEADERS)."""
+"""Header by which Open WebUI names its chat, if ENABLE_FORWARD_USER_INFO_HEADERS is set."""
 
 READS = "-r"
-"""Stands behind the id of a message that may change nothing."""
+"""Suffix of the id of a message that may not change anything."""
 
 _TASK = re.compile(
     r"\s*(### Task:|Your task is to reflect|You have been provided with a set of responses"
     r"|(History|Query|User message):)"
 )
-"""Begins the prompts of Open WebUI (`config.py`, `utils/middleware.py`) and chat-ui (`title.ts`), read 2026-11."""
+"""Beginnings of prompts of Open WebUI (`config.py`, `utils/middleware.py`) and chat-ui (`title.ts`), read 2026-11."""
 
 _PERSON_SAYS = re.compile(r"^[^\w\n]*(user|human|you)[^\w\n]*:", re.IGNORECASE | re.MULTILINE)
 _AGENT_SAYS = re.compile(r"^[^\w\n]*(assistant|ai|bot|agent|response)[^\w\n]*:", re.IGNORECASE | re.MULTILINE)
 
 RAN = frozenset({"done", "unknown"})
-"""Outcomes of calls that may have changed something."""
+"""Outcomes of tool calls that may have changed something."""
 
 START = "0" * 16
-"""The digest of a conversation in which nothing was said."""
+"""Digest of an empty conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
-    """What is new in a request, and where it stands."""
+    """The new message of a request and its place in the conversation."""
 
     text: str
-    before: str  # digest of the conversation before it
-    digest: str  # and with it
-    previous: str | None = None  # the id of the message before it; None: it begins the conversation
-    is_one: bool = True  # no other user message stands beside it
+    before: str  # digest of the conversation before the message
+    digest: str  # digest of the conversation with the message
+    previous: str | None = None  # id of the previous message; None: this one is the first
+    is_one: bool = True  # True if it is the only new user message
 
     @property
     def id(self) -> str:
-        """What the message is kept under."""
+        """Return the message's id prefix."""
         return f"c-{self.before}-{self.digest}"
 
     @property
     def is_prompt(self) -> bool:
-        """Whether a program wrote it about a conversation, which it holds."""
+        """Return True if a front end wrote the message about a conversation that it quotes."""
         talks = _PERSON_SAYS.search(self.text) and _AGENT_SAYS.search(self.text)
         return self.previous is None and bool(talks or _TASK.match(self.text))
 
 
 def place(messages: Iterable[tuple[str, str]], text: str, earlier: str | None = None) -> NewMessage:
-    """Find the place of the last user messages of `messages` (role, text) behind the message of the id `earlier`."""
+    """Find the last user messages of `messages` (role, text), which follow the message with the id `earlier`."""
     before, digest = (START, START) if earlier is None else _digests_of(earlier)
     previous, group = earlier, [("", "")]
     groups = [list(run) for is_user, run in groupby(messages, key=lambda message: message[0] == "user") if is_user]
@@ -89,9 +89,9 @@ def _digests_of(id_: str) -> tuple[str, str]:
 
 
 async def say(conversations: Conversations, call: ApiRequest, said: NewMessage, user: str, session: str) -> Asked:
-    """Say what is new, unless it is a client's own retry of what was answered; return what to wait for.
+    """Store the new message, unless it is a client's retry of an answered one. Return the request to wait for.
 
-    A message whose turn failed is asked again: its answer was none.
+    A message whose turn failed is stored again.
     """
     key = call.idempotency_key
     own = said.id if key is None else f"{said.id}-{digest_of(key)[:16]}"
@@ -117,7 +117,7 @@ async def say(conversations: Conversations, call: ApiRequest, said: NewMessage, 
 
 
 async def _may_write(conversations: Conversations, asked: Asked, said: NewMessage) -> bool:
-    """Return whether it is one new message that begins a conversation, or goes on where a known one ends."""
+    """Return True for a single new message that begins a conversation or continues the end of a known one."""
     if not said.is_one or said.is_prompt:
         return False
     if said.previous is None:
@@ -129,7 +129,7 @@ async def _may_write(conversations: Conversations, asked: Asked, said: NewMessag
 
 
 async def _newest(conversations: Conversations, asked: Asked, begins: str) -> TurnAnswer | None:
-    """Return the newest message of this conversation whose id begins so; none that was refused, which left nothing."""
+    """Return the newest message of the conversation with this id prefix, without refused ones."""
     found: Sequence[TurnAnswer] = await conversations.look_back(
         asked.address, asked.session, asked.user, 5, begins=begins
     )
@@ -137,12 +137,12 @@ async def _newest(conversations: Conversations, asked: Asked, begins: str) -> Tu
 
 
 def session_named(headers: Mapping[str, str], said: NewMessage, first: str) -> str:
-    """Return the conversation's name: as the client names it, else by the words that it begins with.
+    """Return the session's name: the client's, else one derived from the first words.
 
-    A prompt about a conversation stands apart from it.
+    A front end's own prompt gets a session of its own.
 
     Raises:
-        ApiRefusal: the name cannot be one.
+        ApiRefusal: the name is invalid.
     """
     named = None if said.is_prompt else headers.get("X-Tenk-Session")
     chat = headers.get(CHAT_NAMED, "")
@@ -152,7 +152,10 @@ def session_named(headers: Mapping[str, str], said: NewMessage, first: str) -> s
         return f"c-{digest_of(first)[:16]}"
     if not re.fullmatch(NAME, named):
         raise ApiRefusal(
-            422, "bad_request", "X-Tenk-Session is a name of 1 to 48 letters, digits, dots and dashes",
-            "Send a short id.", param="X-Tenk-Session",
-        )  # fmt: skip
+            422,
+            "bad_request",
+            "X-Tenk-Session must have 1 to 48 letters, digits, dots and dashes",
+            "Send a short id.",
+            param="X-Tenk-Session",
+        )
     return named

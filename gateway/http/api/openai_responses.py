@@ -1,4 +1,4 @@
-"""`/v1/responses`: OpenAI's newer protocol in front of the same agent, for text, whole and as a stream.
+"""`/v1/responses`: OpenAI's newer protocol for the same agent, for text, with and without a stream.
 
 Source: platform.openai.com/docs/api-reference/responses (November 2026), and the models of the package `openai` 3.51.
 """
@@ -40,32 +40,34 @@ _ID = re.compile(r"resp_(c-[0-9a-f]{16}-[0-9a-f]{16})[^.]*\.([A-Za-z0-9._-]{1,48
 
 
 class TextFormat(Lenient):
-    """The form of the answer."""
+    """The requested format of the answer."""
 
     type: str = Field("text", max_length=64)
     schema_: dict[str, JsonValue] = Field(default_factory=dict, alias="schema")
 
 
 class TextOptions(Lenient):
-    """The form that the text of an answer must have."""
+    """Options for the answer's text."""
 
     format: TextFormat | None = None
 
 
 class ResponseRequest(Lenient):
-    """A request for a response: what is new in it is said to the agent, which remembers the rest by itself."""
+    """A request for a response. Only its new message goes to the agent, which remembers the rest."""
 
-    model: str = Field("", max_length=200, description="Any name: the agent that answers is the gateway's.")
-    input: str | tuple[CompletionMessage, ...] = Field(max_length=2_000_000, description="Words, or the conversation.")
-    previous_response_id: str | None = Field(None, max_length=200, description="Go on behind this response.")
+    model: str = Field("", max_length=200, description="Any name; the gateway's agent answers.")
+    input: str | tuple[CompletionMessage, ...] = Field(
+        max_length=2_000_000, description="Text, or the whole conversation."
+    )
+    previous_response_id: str | None = Field(None, max_length=200, description="Continue after this response.")
     stream: bool | None = False
     text: TextOptions | None = None
-    user: str | None = Field(None, max_length=512, description="Which of your users asks; none: `main`.")
-    tools: tuple[dict[str, object], ...] | None = Field(None, description="None: the agent has its own.")
+    user: str | None = Field(None, max_length=512, description="The user of your program who asks. Default: `main`.")
+    tools: tuple[dict[str, object], ...] | None = Field(None, description="Must be empty: the agent has its own tools.")
 
 
 class OutputText(ApiModel):
-    """The words of a message."""
+    """The text of a message."""
 
     type: Literal["output_text"] = "output_text"
     text: str
@@ -83,19 +85,19 @@ class OutputMessage(ApiModel):
 
 
 class InputDetails(ApiModel):
-    """Details of the tokens read."""
+    """Details of the input tokens."""
 
     cached_tokens: int = 0
 
 
 class OutputDetails(ApiModel):
-    """Details of the tokens written."""
+    """Details of the output tokens."""
 
     reasoning_tokens: int = 0
 
 
 class ResponseUsage(ApiModel):
-    """Tokens, 0 where nobody counted them."""
+    """Tokens, 0 if they were not counted."""
 
     input_tokens: int
     input_tokens_details: InputDetails = InputDetails()
@@ -105,7 +107,7 @@ class ResponseUsage(ApiModel):
 
 
 class IncompleteDetails(ApiModel):
-    """Why an answer is cut."""
+    """The reason of an incomplete answer."""
 
     reason: Literal["max_output_tokens"] = "max_output_tokens"
 
@@ -113,7 +115,7 @@ class IncompleteDetails(ApiModel):
 class ResponseAnswer(ApiModel):
     """A response."""
 
-    id: str = Field(description="Send it as `previous_response_id` to go on behind it.")
+    id: str = Field(description="Send it as `previous_response_id` to continue after it.")
     object: Literal["response"] = "response"
     created_at: int
     status: Literal["in_progress", "completed", "incomplete"]
@@ -130,16 +132,16 @@ class ResponseAnswer(ApiModel):
 
 @dataclass(frozen=True, slots=True)
 class ResponseRoutes:
-    """The handler over the conversations of one gateway, whose agent is called `agent`."""
+    """The handler of `/v1/responses`; `agent` is the model's name."""
 
     conversations: Conversations
     agent: str
     now_s: Callable[[], float] = time
 
     async def respond(self, call: ApiRequest) -> ResponseAnswer | web.StreamResponse:
-        """Say what is new in a conversation, and answer as OpenAI does."""
+        """Pass on the new message of a conversation and answer like OpenAI."""
         body = call.body
-        assert isinstance(body, ResponseRequest), "its row says so"
+        assert isinstance(body, ResponseRequest), "the route table names this model"
         if body.tools:
             raise refuse_unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
         messages = _messages_of(body)
@@ -150,9 +152,12 @@ class ResponseRoutes:
         asked = await say(self.conversations, call, said, user_of(call.key, user_named(body.user)), session)
         call.end_with_client()
         begun = ResponseAnswer(
-            id=f"resp_{asked.handle}.{session}", created_at=int(self.now_s()), status="in_progress",
-            model=body.model or self.agent, previous_response_id=body.previous_response_id,
-        )  # fmt: skip
+            id=f"resp_{asked.handle}.{session}",
+            created_at=int(self.now_s()),
+            status="in_progress",
+            model=body.model or self.agent,
+            previous_response_id=body.previous_response_id,
+        )
         if body.stream:
             return await stream_answer(call, self.conversations, asked, wanted, _Events(begun))
         answer = await wait_settled(self.conversations, asked)
@@ -168,15 +173,18 @@ def _messages_of(body: ResponseRequest) -> tuple[CompletionMessage, ...]:
 
 
 def _behind(body: ResponseRequest) -> tuple[str | None, str | None]:
-    """Return the id of the message that this one is behind, and its session, if it says so."""
+    """Return the id of the previous message and its session, from `previous_response_id`."""
     if body.previous_response_id is None:
         return None, None
     found = _ID.fullmatch(body.previous_response_id)
     if found is None:
         raise ApiRefusal(
-            400, "bad_request", "there is no such response", "Send the id of a response of this gateway.",
+            400,
+            "bad_request",
+            "there is no such response",
+            "Send the id of a response of this gateway.",
             param="previous_response_id",
-        )  # fmt: skip
+        )
     return found[1], found[2]
 
 
@@ -210,7 +218,7 @@ def _message_id(begun: ResponseAnswer) -> str:
 
 
 class _Events:
-    """One response as a stream of events; a `StreamForm`."""
+    """A `StreamForm`: one response as a stream of events."""
 
     def __init__(self, begun: ResponseAnswer) -> None:
         self._begun = begun
@@ -218,7 +226,7 @@ class _Events:
         self._at = {"item_id": _message_id(begun), "output_index": 0, "content_index": 0}
 
     def begin(self) -> bytes:
-        """Return the response, its message and its text, as they begin."""
+        """Return the events that begin the response, its message and its text."""
         begun = {"response": self._begun.model_dump(mode="json")}
         item = OutputMessage(id=_message_id(self._begun), status="in_progress", content=())
         return (
@@ -229,11 +237,11 @@ class _Events:
         )
 
     def more(self, text: str) -> bytes:
-        """Return more of the text."""
+        """Return the event with a new piece of the text."""
         return self._event("response.output_text.delta", {**self._at, "delta": text, "logprobs": []})
 
     def end(self, answer: TurnAnswer, told: str) -> bytes:
-        """Return the text, its message and the response, as they end."""
+        """Return the events that end the text, its message and the response."""
         ended = _finish(self._begun, answer, told)
         item = {"output_index": 0, "item": ended.output[0].model_dump(mode="json")}
         return (
@@ -244,7 +252,6 @@ class _Events:
         )
 
     def fail(self, problem: ApiProblem) -> bytes:
-        """Return the problem."""
         return self._event("error", {"code": problem.code, "message": problem.message, "param": None})
 
     def _event(self, kind: str, fields: Mapping[str, Any]) -> bytes:
@@ -258,11 +265,18 @@ def _part(text: str) -> dict[str, Any]:
 
 
 def response_routes(handlers: ResponseRoutes) -> tuple[ApiRoute, ...]:
-    """Return the row of the table."""
+    """Return the row of the route table."""
     return (
         ApiRoute(
-            method="POST", path="/v1/responses", scope=Scope.CHAT, tag="openai",
-            summary="OpenAI's responses, answered by the agent.", handle=handlers.respond,
-            body=ResponseRequest, answer=ResponseAnswer, may_stream=True, once=True,
+            method="POST",
+            path="/v1/responses",
+            scope=Scope.CHAT,
+            tag="openai",
+            summary="OpenAI's responses, answered by the agent.",
+            handle=handlers.respond,
+            body=ResponseRequest,
+            answer=ResponseAnswer,
+            may_stream=True,
+            once=True,
         ),
-    )  # fmt: skip
+    )

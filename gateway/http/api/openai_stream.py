@@ -1,4 +1,4 @@
-"""An answer that OpenAI's clients read while it grows: one loop for both protocols, whose forms write the bytes."""
+"""Streaming for OpenAI's clients: one loop for both protocols, whose `StreamForm`s write the bytes."""
 
 import asyncio
 from typing import Protocol
@@ -15,49 +15,49 @@ from gateway.http.api.sse import EventStream
 from gateway.http.api.turns import TurnAnswer
 
 LONGEST_S = 600.0
-"""OpenAI's clients wait this long by default (openai 3.51, `DEFAULT_TIMEOUT`)."""
+"""Default timeout of OpenAI's clients (openai 3.51, `DEFAULT_TIMEOUT`)."""
 
 
 class StreamForm(Protocol):
-    """Writes one answer as the events of a protocol."""
+    """A writer of one answer as the events of a protocol."""
 
     def begin(self) -> bytes:
-        """Return what stands before the first words."""
+        """Return the bytes before the first text."""
         ...
 
     def more(self, text: str) -> bytes:
-        """Return more of the answer."""
+        """Return the bytes for a new piece of the answer."""
         ...
 
     def end(self, answer: TurnAnswer, told: str) -> bytes:
-        """Return the end; `told` is all that was written of the answer."""
+        """Return the bytes that end the stream; `told` is the whole text sent."""
         ...
 
     def fail(self, problem: ApiProblem) -> bytes:
-        """Return the end of an answer that broke off."""
+        """Return the bytes that report a failed answer."""
         ...
 
 
 async def stream_answer(
     call: ApiRequest, conversations: Conversations, asked: Asked, wanted: ResponseFormat | None, form: StreamForm
 ) -> web.StreamResponse:
-    """Send the answer piece by piece, as it is written.
+    """Send the answer piece by piece as it grows.
 
     Raises:
-        ApiRefusal: there is none, and nothing of it was written: the client gets the status that says so.
+        ApiRefusal: there is no answer, and nothing was sent yet, so the client gets an error status.
     """
     stream = EventStream(call.stream, asyncio.get_running_loop().time)
     pieces: list[str] = []
-    last = ""  # the answer as it was told last
+    last = ""  # the last text passed on
     is_checked = bool(wish_of(wanted))
 
     async def tell(text: str) -> None:
         nonlocal last
-        # It is checked before it is told, or holds nothing new, also because the model was asked again.
+        # The format is checked before anything is sent; or there is no new text, perhaps after a retry of the model.
         if is_checked or last.startswith(text):
             await stream.stay_alive()
             return
-        # A stream takes nothing back: an answer that began anew stands under the first.
+        # A stream cannot take text back, so a restarted answer follows the first one.
         pieces.append(text[len(last) :] if text.startswith(last) else f"\n\n{text}")
         last = text
         await stream.write((form.begin() if len(pieces) == 1 else b"") + form.more(pieces[-1]))
@@ -77,10 +77,10 @@ async def stream_answer(
 
 
 async def wait_settled(conversations: Conversations, asked: Asked, tell: Tell | None = None) -> TurnAnswer:
-    """Return the answer; `tell` hears of it while it grows.
+    """Return the answer. Pass it to `tell` while it grows.
 
     Raises:
-        ApiRefusal: there is none, or none yet.
+        ApiRefusal: there is no answer, or none yet.
     """
     answer = await conversations.wait(asked, LONGEST_S, tell)
     raise_problem(answer)
@@ -91,6 +91,9 @@ async def wait_settled(conversations: Conversations, asked: Asked, tell: Tell | 
 
 def _late(asked: Asked) -> ApiRefusal:
     return ApiRefusal(
-        504, "turn_not_done", "the agent still works on it", "Fetch it from /v1/sessions/{session}/turns/{turn}.",
+        504,
+        "turn_not_done",
+        "the agent still works on it",
+        "Fetch it from /v1/sessions/{session}/turns/{turn}.",
         turn=asked.handle,
-    )  # fmt: skip
+    )

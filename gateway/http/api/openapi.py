@@ -1,7 +1,4 @@
-"""The OpenAPI document of a table of routes, made from its models, and the same as one page for people. Pure.
-
-The page comes whole and without a script: it can be read, searched by the browser and linked to.
-"""
+"""The OpenAPI document of the route table, and the same as one HTML page without scripts."""
 
 import base64
 import hashlib
@@ -19,20 +16,20 @@ from gateway.http.api.routes import PARAM, ApiRoute
 Document = dict[str, Any]
 
 REFUSALS = {
-    400: "What was sent is no request of this API.",
-    401: "No key, or one that does not hold.",
-    403: "The key does not open this, or its person is not let in.",
-    404: "There is no such thing, or it is somebody else's.",
-    409: "Not possible as things stand; the message says why.",
+    400: "The request is malformed.",
+    401: "The key is missing or invalid.",
+    403: "The key's scopes do not allow this, or its person has no access.",
+    404: "It does not exist, or it belongs to another person.",
+    409: "It is not possible in the current state; the message says why.",
     413: "The body is over 1 MB.",
-    415: "The body is not JSON, or compressed.",
-    422: "The request is JSON, and one of its fields is not as it should be.",
-    429: "Too much at once; `retry_after_minutes` says when again.",
-    502: "The agent failed; the message is what its person was told.",
-    503: "Not now: the store does not take it, or everything waits.",
-    504: "It took too long; the turn goes on, and its answer can be fetched.",
+    415: "The body is not JSON, or it is compressed.",
+    422: "A field of the request is invalid.",
+    429: "Too many requests; `retry_after_minutes` says when to try again.",
+    502: "The agent failed; the message is the one for its person.",
+    503: "The store is not available, or too many requests wait.",
+    504: "It took too long. The turn goes on, and you can fetch its answer later.",
 }
-"""What every route may answer beside what it is for."""
+"""Error statuses of every route."""
 
 DESCRIPTION = """\
 Talk to the agent, read what it keeps, run the gateway. A key (`tenk keys create NAME --scope chat`) goes into
@@ -44,7 +41,7 @@ the same request again is the same turn; fetch an answer later from `/v1/session
 
 
 def openapi_document(routes: Sequence[ApiRoute], title: str, version: str) -> Document:
-    """OpenAPI 3.1 for these routes."""
+    """Return the OpenAPI 3.1 document of these routes."""
     answers = {route.answer for route in routes} | {ApiProblemAnswer}
     bodies = {route.body for route in routes if route.body is not None}
     wanted = [*_by_name(answers, "serialization"), *_by_name(bodies, "validation")]
@@ -76,10 +73,10 @@ def _operation(route: ApiRoute, names: Mapping[Any, Any]) -> dict[str, Any]:
     answer = {"application/json": {"schema": names[route.answer, "serialization"]}}
     if route.may_stream:
         answer["text/event-stream"] = {"schema": {"type": "string"}}
-    responses: dict[str, Any] = {str(route.status): {"description": "As asked.", "content": answer}}
+    responses: dict[str, Any] = {str(route.status): {"description": "The answer.", "content": answer}}
     if route.late_status is not None:
         content = {"application/json": {"schema": names[route.answer, "serialization"]}}
-        responses[str(route.late_status)] = {"description": "It is not there yet.", "content": content}
+        responses[str(route.late_status)] = {"description": "The answer is not ready yet.", "content": content}
     problem = {"application/json": {"schema": names[ApiProblemAnswer, "serialization"]}}
     for status, description in REFUSALS.items():
         responses.setdefault(str(status), {"description": description, "content": problem})
@@ -129,7 +126,7 @@ def _header_params(route: ApiRoute) -> Iterable[dict[str, Any]]:
             "name": "Idempotency-Key",
             "in": "header",
             "required": False,
-            "description": "The same key again is the same request: it is done once, and answered the same.",
+            "description": "A request with the same key is carried out once and gets the same answer.",
             "schema": {"type": "string", "pattern": "^[\\x21-\\x7e]{1,128}$"},
         }
 
@@ -155,7 +152,7 @@ Schema = Mapping[str, Any]
 
 
 def page_headers() -> Mapping[str, str]:
-    """What forbids the page all but its own style."""
+    """Return the headers that allow the page nothing but its own style."""
     return {
         "Content-Type": "text/html; charset=utf-8",
         "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; "
@@ -166,7 +163,7 @@ def page_headers() -> Mapping[str, str]:
 
 
 def docs_page(document: Schema) -> str:
-    """The whole page."""
+    """Return the whole HTML page."""
     info = document["info"]
     tags = [tag["name"] for tag in document["tags"]]
     links = "".join(f'<a href="#{_text(tag)}">{_text(tag)}</a>' for tag in tags)

@@ -1,4 +1,4 @@
-"""Every error of the API has one shape, and says what to do. The names are OpenAI's where its clients read them."""
+"""Errors of the API: one JSON shape for all, with a remedy. Names follow OpenAI's where its clients read them."""
 
 import math
 from typing import Literal
@@ -7,30 +7,54 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
 Code = Literal[
-    "bad_json", "bad_request", "body_too_large", "broken", "content_encoding", "context_length_exceeded",
-    "empty_message", "host_refused", "idempotency_mismatch", "key_missing", "key_refused", "media_type",
-    "method_not_allowed", "model_busy", "no_tenant", "not_found", "not_let_in", "not_now", "origin_refused",
-    "over_budget", "refused", "scope_missing", "too_many_messages", "too_many_waiting", "too_slow", "turn_failed",
-    "turn_not_done", "unsupported", "user_not_yours",
-]  # fmt: skip
+    "bad_json",
+    "bad_request",
+    "body_too_large",
+    "broken",
+    "content_encoding",
+    "context_length_exceeded",
+    "empty_message",
+    "host_refused",
+    "idempotency_mismatch",
+    "key_missing",
+    "key_refused",
+    "media_type",
+    "method_not_allowed",
+    "model_busy",
+    "no_tenant",
+    "not_found",
+    "not_let_in",
+    "not_now",
+    "origin_refused",
+    "over_budget",
+    "refused",
+    "scope_missing",
+    "too_many_messages",
+    "too_many_waiting",
+    "too_slow",
+    "turn_failed",
+    "turn_not_done",
+    "unsupported",
+    "user_not_yours",
+]
 
 
 class ApiProblem(BaseModel):
-    """What went wrong."""
+    """One error."""
 
     model_config = ConfigDict(frozen=True)
 
     code: Code
-    message: str = Field(description="What happened, for a developer; of a turn what its person was told.")
+    message: str = Field(description="The problem, for a developer; for a failed turn, the message to its person.")
     what_to_do: str
-    type: str = Field(description="OpenAI's class of it: invalid_request_error, authentication_error and so on.")
-    param: str | None = Field(None, description="The field that it is about.")
+    type: str = Field(description="OpenAI's error class: invalid_request_error, authentication_error and so on.")
+    param: str | None = Field(None, description="The field with the problem.")
     retry_after_minutes: int | None = Field(None, description="Whole minutes, at least 1; only with status 429.")
-    turn: str | None = Field(None, description="The turn it is about, where there is one.")
+    turn: str | None = Field(None, description="The turn with the problem, if any.")
 
 
 class ApiProblemAnswer(BaseModel):
-    """The body of every answer from status 400 on."""
+    """The body of every error response."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,7 +74,7 @@ TYPES = {
 
 
 class ApiRefusal(Exception):
-    """A request that is not answered as asked."""
+    """A refusal of a request, raised by handlers."""
 
     def __init__(
         self,
@@ -63,10 +87,10 @@ class ApiRefusal(Exception):
         retry_after_s: float | None = None,
         turn: str | None = None,
     ) -> None:
-        """`retry_after_s` is when to come back, where that is known."""
+        """Describe the refusal; `retry_after_s` says when to try again, if known."""
         super().__init__(message)
         self.status = status
-        self.allow = ""  # with 405: the methods there are
+        self.allow = ""  # allowed methods, with status 405
         self.retry_after_s = retry_after_s
         minutes = None
         if status == 429:
@@ -82,7 +106,7 @@ class ApiRefusal(Exception):
         )
 
     def to_response(self) -> web.Response:
-        """As it is answered. Only who may try the same again at once is not told to leave it."""
+        """Return the error response. It forbids a retry unless the same request may succeed later."""
         headers = {"Cache-Control": "no-store"}
         if self.status == 401:
             headers["WWW-Authenticate"] = "Bearer"
@@ -91,7 +115,7 @@ class ApiRefusal(Exception):
         if self.retry_after_s is not None:
             headers["Retry-After"] = str(max(1, math.ceil(self.retry_after_s)))
         elif self.status >= 500 and self.status != 503:
-            headers["x-should-retry"] = "false"  # OpenAI's clients would ask the same of the same turn again
+            headers["x-should-retry"] = "false"  # or OpenAI's clients would repeat the request
         return web.Response(
             body=ApiProblemAnswer(error=self.problem).model_dump_json(exclude_none=True).encode(),
             status=self.status,
@@ -102,8 +126,8 @@ class ApiRefusal(Exception):
 
 OF_SERVER: dict[int, tuple[Code, str]] = {
     400: ("bad_request", "Send a whole HTTP request."),
-    403: ("host_refused", "Ask under a name of http.allowed_hosts, and from a page of cors_origins."),
-    404: ("not_found", "See /v1/docs for what there is."),
+    403: ("host_refused", "Use a host name of http.allowed_hosts, and a page of cors_origins."),
+    404: ("not_found", "See /v1/docs for the routes."),
     405: ("method_not_allowed", "See /v1/docs for the method."),
     408: ("too_slow", "Send the whole body within its time."),
     413: ("body_too_large", "Send at most 1 MB."),
@@ -112,7 +136,7 @@ OF_SERVER: dict[int, tuple[Code, str]] = {
 
 
 def from_server(refused: web.HTTPException) -> ApiRefusal:
-    """What the server itself refuses, in the one shape."""
+    """Convert an error of the HTTP server to the API's shape."""
     code, what_to_do = OF_SERVER.get(refused.status, ("refused", "See /v1/docs."))
     refusal = ApiRefusal(refused.status, code, (refused.text or refused.reason).strip(), what_to_do)
     refusal.allow = refused.headers.get("Allow", "")

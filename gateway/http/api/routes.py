@@ -1,7 +1,4 @@
-"""One table of routes: what is answered and what the OpenAPI document says come from the same rows.
-
-A row names its models; reading them from a request, asking for the key and telling errors are the server's matter.
-"""
+"""The route table, from which both the server and the OpenAPI document are made."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,44 +13,44 @@ from gateway.access.api_keys import Scope
 from gateway.store.api_keys import ApiKey
 
 NAME = r"^[A-Za-z0-9._-]{1,48}$"
-"""Of users and sessions, as a program names them."""
+"""Pattern for names of users and sessions in requests."""
 
 _SEGMENT = re.compile(r"[A-Za-z0-9._:@~-]{1,128}", re.ASCII)
 PARAM = _SEGMENT.pattern
 
 ANY_SEGMENT = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
-"""A segment that names a person as they are typed: any text on one line, percent-encoded."""
+"""Pattern for a path segment that names a person: any text on one line, percent-encoded."""
 
 
 class ApiModel(BaseModel):
-    """Anything a program sends or is sent: nothing more than it says."""
+    """Base of the API's models: frozen, and closed to unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class WhoseQuery(ApiModel):
-    """Whom it is about."""
+    """The user that a request is about."""
 
     user: str | None = Field(
-        None, pattern=NAME, description="One of your own users; none: `main`, or whom the key was made for."
+        None, pattern=NAME, description="A user of your program. Default: `main`, or the key's person."
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest:
-    """One request that is understood, and may ask this."""
+    """One validated and authorized request."""
 
     key: ApiKey
-    actor: str  # as the audit log names who asks
+    actor: str  # the caller's name in the audit log
     path: Mapping[str, str] = field(default_factory=dict)
     query: BaseModel | None = None
     body: BaseModel | None = None
     idempotency_key: str | None = None
-    locale: str | None = None  # BCP 47, of Accept-Language
+    locale: str | None = None  # BCP 47, from Accept-Language
     headers: Mapping[str, str] = field(default_factory=dict)
-    principal: Callable[[str | None], Awaitable[Principal]]  # whom it acts for, by the `user` of a program
-    stream: Callable[[], Awaitable[web.StreamResponse]]  # begins an answer of server-sent events
-    end_with_client: Callable[[], None]  # from here on nobody needs an answer once the client is gone
+    principal: Callable[[str | None], Awaitable[Principal]]  # returns the person for a program's `user`
+    stream: Callable[[], Awaitable[web.StreamResponse]]  # begins a response of server-sent events
+    end_with_client: Callable[[], None]  # cancels the handler if the client disconnects from here on
 
 
 Answer = BaseModel | web.StreamResponse
@@ -61,7 +58,7 @@ Answer = BaseModel | web.StreamResponse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRoute:
-    """One thing that can be asked."""
+    """One route: its path, scope, models and handler."""
 
     method: str  # GET | POST
     path: str  # /v1/sessions/{session}/turns
@@ -73,30 +70,30 @@ class ApiRoute:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     status: int = 200
-    late_status: int | None = None  # what is answered while the answer is not there yet, in the same model
-    may_stream: bool = False  # server-sent events where the body says `stream`
-    once: bool = False  # takes an Idempotency-Key
-    segment: re.Pattern[str] = _SEGMENT  # of what stands in braces
+    late_status: int | None = None  # status while the answer is not ready, with the same model
+    may_stream: bool = False  # server-sent events if the body sets `stream`
+    once: bool = False  # accepts an Idempotency-Key
+    segment: re.Pattern[str] = _SEGMENT  # of a name in braces
 
     @property
     def params(self) -> tuple[str, ...]:
-        """What stands in braces in its path."""
+        """Return the names in braces in the path."""
         return tuple(re.findall(r"\{(\w+)\}", self.path))
 
 
 class RouteTable:
-    """Every route, found by method and path."""
+    """All routes, found by method and path."""
 
     def __init__(self, routes: Sequence[ApiRoute]) -> None:
-        """A path and method stand for one route alone."""
+        """Index the routes by path and method, which are unique."""
         self.routes = tuple(routes)
         self._split = [(route, route.path.split("/")) for route in self.routes]
 
     def find(self, method: str, path: str) -> tuple[ApiRoute, dict[str, str]]:
-        """Return the route, and what its path, as it was sent, says.
+        """Return the route and the values in the path of a request.
 
         Raises:
-            HTTPNotFound, HTTPMethodNotAllowed: there is none.
+            HTTPNotFound, HTTPMethodNotAllowed: no route fits.
         """
         segments, others = [unquote(segment) for segment in path.split("/")], set()
         for route, wanted in self._split:
@@ -108,7 +105,7 @@ class RouteTable:
             others.add(route.method)
         if others:
             raise web.HTTPMethodNotAllowed(method, others, text=f"{method} is not asked here")
-        raise web.HTTPNotFound(text="there is nothing here")
+        raise web.HTTPNotFound(text="there is nothing at this path")
 
 
 def _match(wanted: Sequence[str], segments: Sequence[str], pattern: re.Pattern[str]) -> dict[str, str] | None:

@@ -1,7 +1,4 @@
-"""`/v1` over HTTP: finds the route, asks for the key, reads what was sent by its models, and tells errors in one shape.
-
-What a route does is its handler's matter; connections, Host headers and sizes are the HTTP server's.
-"""
+"""The server of `/v1`: it finds the route, checks the key, validates the request and formats errors."""
 
 import asyncio
 import re
@@ -34,7 +31,7 @@ from gateway.threads import run_in_thread
 BASE = "/v1"
 DOCUMENT, DOCS = f"{BASE}/openapi.json", f"{BASE}/docs"
 BODY_S = 30.0
-"""A body of 1 MB arrives within this on the slowest line that anybody has."""
+"""Seconds for a body of at most 1 MB, enough for a slow line."""
 
 _IDEMPOTENCY = re.compile(r"[\x21-\x7e]{1,128}", re.ASCII)
 _HEADER_NAMES = re.compile(r"[A-Za-z0-9, -]{1,1000}", re.ASCII)
@@ -43,18 +40,18 @@ _TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}", re.ASCII)
 log = structlog.get_logger()
 
 TENANT_HEADER = "X-Tenant-Id"
-"""Whom a system's key acts for; any other key acts for the tenant that it is bound to."""
+"""Header that names the tenant for a system key; any other key is bound to its own tenant."""
 
 Page = tuple[bytes, Mapping[str, str]]
-"""Body and headers."""
+"""A prepared response: body and headers."""
 
 WhoActs = Callable[[ApiKey, str | None, str | None], Awaitable[Principal]]
-"""Whom a key acts for by the `user` a program names and the locale of its request."""
+"""Returns the person that a key acts for, given a program's `user` and the request's locale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDeps:
-    """What the API is made of."""
+    """The parts of the API."""
 
     store: Store
     routes: Sequence[ApiRoute]
@@ -76,19 +73,19 @@ def _make_pages(deps: ApiDeps) -> Mapping[str, Page]:
 
 
 class ServesPrograms(Protocol):
-    """A tenant with an API."""
+    """The API of one tenant."""
 
     @property
     def api(self) -> ApiDeps: ...
 
 
 class ApiServer:
-    """Everything under `/v1`."""
+    """The server of everything under `/v1`."""
 
     def __init__(self, store: Store, tenants: Mapping[str, ServesPrograms], origins: Collection[str] = ()) -> None:
-        """`store` is the whole one, whose keys say whose they are; `origins` are of pages that may ask.
+        """Keep the parts; `store` is the whole store, `origins` are allowed for scripts of web pages.
 
-        The document is made when it is first asked for: a start does not wait for it.
+        The OpenAPI document is made at its first request, so that a start does not wait for it.
         """
         self._keys = store
         self._tenants = tenants
@@ -96,11 +93,11 @@ class ApiServer:
         self._pages: Mapping[str, Page] = {}
 
     def welcomes(self, origin: str) -> bool:
-        """Whether a page from there may ask."""
+        """Return True if pages of this origin may call the API."""
         return origin in self._origins
 
     async def serve(self, limiter: ConnectionLimiter, request: web.Request) -> web.StreamResponse:
-        """Answer one request, whatever becomes of it, in the one shape."""
+        """Answer one request; errors have the API's JSON shape."""
         origin = request.headers.get("Origin")
         response = await in_one_shape(request, self._answer_origin(limiter, request, origin))
         self._allow(response, origin)
@@ -122,7 +119,7 @@ class ApiServer:
             return web.Response(body=body, headers=headers)
         method = "GET" if request.method == "HEAD" else request.method
         if not request.headers.get("Authorization"):
-            # a path that no tenant has, or with another method, is told without a key
+            # unknown paths and wrong methods are answered without a key
             self._tenants[DEFAULT_TENANT].api.table.find(method, request.rel_url.raw_path)
         key = _act_for(await self._authenticate(request), request.headers.getall(TENANT_HEADER, []))
         deps = self._api_of(key.tenant)
@@ -159,7 +156,7 @@ class ApiServer:
         id_ = id_of(text)
         key = await self._keys.read(partial(KEYS.get, id=id_)) if id_ else None
         if not opens(key, text) or key is None:
-            raise ApiRefusal(401, "key_refused", "this is no key, or it was revoked", mend)
+            raise ApiRefusal(401, "key_refused", "this key does not exist or was revoked", mend)
         return key
 
     # ------------------------------------------------------------ pages of others
@@ -179,7 +176,7 @@ class ApiServer:
         )
 
     def _allow(self, response: web.StreamResponse, origin: str | None) -> None:
-        """Let a listed page's script read the answer; to all others the browser says nothing of it."""
+        """Add the CORS headers that let scripts of an allowed origin read the answer."""
         if response.prepared:
             return
         if origin is not None and self.welcomes(origin):
@@ -198,7 +195,7 @@ class ApiServer:
 
 
 async def in_one_shape(request: web.Request, answer: Awaitable[web.StreamResponse]) -> web.StreamResponse:
-    """Return an answer, or its error as a response in the one shape."""
+    """Run a handler and turn its errors into responses."""
     try:
         return await answer
     except ApiRefusal as refusal:
@@ -206,19 +203,22 @@ async def in_one_shape(request: web.Request, answer: Awaitable[web.StreamRespons
     except web.HTTPException as refused:
         return from_server(refused).to_response()
     except ClientGone as gone:
-        return gone.response or web.Response()  # nobody reads it
+        return gone.response or web.Response()  # the client is gone
     except (NotPersisted, StoreUnavailable):
         return _not_now().to_response()
-    except Exception as error:  # noqa: BLE001  one request: recorded here, told to who asked
+    except Exception as error:  # noqa: BLE001  one request: logged here, and answered with 500
         series(FAULTS, "api").inc()
         log.error("api_request_failed", path=request.path[:200], exc_info=error)
-        return ApiRefusal(500, "broken", "the gateway failed at this", "Its log has more.").to_response()
+        return ApiRefusal(500, "broken", "the gateway failed", "See its log.").to_response()
 
 
 def _check_scope(key: ApiKey, scope: Scope) -> None:
     if scope not in key.scopes:
         raise ApiRefusal(
-            403, "scope_missing", f"the key {key.id} does not open this", f"Make a key with --scope {scope.value}."
+            403,
+            "scope_missing",
+            f"the key {key.id} lacks the scope for this",
+            f"Make a key with --scope {scope.value}.",
         )
 
 
@@ -226,10 +226,10 @@ def _check_scope(key: ApiKey, scope: Scope) -> None:
 
 
 async def read_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
-    """Read a JSON body by its model.
+    """Read and validate a JSON body.
 
     Raises:
-        ApiRefusal: it is no such JSON.
+        ApiRefusal: it is not valid.
     """
     if model is None:
         return None
@@ -239,7 +239,7 @@ async def read_body(request: web.Request, model: type[BaseModel] | None) -> Base
         async with asyncio.timeout(BODY_S):
             raw = await request.read()
     except TimeoutError:
-        raise web.HTTPRequestTimeout(text="the body did not come in time") from None
+        raise web.HTTPRequestTimeout(text="the body did not arrive in time") from None
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
@@ -247,18 +247,18 @@ async def read_body(request: web.Request, model: type[BaseModel] | None) -> Base
 
 
 def read_query(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
-    """Read a query by its model.
+    """Read and validate a query.
 
     Raises:
-        ApiRefusal: it does not fit.
+        ApiRefusal: it is not valid.
     """
     names = list(request.query.keys())
     if model is None:
         if names:
-            raise ApiRefusal(422, "bad_request", "nothing is asked in the query here", "Leave it out.", param="query")
+            raise ApiRefusal(422, "bad_request", "this route takes no query", "Leave it out.", param="query")
         return None
     if len(names) != len(set(names)):
-        raise ApiRefusal(422, "bad_request", "a name stands twice in the query", "Say it once.", param="query")
+        raise ApiRefusal(422, "bad_request", "a name occurs twice in the query", "Send it once.", param="query")
     try:
         return model.model_validate(dict(request.query))
     except ValidationError as error:
@@ -266,28 +266,31 @@ def read_query(request: web.Request, model: type[BaseModel] | None) -> BaseModel
 
 
 def invalid(error: ValidationError, model: type[BaseModel]) -> ApiRefusal:
-    """Return the refusal of what does not fit a model, with its first flaw."""
+    """Return the refusal of an invalid input, with its first error."""
     first = error.errors(include_url=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return ApiRefusal(400, "bad_json", words_of_problem(first)[:300], "Send JSON (RFC 8259), in UTF-8.")
     where, why = ".".join(map(str, first["loc"]))[:200], words_of_problem(first)
     if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
-        why = f"there is no such field; there are {', '.join(model.model_fields)}"
+        why = f"unknown field; the fields are {', '.join(model.model_fields)}"
     return ApiRefusal(422, "bad_request", f"{where}: {why}"[:500], "See /v1/docs for the fields.", param=where or None)
 
 
 def _act_for(key: ApiKey, named: Sequence[str]) -> ApiKey:
-    """The key as it is shown for a tenant: its own, or whom a system's key names.
+    """Return the key with the tenant it acts for: its own, or the one that a system key's request names.
 
     Raises:
-        ApiRefusal: it is bound to another one.
+        ApiRefusal: the key is bound to another tenant.
     """
     if not named or list(named) == [key.tenant]:
         return key
     if Scope.SYSTEM not in key.scopes or len(named) > 1:
         raise ApiRefusal(
-            403, "no_tenant", f"the key {key.id} is bound to its tenant", f"Leave {TENANT_HEADER} out.",
-        )  # fmt: skip
+            403,
+            "no_tenant",
+            f"the key {key.id} is bound to its tenant",
+            f"Leave {TENANT_HEADER} out.",
+        )
     return replace(key, id=f"{key.id}.{named[0][:64]}", tenant=named[0])
 
 
@@ -295,9 +298,12 @@ def _idempotency_of(request: web.Request) -> str | None:
     given = request.headers.get("Idempotency-Key")
     if given is not None and not _IDEMPOTENCY.fullmatch(given):
         raise ApiRefusal(
-            422, "bad_request", "an Idempotency-Key has 1 to 128 printable ASCII characters, no blanks",
-            "Send a UUID.", param="Idempotency-Key",
-        )  # fmt: skip
+            422,
+            "bad_request",
+            "an Idempotency-Key has 1 to 128 printable ASCII characters, no blanks",
+            "Send a UUID.",
+            param="Idempotency-Key",
+        )
     return given
 
 
@@ -313,7 +319,7 @@ def _to_response(route: ApiRoute, answer: BaseModel | web.StreamResponse) -> web
 
 
 def to_json(answer: BaseModel, status: int = 200) -> web.Response:
-    """A model as it is answered."""
+    """Return a model as a JSON response."""
     return web.Response(
         body=answer.model_dump_json().encode(),
         status=status,
@@ -323,10 +329,13 @@ def to_json(answer: BaseModel, status: int = 200) -> web.Response:
 
 
 def _not_now() -> ApiRefusal:
-    return ApiRefusal(503, "not_now", "this process does not take messages now", "Ask again soon.", retry_after_s=2.0)
+    return ApiRefusal(503, "not_now", "this process does not accept messages now", "Try again soon.", retry_after_s=2.0)
 
 
 def _foreign() -> ApiRefusal:
     return ApiRefusal(
-        403, "origin_refused", "pages from there may not ask", "Add the origin to http.cors_origins, if it is yours."
+        403,
+        "origin_refused",
+        "pages of this origin may not call the API",
+        "Add the origin to http.cors_origins, if it is yours.",
     )

@@ -1,4 +1,4 @@
-"""Server-sent events: one answer that is written piece by piece, with a sign of life where there is nothing to tell."""
+"""Server-sent events: one response written piece by piece, with comments that keep it alive."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,19 +11,19 @@ STILL_HERE = b": still here\n\n"
 
 
 class ClientGone(Exception):
-    """Nobody reads the stream any more."""
+    """An error: the client has disconnected."""
 
     def __init__(self, response: web.StreamResponse | None) -> None:
-        """The response as far as it was written; None: not even its head."""
+        """Keep the response as far as it was sent; None if not even its head was."""
         super().__init__("the client went away, or reads nothing")
         self.response = response
 
 
 class EventStream:
-    """One stream, whose head is sent with its first event: until then an error has a status of its own."""
+    """One stream. Its head is sent with the first event; until then an error can have its own status."""
 
     def __init__(self, begin: Callable[[], Awaitable[web.StreamResponse]], now_s: Callable[[], float]) -> None:
-        """`begin` sends the head; `now_s` is monotonic."""
+        """Keep `begin`, which sends the head, and the monotonic clock `now_s`."""
         self._response: web.StreamResponse | None = None
         self._begin = begin
         self._now_s = now_s
@@ -31,11 +31,11 @@ class EventStream:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the head is sent."""
+        """Return True if the head is sent."""
         return self._response is not None
 
     async def begin(self) -> web.StreamResponse:
-        """The response, begun now unless it was before."""
+        """Send the head if it is not sent yet, and return the response."""
         self._response = self._response or await self._begin()
         return self._response
 
@@ -43,7 +43,7 @@ class EventStream:
         """Write an event.
 
         Raises:
-            ClientGone: nobody takes it.
+            ClientGone: the client has disconnected.
         """
         try:
             async with asyncio.timeout(WRITE_S):
@@ -53,11 +53,11 @@ class EventStream:
         self._written_s = self._now_s()
 
     async def stay_alive(self) -> None:
-        """Write a comment where nothing was written for a while: proxies close what is silent."""
+        """Write a comment after a silence, or proxies would close the connection."""
         if self._now_s() - self._written_s >= ALIVE_EVERY_S:
             await self.write(STILL_HERE)
 
 
 def to_event(name: str, data: bytes) -> bytes:
-    """One event; `data` is one line of JSON."""
+    """Format one event; `data` is one line of JSON."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

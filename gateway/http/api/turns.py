@@ -1,4 +1,4 @@
-"""Shows what a program asked and what came of it, as the API's models. Pure: from rows of the store."""
+"""API models of requests and their answers, made from rows of the store."""
 
 import math
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ from gateway.store.inbox import Outcome
 TurnState = Literal["queued", "running", "waiting", "done", "stopped", "refused", "failed"]
 
 FAILURES = frozenset({"model_error", "context_exhausted"})
-"""How turns end that have no answer but an apology."""
+"""End reasons of turns whose only answer is an apology."""
 
 UNTOLD_BUSY_S = 5.0
-"""When to ask a busy model again that does not say."""
+"""Seconds until a retry if a busy model does not say when."""
 
 
 class UsedTool(ApiModel):
@@ -27,54 +27,54 @@ class UsedTool(ApiModel):
 
     name: str
     outcome: str = Field(description="done, failed, skipped, unknown or denied.")
-    took_s: float | None = Field(None, description="None: it did not run.")
+    took_s: float | None = Field(None, description="null: it did not run.")
 
 
 class TokensUsed(ApiModel):
-    """What a turn used, steps and calls beside them; none where nobody counted it."""
+    """Tokens and cost of a turn's model calls; null if they were not counted."""
 
     input_tokens: int | None
     output_tokens: int | None
-    cost_usd: float | None = Field(None, description="None: the price of one of the calls is not known.")
-    model_s: float = Field(0.0, description="Seconds that its models took.")
-    tools_s: float = Field(0.0, description="Seconds that its tools took.")
+    cost_usd: float | None = Field(None, description="null: the price of a call is unknown.")
+    model_s: float = Field(0.0, description="Seconds spent in models.")
+    tools_s: float = Field(0.0, description="Seconds spent in tools.")
 
 
 class TurnAnswer(ApiModel):
-    """One request to the agent, and its answer as far as there is one."""
+    """One request to the agent, with the answer so far."""
 
-    turn: str = Field(description="Its id within its session: fetch it under this.")
+    turn: str = Field(description="The id within its session, to fetch it by.")
     session: str
     user: str
     state: TurnState = Field(
-        description="queued, running; waiting (the agent asks its person something: say it in the session); "
-        "done, stopped, refused (its person is not let in, or asks too much), failed."
+        description="queued, running, waiting (the agent asks its person a question: answer it in the session), "
+        "done, stopped, refused (no access, or over a limit) or failed."
     )
-    answer: str = Field(description="Markdown; empty while there is none.")
+    answer: str = Field(description="Markdown; empty until there is one.")
     tools: tuple[UsedTool, ...]
-    provider: str | None = Field(description="Who ran the model: openai, anthropic, offline; none: no model was asked.")
+    provider: str | None = Field(description="openai, anthropic or offline; null: no model was asked.")
     model: str | None
     usage: TokensUsed
-    reason: str | None = Field(description="How the turn ended: completed, max_steps, timeout and so on.")
-    retry_after_minutes: int | None = Field(None, description="Of a turn that a busy model ended, or a cap on costs.")
-    retry_after_s: float | None = Field(None, description="The same in seconds, as long as it was when the turn ended.")
+    reason: str | None = Field(description="The end reason: completed, max_steps, timeout and so on.")
+    retry_after_minutes: int | None = Field(None, description="Only for a turn ended by a busy model or a budget.")
+    retry_after_s: float | None = Field(None, description="The same in seconds, counted from the end of the turn.")
     asked_at: datetime
     ended_at: datetime | None
 
     @property
     def is_settled(self) -> bool:
-        """Whether there is nothing more to wait for."""
+        """Return True if the turn has ended."""
         return self.state not in {"queued", "running"}
 
 
 class TurnsAnswer(ApiModel):
-    """What was asked in a session, newest first."""
+    """The requests of a session, newest first."""
 
     turns: tuple[TurnAnswer, ...]
 
 
 def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
-    """The request as a program sees it."""
+    """Return a request as the API's model."""
     row = asked.row
     session, _, handle = row.message_id.partition("/")
     state = _state(asked)
@@ -142,13 +142,13 @@ def _answer(asked: AskedTurn, state: TurnState) -> str:
 
 
 def _busy_s(events: Iterable[JournalEvent]) -> float | None:
-    """Return in how many seconds the model may be asked again that was busy; None: it was not."""
+    """Return the seconds until a busy model may be asked again, or None if none was busy."""
     busy_s = next((event.busy_s for event in events if isinstance(event, TurnEnded)), None)
     return UNTOLD_BUSY_S if busy_s == 0 else busy_s
 
 
 def _model_of(events: Iterable[JournalEvent]) -> tuple[str | None, str | None]:
-    """Who answered last, as provider and model."""
+    """Return the provider and model of the last answer."""
     name = next((event.model for event in reversed(tuple(events)) if isinstance(event, ModelResponded)), "")
     if not name:
         return None, None

@@ -80,7 +80,7 @@ def test_config_show_prints_caps_in_usd_and_unset_takes_one_away(tmp_path: Path)
     assert (0, "budgets.user_usd is removed from mine.toml.") == (done.returncode, done.stdout.splitlines()[0])
     assert "# mine\n[budgets]\n# a person\nday_usd = 5 # all\n\n# end\n" == (tmp_path / "mine.toml").read_text()
     done = tenk("config", "unset", "budgets.user_usd", "--config", "mine.toml", home=tmp_path)
-    assert (0, "budgets.user_usd was not set in a file.") == (done.returncode, done.stdout.splitlines()[0])
+    assert (0, "budgets.user_usd was not set in any file.") == (done.returncode, done.stdout.splitlines()[0])
 
 
 def test_pairing_works_without_a_running_gateway(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from gateway.ops.watchdog import UNSEEN, LoopWatchdog, Stall, StallGap, ProcessPause, judge, place_of, tell
+from gateway.ops.watchdog import UNSEEN, LoopWatchdog, ProcessPause, Stall, StallGap, judge, place_of, report
 from gateway.telemetry import LOOP_STALLS, series
 
 QUICK = {"beat_s": 0.005, "stall_s": 0.02}
@@ -79,6 +79,6 @@ def test_the_place_is_the_innermost_function_of_ours() -> None:
 
 def test_a_stall_is_counted_by_its_place() -> None:
     before = series(LOOP_STALLS, "gateway.safety.guard:find")._value.get()  # noqa: SLF001  the figure itself
-    tell(Stall(0.3, "gateway.safety.guard:find"))
-    tell(ProcessPause(45.0))
+    report(Stall(0.3, "gateway.safety.guard:find"))
+    report(ProcessPause(45.0))
     assert 1 == series(LOOP_STALLS, "gateway.safety.guard:find")._value.get() - before  # noqa: SLF001  the figure itself

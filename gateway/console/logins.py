@@ -1,7 +1,6 @@
-"""Who has the console open: by a key, or by a link that holds once. Pure but for the store that is asked who they are.
+"""Logins to the console: by an API key, or by a link that works once.
 
-Links are tickets (`gateway.access.tickets`). Sessions live in memory: a restart closes every console, and who had one
-asks for a new link.
+Links are tickets (`gateway.access.tickets`). Sessions are in memory only, so a restart ends them all.
 """
 
 import secrets
@@ -30,53 +29,53 @@ MOST_ADDRESSES = 4_096
 
 TRIES = 5
 TRY_EVERY_S = 30.0
-"""Wrong keys and links of one address: so many at once, then one in so many seconds."""
+"""Seconds between login attempts of one address after the first `TRIES`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleVisitor:
-    """Somebody who may look, as they are at this moment."""
+    """A logged-in visitor with their current rights."""
 
     by: str  # an actor of `gateway.access.ranks`: "cli", "key:ID", or a user's id
-    name: str  # a person's, or a key's; "" for this machine
-    locale: str | None  # that they chose, or their platform told; None: their browser's holds
-    acts: bool  # else they only look
-    tenant: str | None  # whose they see alone; None: everybody's
-    token: str  # of their session, for leaving
+    name: str  # of the person or key; "" for this machine
+    locale: str | None  # chosen or from the platform; None: use the browser's
+    acts: bool  # False: read only
+    tenant: str | None  # the only visible tenant; None: all
+    token: str  # of the session
 
     @property
     def sees_all(self) -> bool:
-        """Whether they see what is the installation's: its configuration, its log."""
+        """Return True if the visitor may see the installation's configuration and log."""
         return self.tenant in (None, DEFAULT_TENANT)
 
     @property
     def kind(self) -> str:
-        """Who they are: cli, key or user."""
+        """Return the kind of visitor: cli, key or user."""
         return "cli" if self.by == BY_CLI else "key" if self.by.startswith(BY_KEY) else "user"
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _Session:
     by: str
     until: datetime
 
 
-class ConsoleDoors:
-    """Links that were given out, and sessions that were opened."""
+class ConsoleLogins:
+    """The console's login links and open sessions."""
 
     def __init__(self, store: Store, key: bytes, clock: Callable[[], datetime], steady_s: Callable[[], float]) -> None:
-        """`key` is the home's, `clock` aware UTC, `steady_s` a monotonic clock in seconds."""
+        """Keep the store, the home's key, an aware UTC clock, and a monotonic clock in seconds."""
         self._store = store
         self._key = key
         self._clock = clock
         self._steady_s = steady_s
-        self._sessions: BoundedDict[str, _Held] = BoundedDict(MOST_SESSIONS)
+        self._sessions: BoundedDict[str, _Session] = BoundedDict(MOST_SESSIONS)
         self._tries: BoundedDict[str, TokenBucket] = BoundedDict(MOST_ADDRESSES)
 
     async def make_token(self, by: str) -> tuple[str, str]:
-        """Return a secret that opens one session for this actor, once, within ten minutes, and its ref.
+        """Return a secret that opens one session for this actor within ten minutes, and its ref.
 
-        Only its digest is kept; a message that brings it stands in the store with the ref alone.
+        The store keeps only the secret's digest; a stored message with the link has the ref instead.
         """
         now, id_ = self._clock(), new_id()
         token = CONSOLE_CODE.derive(self._key, id_)
@@ -93,7 +92,7 @@ class ConsoleDoors:
         return token, CONSOLE_CODE.ref(id_)
 
     def wait_s(self, address: str) -> float:
-        """Seconds until this address may try again; a try is counted where it may."""
+        """Count a login attempt of this address. Return 0.0, or the seconds until the next one is allowed."""
         bucket = self._tries.get(address)
         if bucket is None:
             bucket = self._tries[address] = TokenBucket(TRIES, self._steady_s())
@@ -101,7 +100,7 @@ class ConsoleDoors:
         return bucket.acquire(1, 1 / TRY_EVERY_S)
 
     async def open_with(self, secret: str) -> str | None:
-        """The token of a new session for a link's secret or an API key; None where it is neither."""
+        """Open a session with a link's secret or an API key. Return its token, or None if neither is valid."""
         mine = partial(TICKETS.get, kind=TicketKind.CONSOLE, code_mac=digest_of(secret))
         link = await self._store.read(mine)
         if link is not None:
@@ -115,24 +114,24 @@ class ConsoleDoors:
 
     def _open(self, by: str) -> str:
         token = secrets.token_urlsafe(32)
-        self._sessions[digest_of(token)] = _Held(by, self._clock() + SESSION_VALID)
+        self._sessions[digest_of(token)] = _Session(by, self._clock() + SESSION_VALID)
         return token
 
     async def visitor(self, token: str) -> ConsoleVisitor | None:
-        """Whose session this is, asked anew each time: a key may have been revoked, a role changed, meanwhile."""
+        """Return the visitor of a session, or None. Read their rights each time, as they may change."""
         held = self._sessions.get(digest_of(token))
         if held is None or self._clock() >= held.until:
             return None
-        found = await self._store.read(partial(_as_they_are, by=held.by))
+        found = await self._store.read(partial(_read_rights, by=held.by))
         return None if found is None else ConsoleVisitor(held.by, *found, token)
 
     def leave(self, token: str) -> None:
-        """The session is over."""
+        """End the session."""
         self._sessions.pop(digest_of(token), None)
 
 
-def _as_they_are(connection: Connection, by: str) -> tuple[str, str | None, bool, str | None] | None:
-    """An actor's name and language, whether they act, and their tenant; None where they may not even look."""
+def _read_rights(connection: Connection, by: str) -> tuple[str, str | None, bool, str | None] | None:
+    """Return an actor's name, locale, right to act, and tenant; None if they may not see the console."""
     if by == BY_CLI:
         return "", None, True, None
     if by.startswith(BY_KEY):
