@@ -41,7 +41,7 @@ from gateway.ops.control import ControlServer
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
-from gateway.ops.model_rests import ModelRests
+from gateway.ops.model_cooldowns import ModelCooldowns
 from gateway.ops.operators import ProcessParts, load_people, show_founding_link
 from gateway.ops.status import GatewayStatus, ModelHealth
 from gateway.ops.watchdog import LoopWatchdog
@@ -121,7 +121,7 @@ class Gateway:
         self._servers = servers or KnownServers()
         self._people = AccessSnapshot()
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
-        self._rests = ModelRests(store, steady_now)
+        self._rests = ModelCooldowns(store, steady_now)
         self._watch = ModelWatch(steady_now)
         self._faults = Faults()
         self._stop = asyncio.Event()

@@ -30,7 +30,7 @@ from gateway.credentials.levels import CredentialLevels
 from gateway.http.api.build import ApiParts, api_deps
 from gateway.inbound.intake import Intake
 from gateway.inbound.reception import ReceptionDeps
-from gateway.ops.model_rests import RetryTurns
+from gateway.ops.model_cooldowns import RetryTurns
 from gateway.ops.operators import ProcessParts, link_deps, operators_of
 from gateway.product import in_force, load_hooks, load_product, load_tools
 from gateway.sessions.budgets import Budgets

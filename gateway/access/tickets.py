@@ -1,8 +1,6 @@
 """Tickets: pairing requests, invitations, links between users, OAuth states and console links.
 
-Pairing requests, invitations, the first owner's link, links between users, OAuth states and links to the console are
-tickets; what each comes to is decided in `gateway.access.pairing`, `invites` and `linking`, in
-`gateway.credentials.oauth` and in `gateway.console.logins`.
+Each kind has a policy; issuing, comparing codes, bounding guesses, settling and expiring are the same for all.
 """
 
 import re

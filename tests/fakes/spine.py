@@ -38,7 +38,7 @@ from gateway.delivery.delivery import Delivery
 from gateway.inbound.session_key import session_key
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
-from gateway.ops.model_rests import RetryTurns
+from gateway.ops.model_cooldowns import RetryTurns
 from gateway.ownership import Ownership
 from gateway.product import AgentProduct, load_hooks
 from gateway.safety.guard import GuardConfig, InputGuard

@@ -127,7 +127,10 @@ CUT = hop("turn_ended", reason="max_steps")
         (replace(ROW, outcome="odd", detail=None), [], "odd after 3.0 s: no reason was recorded"),
         (
             replace(ROW, outcome="failed", detail="model_error"),
-            [hop("recovered", fallback="retried"), hop("turn_ended", reason="model_error", why="openai:x: server: broke")],
+            [
+                hop("recovered", fallback="retried"),
+                hop("turn_ended", reason="model_error", why="openai:x: server: broke"),
+            ],
             "got an apology: openai:x: server: broke, tried 2 times",
         ),
         (replace(ROW, outcome="failed", detail="it could not begin"), [], "got an apology: it could not begin"),

@@ -98,8 +98,8 @@ async def test_our_own_names_are_served(host: str) -> None:
     ("given", "why"),
     [
         ("http://bot.example.com", "is not https"),
-        ("https://bot.example.com/tenk", "behind the name"),
-        ("https://bot.example.com?x=1", "behind the name"),
+        ("https://bot.example.com/tenk", "it has a path"),
+        ("https://bot.example.com?x=1", "it has a path"),
         ("https://me:pw@bot.example.com", "is not the URL of a server"),
         ("https://bot.example.com:http", "is not a URL"),
         ("https://[::1", "is not a URL"),

@@ -9,7 +9,7 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.models.health import Gate
 from agent.ports import ModelFailure
-from gateway.ops.model_rests import ModelRests, load_rests
+from gateway.ops.model_cooldowns import ModelCooldowns, load_cooldowns
 from gateway.store.engine import Store
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -17,12 +17,12 @@ LONG = "openai:" + "x" * 500
 
 
 async def kept(store):
-    return await store.read(load_rests)
+    return await store.read(load_cooldowns)
 
 
 async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path):
     store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
-    before = ModelRests(store, lambda: NOW)
+    before = ModelCooldowns(store, lambda: NOW)
     before.board.register("openai:m", "mark")
     before.board.register(LONG, "mark")
     async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
@@ -37,7 +37,7 @@ async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path)
         while len(await kept(store)) > 2:
             await asyncio.sleep(0)
         running.cancel()
-    after = ModelRests(store, lambda: NOW)
+    after = ModelCooldowns(store, lambda: NOW)
     after.board.register("openai:m", "mark")
     await after.load()
     with pytest.raises(ModelFailure) as resting:

@@ -17,7 +17,7 @@ from gateway.store.rows import Rows
 from gateway.store.tables.turns import model_rests
 
 MAX_MODEL_CHARS = 255
-RESTS = Rows(model_rests, Cooldown)
+COOLDOWNS = Rows(model_rests, Cooldown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class RetryTurns:
         return await run_retry_command(turn, ports, agent)
 
 
-class ModelRests:
+class ModelCooldowns:
     """A board of model cooldowns and the task that stores its changes."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime]) -> None:
@@ -43,7 +43,7 @@ class ModelRests:
 
     async def load(self) -> None:
         """Load the cooldowns that an earlier process stored."""
-        self.board.load(await self._store.read(load_rests))
+        self.board.load(await self._store.read(load_cooldowns))
 
     async def run(self) -> None:
         """Store changes as they come, several in one commit if possible."""
@@ -51,21 +51,21 @@ class ModelRests:
             await self._changed.wait()
             self._changed.clear()
             changes, self._waiting = self._waiting, {}
-            await self._store.commit(_keep, changes)
+            await self._store.commit(_save, changes)
 
-    def _note(self, model: str, gate: Gate, rest: Cooldown | None) -> None:
-        self._waiting[model, gate] = rest
+    def _note(self, model: str, gate: Gate, cooldown: Cooldown | None) -> None:
+        self._waiting[model, gate] = cooldown
         self._changed.set()
 
 
-def load_rests(connection: Connection) -> list[Rest]:
+def load_cooldowns(connection: Connection) -> list[Cooldown]:
     """Return the stored cooldowns of the kinds that this version knows."""
-    return RESTS.find(connection, gate=list(Gate), why=list(FailureKind))
+    return COOLDOWNS.find(connection, gate=list(Gate), why=list(FailureKind))
 
 
-def _keep(connection: Connection, changes: Mapping[tuple[str, Gate], Cooldown | None]) -> None:
-    for (model, gate), rest in changes.items():
-        if rest is None:
-            RESTS.delete(connection, model=model[:MAX_MODEL_CHARS], gate=gate)
+def _save(connection: Connection, changes: Mapping[tuple[str, Gate], Cooldown | None]) -> None:
+    for (model, gate), cooldown in changes.items():
+        if cooldown is None:
+            COOLDOWNS.delete(connection, model=model[:MAX_MODEL_CHARS], gate=gate)
         else:
-            RESTS.put(connection, replace(rest, model=model[:MAX_MODEL_CHARS]))
+            COOLDOWNS.put(connection, replace(cooldown, model=model[:MAX_MODEL_CHARS]))
