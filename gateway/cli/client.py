@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gateway.operators.client import NobodyAnswers, ask, path_of
+from gateway.operators.client import NoGateway, ask, path_of
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
@@ -38,10 +38,10 @@ def _request(config_path: Path | None, request: str, given: Mapping[str, Any] | 
     home = home_of(config_path, os.environ)
     try:
         if home is None:
-            raise NobodyAnswers("only the settings name the home")
+            raise NoGateway("only the settings name the home")
         check_home(home)
         return ask(home / "control.sock", request, given, tenant=tenant_option())
-    except NobodyAnswers:
+    except NoGateway:
         from gateway.cli import local  # noqa: PLC0415  settings and store take most of a second
 
         return local.answer(config_path, request, given or {}, tenant_option())

@@ -81,7 +81,7 @@ def answer(config_path: Path | None, request: str, given: Mapping[str, Any], ten
 async def _answer(settings: Settings, request: str, given: Mapping[str, Any], tenant: str | None) -> Any:
     try:
         return await client.call(settings.control_path, request, given, tenant=tenant)
-    except client.NobodyAnswers:
+    except client.NoGateway:
         pass
     if request.startswith("GET "):
         async with reading(settings.database_url) as whole:

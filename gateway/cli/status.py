@@ -11,7 +11,7 @@ import click
 from gateway.cli.client import home_of, tenant_option
 from gateway.cli.root import config_option, load
 from gateway.cli.tables import json_option, json_text
-from gateway.operators.client import NobodyAnswers, ask
+from gateway.operators.client import NoGateway, ask
 from gateway.safety.private_files import check_home
 from gateway.safety.redaction import escape_controls
 
@@ -44,7 +44,7 @@ def _answer_of(home: Path) -> dict[str, Any] | None:
     check_home(home)
     try:
         answer: dict[str, Any] = ask(home / "control.sock", "GET /v1/status", tenant=tenant_option())
-    except NobodyAnswers:
+    except NoGateway:
         return None
     return answer
 

@@ -29,7 +29,7 @@ async def gateway_status(settings: Settings, tenant: str | None = None) -> dict[
     """Return the running gateway's answer to `GET /v1/status`; if none runs, the store's."""
     try:
         answer: dict[str, Any] = await client.call(settings.control_path, "GET /v1/status", tenant=tenant)
-    except client.NobodyAnswers:
+    except client.NoGateway:
         answer = (await _stored_status(settings, tenant)).model_dump(mode="json")
     return answer
 

@@ -22,7 +22,7 @@ DEADLINE_S = 12.0
 TENANT_HEADER = "X-Tenant-Id"
 
 
-class NobodyAnswers(GatewayError):
+class NoGateway(GatewayError):
     """An error: no gateway listens, so a process that takes the home's lock can open the store."""
 
 
@@ -73,7 +73,7 @@ def ask(
         timeout_s: how long to wait.
 
     Raises:
-        NobodyAnswers: no gateway listens on this socket.
+        NoGateway: no gateway listens on this socket.
         GatewayError: the gateway refused with this message, or did not answer in time and may still act.
     """
     method, path = request.split(" ", 1)
@@ -89,7 +89,7 @@ def ask(
         peer.connect()
     except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
         peer.close()
-        raise NobodyAnswers(f"no gateway answers on {socket_path}") from None
+        raise NoGateway(f"no gateway answers on {socket_path}") from None
     except OSError as error:
         peer.close()
         raise GatewayError(f"the control socket {socket_path} cannot be used: {error.strerror or error}") from error

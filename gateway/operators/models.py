@@ -58,8 +58,8 @@ class User(Model):
     tenant: str
     name: str
     role: str = Field(description="owner, operator, member or blocked.")
-    senders: tuple[str, ...] = Field(description="By the platforms' ids: telegram:42.")
-    accounts: tuple[str, ...] = Field(description="Where they are let in: telegram:main.")
+    senders: tuple[str, ...] = Field(description="Platform ids: telegram:42.")
+    accounts: tuple[str, ...] = Field(description="Accounts with access: telegram:main.")
     timezone: str
 
 

@@ -243,7 +243,7 @@ class PeopleActions(OperatorsBase):
         held = await self.store.read(partial(linking.list_held, user_id=person.user_id))
         fitting = [link for link in held if who == link.other_sender] or held
         if len(fitting) != 1:
-            senders = ", ".join(sorted(str(link.other_sender) for link in held)) or "nobody"
+            senders = ", ".join(sorted(str(link.other_sender) for link in held)) or "none"
             raise OperationRefused("people.give_unlink", senders=senders)
         link = fitting[0]
 

@@ -17,7 +17,7 @@ from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.server import in_one_shape
 from gateway.http.connections import ConnectionLimiter
 from gateway.http.mounts import Mounts
-from gateway.operators.client import MAX_SUN_PATH_BYTES, NobodyAnswers, call, path_of
+from gateway.operators.client import MAX_SUN_PATH_BYTES, NoGateway, call, path_of
 from gateway.ops.control import ControlServer
 from tests.fakes.http import Loaded
 
@@ -149,12 +149,12 @@ async def test_many_at_once_are_all_answered(path: Path) -> None:
 
 
 async def test_a_missing_gateway_is_its_own_error(path: Path) -> None:
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(NoGateway):
         await call(path, "GET /v1/echo", timeout_s=5.0)
     dead_socket(path)
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(NoGateway):
         await call(path, "GET /v1/echo", timeout_s=5.0)
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(NoGateway):
         await call(path / "deeper", "GET /v1/echo", timeout_s=5.0)
 
 
@@ -204,7 +204,7 @@ async def test_a_home_deeper_than_a_socket_address_works(tmp_path: Path) -> None
         assert 0o600 == path.stat().st_mode & 0o777
         with pytest.raises(AlreadyRunning):
             await asyncio.to_thread(asyncio.run, server(path).run())
-    with pytest.raises(NobodyAnswers):
+    with pytest.raises(NoGateway):
         await call(path, "GET /v1/echo", timeout_s=5.0)
 
 

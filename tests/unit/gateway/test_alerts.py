@@ -43,8 +43,8 @@ class Owners:
         """Look at what is wrong at this minute; `channel` and `key` are known by their keys."""
         keys = {"channel": DOWN.key, "key": KEY.key, "letters": "letters"}
         result: Review = review({keys[name]: each for name, each in found.items()}, self.known, NOON + minutes(minute))
-        self.known |= {alert.key: alert for alert in result.kept}
-        for key in result.gone:
+        self.known |= {alert.key: alert for alert in result.changed}
+        for key in result.ended:
             del self.known[key]
         self.told += [
             (minute, f"{each.alert.key.split()[0]}{'' if each.trouble else ' over'}") for each in result.messages

@@ -127,7 +127,10 @@ async def test_a_database_of_an_unknown_revision_is_left_alone(tmp_path: Path, r
 
 @pytest.mark.parametrize(
     ("command", "done"),
-    [(["doctor", "--fix", "--local"], "as it was before it is in"), (["keys", "create", "eyes"], "brought up to this")],
+    [
+        (["doctor", "--fix", "--local"], "a copy of the old one is in"),
+        (["keys", "create", "eyes"], "Upgraded the database to this"),
+    ],
 )
 async def test_what_migrates_a_database_makes_a_backup_and_says_where(
     tmp_path: Path, command: list[str], done: str
