@@ -66,6 +66,7 @@ def test_a_gap_in_which_we_ran_is_a_stall(computed_s: float, watched_s: float) -
 
 @pytest.mark.parametrize("seconds", [0.25, 45.0, 3600.0])
 def test_a_gap_of_the_whole_machine_is_not_a_stall(seconds: float) -> None:
+    """SIGSTOP, a sleeping laptop and a busy machine look like this."""
     assert ProcessPause(seconds) == judge(StallGap(seconds, 0.01, 0.1))
 
 
