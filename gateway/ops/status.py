@@ -361,8 +361,8 @@ def _accounts(look: ClusterLook) -> dict[str, ClusterAccount]:
         channel, _, name = account.partition(":")
         unsent = look.unsent.get((channel, name), Backlog())
         accounts[account] = ClusterAccount(
-            read_by=owners.get(in_name(account), "none, or each process by webhook"),
-            sent_by=owners.get(out_name(account), "none"),
+            read_by=owners.get(in_name(account), "nobody, or each by webhook"),
+            sent_by=owners.get(out_name(account), "nobody"),
             unsent=unsent.rows,
             behind_s=round(unsent.behind_s, 1),
         )
