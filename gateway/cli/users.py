@@ -187,9 +187,9 @@ def block(who: str, config_path: Path | None) -> None:
 @config_option
 @click.pass_context
 def invite(context: click.Context, role: str, days: float, config_path: Path | None) -> None:
-    """Create an invitation. The first person who uses its code gets access at once, without pairing.
+    """Create an invitation: the first person who sends its code to the bot gets access at once.
 
-    The code is shown only now.
+    It works on accounts whose access policy is pairing. The code is shown only now.
     """
     if context.invoked_subcommand is not None:
         return

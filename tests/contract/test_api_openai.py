@@ -96,7 +96,7 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
             with pytest.raises(openai.AuthenticationError, match="no key"):
                 await stranger.chat.completions.create(model="coach", messages=hello)
         async with client_of(here, await here.key("read")) as reader:
-            with pytest.raises(openai.PermissionDeniedError, match="does not open"):
+            with pytest.raises(openai.PermissionDeniedError, match="lacks the scope"):
                 await reader.chat.completions.create(model="coach", messages=hello)
         async with client_of(here, await here.key()) as client:
             tool = {"type": "function", "function": {"name": "f", "parameters": {}}}

@@ -123,7 +123,7 @@ async def test_what_is_there_is_not_replaced_unasked(here: Path) -> None:
 
 async def test_a_new_file_may_be_named_and_a_key_needs_its_model(here: Path) -> None:
     keyless = await tenk("init", "--model-key", "sk-made-up")
-    assert (2, True) == (keyless.exit_code, "say which model that is for" in keyless.output)
+    assert (2, True) == (keyless.exit_code, "--model-key needs a model" in keyless.output)
     done = await tenk("init", "--config", "etc/tenk/mine.toml")
     assert (0, True, False) == (done.exit_code, "prints a link" in done.output, "Write to your bot" in done.output)
     assert (here / "etc" / "tenk" / "mine.toml").is_file()
@@ -149,4 +149,4 @@ async def test_a_key_is_set_by_its_name(here: Path) -> None:
     wrong = await tenk("config", "set", "sessions.max_turn", "7")
     assert 'did you mean "max_turns"?' in str(wrong.exception)
     environment = await tenk("config", "set", "model.name", "offline", TENK_MODEL="offline")
-    assert "TENK_MODEL of the environment wins" in environment.output
+    assert "environment variable TENK_MODEL overrides" in environment.output

@@ -67,7 +67,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         waiting = await a_send_that_waits(here, address)
         here.model.answers(Fault(status=400, body={"error": {"message": "bad model"}}))
         break_a_journal(here)
-        with pytest.raises(GatewayError, match="failed at this"):
+        with pytest.raises(GatewayError, match="the gateway failed"):
             await here.operator("GET /v1/usage/routes", {"days": 1})
         with pytest.raises(GatewayError, match="days: "):
             await here.operator("GET /v1/usage/routes", {"days": "9" * 5_000})

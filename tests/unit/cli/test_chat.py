@@ -150,9 +150,9 @@ def test_line_too_long_is_not_said(tmp_path: Path):
         printed = chat(tmp_path, "--print", "x" * (MAX_SAID_CHARS + 1))
         piped = chat(tmp_path, said="x" * (MAX_SAID_CHARS + 1) + "\n/log 45m guitar\n")
     assert (1, "") == (printed.returncode, printed.stdout)
-    assert f"not said: {MAX_SAID_CHARS + 1} characters" in printed.stderr
+    assert f"not sent: {MAX_SAID_CHARS + 1} characters" in printed.stderr
     assert (0, True) == (piped.returncode, "45 min" in piped.stdout)
-    assert f"not said: {MAX_SAID_CHARS + 1} characters" in piped.stderr
+    assert f"not sent: {MAX_SAID_CHARS + 1} characters" in piped.stderr
 
 
 @contextmanager
