@@ -1,4 +1,4 @@
-"""The command `tenk`. Turns the errors that an operator can mend into one line; anything else keeps its traceback."""
+"""The command `tenk`. Errors that an operator can mend become one line; others keep their traceback."""
 
 import errno
 import gc
@@ -13,12 +13,14 @@ from gateway.errors import GatewayError
 from gateway.safety.redaction import escape_controls
 
 COLLECTED_AFTER = (10_000, 20, 10)
-"""Objects after which the collector looks for cycles: with Python's own 700 it takes a twentieth of a busy gateway's
-time and a quarter of what its imports take (November 2026), and next to nothing here is a cycle."""
+"""Thresholds of the garbage collector: with Python's own 700 it takes a twentieth of a busy gateway's time and a
+quarter of its imports (November 2026), and hardly any objects here form cycles.
+"""
 
 SWITCHES_AFTER_S = 0.0002
-"""So long a thread keeps the interpreter that another one waits for: with Python's own 0.005 whoever has committed, or
-read, waits for as long until the loop hears of it, three times a message (November 2026)."""
+"""Switch interval of threads: with Python's own 0.005 the event loop learns that late of each commit and read, three
+times a message (November 2026).
+"""
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -29,8 +31,8 @@ def main() -> None:
     gc.set_threshold(*COLLECTED_AFTER)
     sys.setswitchinterval(SWITCHES_AFTER_S)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        with suppress(OSError):  # of a stream that is no plain one
-            sys.stdout.reconfigure(errors="replace")  # a terminal that knows no "…" shows a question mark
+        with suppress(OSError):  # not a plain stream
+            sys.stdout.reconfigure(errors="replace")  # a terminal without "…" shows a question mark
     try:
         root(prog_name="tenk")
     except (GatewayError, OSError) as error:
@@ -38,7 +40,7 @@ def main() -> None:
             raise
         _tell(words)
         with suppress(OSError):
-            sys.stdout.close()  # what could not be written is not tried again at the end
+            sys.stdout.close()  # do not try again at exit
         sys.exit(1)
     except BaseExceptionGroup as group:
         ours, rest = group.split(GatewayError)
@@ -50,7 +52,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open what was closed before the start, or another file that is opened would get its descriptor."""
+    """Open closed standard streams, so that no other file gets their descriptors."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115  open as long as the process
@@ -61,7 +63,7 @@ def _tell(words: str) -> None:
 
 
 def _words_of(error: Exception) -> str:
-    """What an operator reads of an error that they can mend; "" of one that is ours."""
+    """Return an error's text for the operator; "" if they cannot mend it."""
     if isinstance(error, PermissionError):
         return f"this user may not use {error.filename} ({error.strerror}); run as whose it is"
     if isinstance(error, OSError):

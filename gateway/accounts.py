@@ -1,4 +1,4 @@
-"""The channel accounts that the settings name, and how the channel of each is made."""
+"""The channel accounts in the settings, and the construction of their channels."""
 
 import hmac
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from gateway.store.engine import Store
 
 
 class OwnsAccounts(Protocol):
-    """The tenant of an account."""
+    """Tenant of an account."""
 
     @property
     def name(self) -> str: ...
@@ -39,12 +39,12 @@ class OwnsAccounts(Protocol):
 
 
 class ConfiguredAccounts:
-    """Lists the accounts of a configuration; a channel is made when its account is first run."""
+    """Configured accounts; a channel is made when its account first runs."""
 
     def __init__(
         self, tenants: Mapping[str, OwnsAccounts], people: AccessSnapshot, key: bytes, api_channel: ApiChannel
     ) -> None:
-        """`key` is the home's; the web chat tells its visitors by one derived from it."""
+        """Take the home's key; the web chat identifies its visitors with one derived from it."""
         self._tenants = tenants
         self._people = people
         self._key = key

@@ -66,20 +66,20 @@ def judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
 log = structlog.get_logger()
 
 FILE = "prices.json"
-"""In the home: by a model's name the dearest price of a token of it, in USD per million, as the table had it last."""
+"""File in the home: by model name its highest price per token, in USD per million, as last seen in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class PriceLook:
-    """The prices behind the caps in USD of one tenant; empty without such a cap."""
+    """Prices behind one tenant's caps in USD; empty without such a cap."""
 
     listed: Mapping[str, Decimal]
-    """By model, for `FILE`: the dearest price that the table has now, in USD per million tokens."""
+    """By model, for `FILE`: the highest current price, in USD per million tokens."""
     lost: Mapping[str, Decimal]
-    """By model: the dearest price that the table had once, and has no more."""
+    """By model: the last known price of models that the table does not have any more."""
 
     def sentences(self) -> Iterator[str]:
-        """Say of each lost price how it is counted now, and what to do."""
+        """Yield for each lost price how it is counted now, and what to do."""
         for model, usd in self.lost.items():
             yield (
                 f"{model} has lost its price in an upgrade of the table of prices; caps in USD count each token of it, "

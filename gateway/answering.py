@@ -1,4 +1,4 @@
-"""What answers the people of one tenant: its agent, what the model reads of a message, and its sessions."""
+"""The parts that answer one tenant's people: agent, model input and sessions."""
 
 import asyncio
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def make_agent(
 
 
 def make_permissions(settings: Settings, product: AgentProduct, judge: ChatModel) -> ChainPermissions:
-    """Make what the operator and the product say of tool calls; `judge` is asked in mode auto."""
+    """Make the operator's and the product's permissions for tool calls; mode auto asks `judge`."""
     config, limits = settings.permissions, settings.agent
     by_names = name_rules(limits.allow_tools, limits.deny_tools)
     rules = (*config.all_rules(), *by_names, *product.permissions.rules(Source.PROJECT))
@@ -74,14 +74,14 @@ def make_permissions(settings: Settings, product: AgentProduct, judge: ChatModel
 def make_user_items(
     settings: Settings, talk: str, store: Store, in_force: AgentInForce, people: AccessSnapshot, clock: Clock
 ) -> UserItemBuilder:
-    """Make what turns a message into what the model reads; `talk` is the command that carries a message."""
+    """Make the builder of model input from messages; `talk` is the command that carries a message."""
     kept = StoredContext(store, people, clock)
     pictures = PictureFetcher(settings.pictures, in_force.sees_images, kept.keep_file)
     return UserItemBuilder(InputGuard(settings.guard), talk, kept.find_quoted, kept.read_talk, pictures)
 
 
 class StoredContext:
-    """What one tenant's store holds around a message."""
+    """Context of a message in one tenant's store."""
 
     def __init__(self, store: Store, people: AccessSnapshot, clock: Clock) -> None:
         self._store = store
@@ -116,7 +116,7 @@ def make_sessions(
     turns: Mapping[str, RunTurn],
     shared: Shared,
 ) -> SessionDeps:
-    """Make what the sessions of one tenant share; `turns` are its kinds of turns beside those of every agent."""
+    """Make the dependencies of one tenant's sessions; `turns` are its additional kinds of turns."""
     router, secrets, clocks, texts = shared.sessions, shared.secrets, shared.clocks, product.catalogue
     clean, buttons = secrets.scrubber.last_look, SealedButtons(secrets.keys.buttons)
     process = ProcessDeps(

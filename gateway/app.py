@@ -1,4 +1,4 @@
-"""The gateway as a process: makes its parts, starts them in order, and stops them in order."""
+"""The gateway process: makes its parts, starts and stops them in order."""
 
 import asyncio
 import gc
@@ -59,13 +59,13 @@ from gateway.tenant import Tenant, TenantDeps, warn_of_unused
 log = structlog.get_logger()
 
 SERVER_S = 120.0
-"""So long a start waits for a database server that is away; then it ends, for whoever restarts it to see."""
+"""Seconds that a start waits for an unreachable database server before it fails."""
 
 FIRST_ASKED_S = 3.0
-"""So long an account that is slow to reach its platform keeps what waits here from being answered."""
+"""Seconds that an account slow to reach its platform may delay the first answers."""
 
 COMMAND_S = 5.0
-"""A command that works on the home while no gateway runs is over by then: a start waits for it."""
+"""Seconds that a start waits for a command that works on the home."""
 
 
 async def serve(
@@ -96,11 +96,11 @@ async def serve(
 
 
 class _Stopped(Exception):
-    """Ends the task group after the drain."""
+    """Signal that ends the task group after the drain."""
 
 
 class Gateway:
-    """One running gateway over an open store."""
+    """Running gateway over an open store."""
 
     def __init__(
         self,
@@ -129,14 +129,14 @@ class Gateway:
         self.tenants: dict[str, Tenant] = {}
         """Every tenant by its name, the installation's own first; a reload replaces the entries."""
         self.http: HttpServer | None = None
-        """Where it is reached; None before it serves."""
+        """The HTTP server; None before it serves."""
 
     async def run(self) -> None:
         """Serve until told to stop, then drain."""
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self._stop.set)
-        async with AsyncExitStack() as closing:  # behind every task
+        async with AsyncExitStack() as closing:  # after all tasks
             try:
                 async with Supervised(self._faults) as tasks:
                     await self._serve(tasks, closing)
@@ -152,7 +152,7 @@ class Gateway:
         secrets = Secrets(key, AccessKeys.derive_from(key), self._rotation.vault)
         process = await open_process(settings, store, secrets)
 
-        # what all tenants share
+        # shared by all tenants
         clocks, api_channel, ownership = Clocks(), ApiChannel(clock=steady_now), process.ownership
         accounts = ConfiguredAccounts(tenants, self._people, key, api_channel)
         channels = ChannelManager(
@@ -167,8 +167,13 @@ class Gateway:
         router = Router(bus, store, channels, ownership, tenants, turn_limit, clocks, tasks)
         shared = Shared(store, channels, delivery, bus, router, self._people, clocks, secrets)
 
+<<<<<<< HEAD
         # what operators and programs reach
         models = ModelHealth(self._rests.board.states, self._watch)
+=======
+        # for operators and programs
+        models = ModelStanding(self._rests.board.states, self._watch)
+>>>>>>> 9510b3e9 (Write the modules directly in gateway in plain words)
         cluster = process if ownership.is_shared else None
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
         unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks())
@@ -189,7 +194,7 @@ class Gateway:
         words = OwnerNotices(store, channels, delivery, steady_now)
         reloader = Reloader(settings, self._read_settings, change.apply, words)
 
-        # the tenants; what an earlier process left unsent goes before anything new
+        # tenants; unsent messages of an earlier process go first
         closing.push_async_callback(change.aclose)
         closing.push_async_callback(channels.aclose)
         for name in (DEFAULT_TENANT, *settings.tenants):
@@ -242,27 +247,27 @@ class Gateway:
     async def _drain(
         self, receiving: asyncio.Task[None], routing: asyncio.Task[None], shared: Shared, process: LoneProcess
     ) -> None:
-        """Receive nothing more, let what runs end, leave the rest to the next start."""
+        """Stop receiving, let running work end, leave the rest to the next start."""
         failpoint("shutdown_begun")
         router, delivery, drain_s = shared.sessions, shared.delivery, self._own.settings.sessions.drain_s
         log.info("gateway_stopping", running=router.running, drain_s=drain_s)
         receiving.cancel()
         routing.cancel()
         router.close()
-        with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
+        with suppress(StoreUnavailable):  # then this end counts as a crash, which does no harm
             await process.begin_leaving()
         await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline), steady_now, timedelta(seconds=drain_s)
         )
-        with suppress(StoreUnavailable):  # then others wait for it to run out
+        with suppress(StoreUnavailable):  # then others wait until the leases expire
             await process.leave()
 
 
 async def _route(channels: ChannelManager, router: Router) -> None:
-    """Route, once every account has asked its platform for what is new: that is waited for outside."""
+    """Route once every account has asked its platform for new messages; the caller waits for that."""
     await channels.until_begun(FIRST_ASKED_S)
     gc.collect()
-    gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
+    gc.freeze()  # objects from the start live as long as the process
     gc.enable()
     await router.run()
 

@@ -1,4 +1,4 @@
-"""The chores of a gateway: a table of what it repeats by itself."""
+"""Table of the gateway's chores."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -20,14 +20,14 @@ from gateway.tenant import Tenant
 
 
 class Chores:
-    """What one process repeats; of several, one does what is done once for all."""
+    """Chores of one process; in a cluster, one process runs the shared ones."""
 
     def __init__(self, shared: Shared, tenants: Mapping[str, Tenant], process: LoneProcess, tasks: Supervised) -> None:
         self._shared = shared
         self._tenants = tenants
         self._process = process
         self._tasks = tasks
-        self._scheduled: set[str] = set()  # the agents whose schedules are looked at
+        self._scheduled: set[str] = set()  # agents whose schedule runs
 
     def begin(self, owner_alerts: OwnerAlerts) -> None:
         store, shared, clock = self._shared.store, self._shared, self._shared.clocks.now
@@ -52,9 +52,14 @@ class Chores:
             if product.schedule is not None and product.name not in self._scheduled:
                 self._scheduled.add(product.name)
                 due = partial(
-                    scheduler.take_due, shared.store, product.schedule, shared.bus, shared.clocks.now,
-                    shared.clocks.dates, shared.channels.is_configured,
-                )  # fmt: skip
+                    scheduler.take_due,
+                    shared.store,
+                    product.schedule,
+                    shared.bus,
+                    shared.clocks.now,
+                    shared.clocks.dates,
+                    shared.channels.is_configured,
+                )
                 self._keep(Chore("schedule", scheduler.LOOK_S, due))
 
     def _keep(self, chore: Chore) -> None:
@@ -70,7 +75,7 @@ class Chores:
             await tenant.look_at_model()
 
     def _erase(self, connection: Connection, wanted: Erasure, now: datetime) -> Progress:
-        """Erase one batch of what is kept of a person, in the tables of every agent too."""
+        """Erase one batch of a person's data, in the tables of every agent, too."""
         tables = [table for made in tables_of(self._tenants.values()).values() for table in made.metadata.sorted_tables]
         is_configured = self._shared.channels.is_configured
         return erase(connection, wanted, now, own_tables=tables, is_configured=is_configured)

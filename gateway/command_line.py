@@ -1,4 +1,4 @@
-"""Says how the reader calls `tenk` from where they stand: as the process that tells of it was. Nothing is run here."""
+"""The way this process was called, so that texts can name `tenk` as the reader has to type it."""
 
 import os
 import shlex
@@ -14,29 +14,29 @@ FROM_A_CHECKOUT = ".venv/bin/tenk"
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line's beginning and end; what stands between is the reader's to type."""
+    """Beginning and end of a command line; the reader types what is between."""
 
     program: tuple[str, ...]  # words: (".venv/bin/tenk",)
-    environment: tuple[str, ...] = ()  # NAME=value, before it
-    options: tuple[str, ...] = ()  # behind everything
+    environment: tuple[str, ...] = ()  # NAME=value, before the program
+    options: tuple[str, ...] = ()  # at the end
 
     def command(self, *words: str) -> str:
-        """What a person types in a terminal in the same directory, to reach the same home."""
+        """Return what to type in the same directory to reach the same home."""
         typed = (*self.program, *words, *self.options)
         return " ".join([*map(_assignment, self.environment), *map(shlex.quote, typed)])
 
     @property
     def name(self) -> str:
-        """The command as strangers may read it: nothing of the machine but that it is a checkout's own."""
+        """Return the command without details of the machine, for strangers."""
         return FROM_A_CHECKOUT if self.program == (FROM_A_CHECKOUT,) else NAME
 
 
 PLAIN = CommandLine((NAME,))
-"""Where nothing is known of how it was called."""
+"""Default if the call is unknown."""
 
 
 def of_process() -> CommandLine:
-    """How this process was called."""
+    """Return how this process was called."""
     return invocation_of(sys.argv, os.environ, Path.cwd(), Path(sys.executable), shutil.which)
 
 
@@ -47,7 +47,7 @@ def invocation_of(
     python: Path,
     find: Callable[[str], str | None],
 ) -> CommandLine:
-    """How a process with these arguments was called. `find` looks for a program as a shell does."""
+    """Return how a process with these arguments was called. `find` searches for a program as a shell does."""
     script = Path(argv[0]) if Path(argv[0]).name == NAME else python.with_name(NAME)
     found = find(NAME)
     if found is not None and _same(found, script):
@@ -65,7 +65,7 @@ def _same(path: str, other: Path) -> bool:
 
 
 def _from_here(program: Path, directory: Path) -> str:
-    """Relative to the directory where it lies below it; with a slash in it, or a shell would look elsewhere."""
+    """Return the path relative to the directory if it is below it, with a slash, so that a shell finds it."""
     try:
         below = str((directory / program).relative_to(directory))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The commands of an agent: its own and those that every agent has, and what runs them."""
+"""The commands of an agent: its own, those of every agent, and their runner."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ from gateway.shared import Shared
 from gateway.store.engine import Store, engine_for
 
 ON_SLACK = frozenset({"btw", "link", "mode", "new", "retry", "sessions", "stop"})
-"""Of the commands that every agent has the ones worth a name of their own among a workspace's apps."""
+"""Common commands with a name of their own among the apps of a Slack workspace."""
 
 
 def command_table(
@@ -57,7 +57,7 @@ def make_commands(
     decisions: Mapping[str, Handle],
     shared: Shared,
 ) -> CommandRunner:
-    """Make what runs the commands of one tenant; `decisions` are its buttons beside those of every conversation."""
+    """Make the command runner of one tenant; `decisions` are its buttons beside those of conversations."""
     deps = CommandDeps(
         process=sessions.process,
         store=store,

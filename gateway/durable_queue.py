@@ -1,7 +1,7 @@
-"""A bounded window on an ordered durable queue, and a task that exists only while something waits in it.
+"""A bounded in-memory window on an ordered durable queue, and a task that exists only while rows wait.
 
-The bus, a session's mailbox and a chat's outgoing lane are the same thing: rows in the store, in order of their ids,
-of which a bounded number is kept in memory. A head that is full forgets what comes and reads it again later.
+The bus, a session's mailbox and a chat's outgoing lane are such queues: rows in the store in id order, some of which
+are in memory. A full window drops new rows and reads them again later.
 """
 
 import asyncio
@@ -14,33 +14,31 @@ from gateway.supervision import Care, run_again, start
 
 
 class Numbered(Protocol):
-    """A durable row whose id says its place."""
+    """Durable row with an ordering id."""
 
     @property
-    def id(self) -> int:
-        """The order of the queue."""
-        ...
+    def id(self) -> int: ...
 
 
 T = TypeVar("T", bound=Numbered)
 
 Load = Callable[[int, int], Awaitable[list[T] | None]]
-"""Read the rows behind an id, in order, at most so many; None as an empty list."""
+"""Reader of the rows after an id, in order, at most this many; None as an empty list."""
 
 
 class QueueHead(Generic[T]):
-    """At most `size` rows in memory; nothing is lost beyond it, because the store has it."""
+    """Window of at most `size` rows in memory; the store has the rest."""
 
     def __init__(self, size: int, read: Load[T], *, has_unread: bool = False) -> None:
-        """With `has_unread` the store is read first: an earlier process may have left rows."""
+        """Take the reader; with `has_unread` the store is read first, because an earlier process may have left rows."""
         self._size = size
         self._read = read
         self._rows: deque[T] = deque()
-        self.offered_id = 0  # the last row that was offered
-        self.last_id = 0  # the last row that is or was in memory
+        self.offered_id = 0  # last row that was offered
+        self.last_id = 0  # last row that is or was in memory
         self._has_unread = has_unread
-        self._unseen = 0  # rows offered that are in the store alone
-        self._rewound = 0  # what a read brings that began before the last rewinding is void
+        self._unseen = 0  # offered rows that are only in the store
+        self._rewound = 0  # reads that began before the last rewind are ignored
 
     def offer(self, row: T) -> None:
         """Take a row that was just committed; a full head only notes that the store has more."""
@@ -70,12 +68,12 @@ class QueueHead(Generic[T]):
         try:
             rows = await self._load(self.last_id, self._size)
         except BaseException:
-            self._has_unread = True  # nothing was read: what waits in the store still does
+            self._has_unread = True  # nothing was read; the rows are still in the store
             self._unseen += unseen
             raise
         if not rows or rewound != self._rewound:
             return
-        if len(rows) == self._size:  # there may be more between these and what was offered meanwhile
+        if len(rows) == self._size:  # there may be more between these and later offers
             self._has_unread = True
             self._rows = deque(rows)
         else:
@@ -101,7 +99,6 @@ class QueueHead(Generic[T]):
         self._rows = deque(current(row) for row in self._rows)
 
     def __iter__(self) -> Iterator[T]:
-        """The rows in memory."""
         return iter(self._rows)
 
     def __len__(self) -> int:
@@ -120,7 +117,6 @@ class QueueHead(Generic[T]):
         self._has_unread = True
 
     def __bool__(self) -> bool:
-        """True if there may be more."""
         return bool(self._rows) or self._has_unread
 
 
@@ -139,7 +135,7 @@ async def load_filtered(
 
 
 class SerialWorker(Generic[T]):
-    """The head of a queue and the one task that works it off; the task ends when nothing is left."""
+    """Window of a queue and the one task that works it off; the task ends when no rows are left."""
 
     def __init__(
         self,
@@ -148,12 +144,12 @@ class SerialWorker(Generic[T]):
         tasks: asyncio.TaskGroup,
         care: Care | None = None,
     ) -> None:
-        """`handle` is called with one row after another, never two at once.
+        """Take a handler, which gets one row after another, never two at once.
 
-        If it raises, or the head does, the queue rests and reads the store anew; without `care` the error travels up.
+        If it or the window raises, the queue pauses and reads the store again; without `care` the error travels up.
         """
         self.head = head
-        self.handled: T | None = None  # the row that `handle` is at
+        self.handled: T | None = None  # row that is being handled
         self._handle = handle
         self._tasks = tasks
         self._care = care
@@ -162,12 +158,11 @@ class SerialWorker(Generic[T]):
 
     @property
     def running(self) -> bool:
-        """True while the task exists."""
         return self._task is not None
 
     @property
     def between_rows(self) -> bool:
-        """Whether the task is about to take the next row; False while it works on one, or rests after an error."""
+        """Return True if the task is about to take a row; False while it handles one or pauses after an error."""
         return self._is_draining and self.handled is None
 
     def offer(self, row: T) -> None:
@@ -178,7 +173,7 @@ class SerialWorker(Generic[T]):
     def wake(self) -> None:
         """Start the task if it does not run."""
         if self._task is None:
-            with suppress(RuntimeError):  # the parent ends (a commit was on its way): what waits is in the store
+            with suppress(RuntimeError):  # the parent is ending; the rows stay in the store
                 self._task = start(self._tasks, self._run)
 
     def put_back(self, rows: Iterable[T]) -> None:

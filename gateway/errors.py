@@ -1,4 +1,4 @@
-"""Each thing that can go wrong in the gateway has a name; nothing is handled here."""
+"""Error classes of the gateway."""
 
 from collections.abc import Collection
 from difflib import get_close_matches
@@ -17,16 +17,16 @@ class AlreadyRunning(GatewayError):
 
     @property
     def while_silent(self) -> str:
-        """The words for whoever asked it and was not answered."""
+        """Return the message for a caller that gets no answer from it."""
         return f"{self}; it does not answer: it starts, stops or hangs, or another command is at work"
 
 
 class StoreUnavailable(GatewayError):
-    """The store did not take a job: disk full, read-only, I/O error, connection lost. What of it holds is unknown."""
+    """Error: the store refused a job (disk full, read-only, I/O error, connection lost). Its outcome is unknown."""
 
 
 class ServerAway(StoreUnavailable):
-    """The database's server does not answer, or takes nobody in yet; it may later."""
+    """Error: the database server does not answer or accept connections yet."""
 
 
 class SchemaTooNew(GatewayError):

@@ -1,4 +1,4 @@
-"""Finds what other distributions bring, by name, through entry points. What an agent or a tool is, others know."""
+"""Entry points of other distributions, found by name."""
 
 import difflib
 import sys
@@ -8,41 +8,51 @@ from importlib.metadata import EntryPoint, entry_points
 from gateway.errors import SettingsError
 
 AGENTS = "tenk.agents"
-"""Each names a `gateway.product.AgentProduct`, under the product's own name."""
+"""Group of entry points that name a `gateway.product.AgentProduct`, under the product's name."""
 
 TOOLS = "tenk.tools"
-"""Each names what gives, called without arguments, an object with `@tool` methods: a class of its own, mostly."""
+"""Group of entry points that name a callable, usually a class, which returns an object with `@tool` methods."""
 
 HOOKS = "tenk.hooks"
-"""Each names an `agent.hooks.points.Hook`, several of them, or what gives them when it is called."""
+"""Group of entry points that name one or several `agent.hooks.points.Hook`, or a callable that returns them."""
 
 KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
 
 
 FLAWS = (
-    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
-    SyntaxError, SystemExit, TypeError, ValueError,
-)  # fmt: skip
-"""What somebody else's module may raise at its import, pydantic's word on fields without a schema among it."""
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    SystemExit,
+    TypeError,
+    ValueError,
+)
+"""Errors that a foreign module may raise at import, including pydantic's for fields without a schema."""
 
 
 def list_offered(group: str) -> list[str]:
-    """The names there are, sorted; nothing is imported."""
+    """Return the names in a group, sorted, without importing anything."""
     return sorted({point.name for point in entry_points(group=group)})
 
 
 def check_offered(group: str, name: str) -> None:
-    """Whether somebody offers it; nothing is imported.
+    """Check that a name exists, without importing it.
 
     Raises:
-        SettingsError: nobody does; the message lists what there is.
+        SettingsError: it does not exist; the message lists the names.
     """
     _find(group, name, tuple(sys.path))
 
 
 @lru_cache(64)
 def _find(group: str, name: str, _path: tuple[str, ...]) -> EntryPoint:
-    """Found once: each look reads what all distributions offer, and what is imported of one stays as it is."""
+    """Find an entry point, cached: each search reads the metadata of all distributions."""
     point = next(iter(entry_points(group=group, name=name)), None)
     if point is not None:
         return point
@@ -53,10 +63,10 @@ def _find(group: str, name: str, _path: tuple[str, ...]) -> EntryPoint:
 
 
 def load_extension(group: str, name: str) -> object:
-    """What an entry point names, imported.
+    """Import and return the object of an entry point.
 
     Raises:
-        SettingsError: nobody offers it, or it cannot be imported.
+        SettingsError: it does not exist, or cannot be imported.
     """
     point = _find(group, name, tuple(sys.path))
     try:
@@ -69,6 +79,6 @@ def load_extension(group: str, name: str) -> object:
 
 
 def first_words(error: BaseException) -> str:
-    """An error of somebody else's code in one line."""
+    """Return a foreign error in one line."""
     words = str(error).strip().partition("\n")[0]
     return words if isinstance(error, ImportError) else f"{type(error).__name__}: {words}"

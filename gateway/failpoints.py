@@ -12,23 +12,44 @@ from collections.abc import Callable
 
 
 class FailpointRaised(RuntimeError):
-    """A failpoint armed with `raise` was passed."""
+    """Error raised by a failpoint armed with `raise`."""
 
 
 FAILPOINTS = (
-    "received", "inbox_pre", "acked", "routed",
-    "claim_pre", "model_asked", "model_first_text",
-    "response_pre", "intent_pre", "tool_done", "effect_pre", "result_pre", "steer_pre", "summary_pre",
-    "final_pre", "placeholder_pre", "placeholder_sent", "live_edit",
-    "send_pre", "send_done", "sent_pre", "edit_done",
-    "commit_unknown", "commit_done",
-    "command_pre", "recovery_begun", "recovery_turn", "shutdown_begun",
-)  # fmt: skip
-"""Every name there is; a house test holds the code against it."""
+    "received",
+    "inbox_pre",
+    "acked",
+    "routed",
+    "claim_pre",
+    "model_asked",
+    "model_first_text",
+    "response_pre",
+    "intent_pre",
+    "tool_done",
+    "effect_pre",
+    "result_pre",
+    "steer_pre",
+    "summary_pre",
+    "final_pre",
+    "placeholder_pre",
+    "placeholder_sent",
+    "live_edit",
+    "send_pre",
+    "send_done",
+    "sent_pre",
+    "edit_done",
+    "commit_unknown",
+    "commit_done",
+    "command_pre",
+    "recovery_begun",
+    "recovery_turn",
+    "shutdown_begun",
+)
+"""All names; a house test checks the code against it."""
 
 
 class _Armed:
-    """The one point that is armed, if any."""
+    """The armed point, if any."""
 
     def __init__(self, spec: str | None) -> None:
         self.name = self.job = self.action = ""

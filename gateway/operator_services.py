@@ -1,4 +1,4 @@
-"""The operators' service over each tenant and over all, and the links that it gives out."""
+"""The operators' service of each tenant and of the installation, and its links."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -22,19 +22,19 @@ from gateway.tenant import Tenant
 log = structlog.get_logger()
 
 LINK_S = 5.0
-"""The longest wait for one platform to say where its bot is found."""
+"""Longest wait for a platform to tell its bot's address."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicLinks:
-    """Where people open an invitation, and operators the console."""
+    """Links to invitations and to the console."""
 
     channels: ChannelManager
     server: HttpServer
     console: Console
 
     async def bot_links(self, code: str, tenant: str) -> Sequence[BotLink]:
-        """Return a link to each of the tenant's bots that brings the code; a platform that is slow has none."""
+        """Return links to the tenant's bots that carry the code, without platforms that are slow."""
         found: list[BotLink] = []
         own = self.channels.states(tenant)
         for channel in self.channels.now_ready():

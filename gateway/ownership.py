@@ -1,7 +1,6 @@
-"""What this process owns, asked in memory: shards of sessions, accounts to read and to send for, chores.
+"""Ownership of shards, accounts and chores by this process, in memory.
 
-What it says may be out of date; the store has the last word, by the epochs that are given here. How it comes to own
-something is `membership`'s matter.
+It may be out of date; the store checks the epochs given here. `membership` acquires leases.
 """
 
 import asyncio
@@ -15,27 +14,27 @@ from gateway.store.journal import Fence, shard_of
 from gateway.store.leases import SOLE, Lease, Round
 
 CHORES = "chores"
-"""The lease of what one process does for all: schedules, retention, erasures, alerts, the watch of caps."""
+"""Lease of the shared chores: schedules, retention, erasures, alerts, watching caps."""
 
 EVERYTHING = Lease("", SOLE)
 
 IN = "in"
-"""Topic: something waits in the shard of this number."""
+"""Topic: rows wait in the shard of this number."""
 
 OUT = "out"
-"""Topic: something is to be said by this account."""
+"""Topic: this account has messages to send."""
 
 LEASES = "leases"
-"""Topic: something was handed back."""
+"""Topic: a lease was handed back."""
 
 POLL_S = 1.0
-"""How often a process that waits for a topic looks into the store without being told."""
+"""Seconds between reads of the store by a process that waits for a topic."""
 
 LOOK_AGAIN_S = 0.5
-"""What runs out by itself is noticed within this."""
+"""Seconds within which an expired lease is noticed."""
 
 NOT_OURS = -1
-"""An epoch that no shard ever has."""
+"""Epoch that no shard ever has."""
 
 
 def in_name(account: str) -> str:
@@ -49,60 +48,62 @@ def out_name(account: str) -> str:
 
 
 class Ownership:
-    """One process alone: it owns everything, by one epoch."""
+    """Ownership of a lone process: everything, with one epoch."""
 
     is_shared = False
 
     def __init__(self, epoch: int = SOLE) -> None:
         self._epoch = epoch
-        self.fenced = 0  # writes that were refused
+        self.fenced = 0  # refused writes
 
     def fence_of(self, session_key: str) -> Fence:
-        """What a session's turns are written with; of a session that is another's it is refused."""
+        """Return the fence for a session's writes; the store refuses it if another process owns the session."""
         return Fence(shard_of(session_key), self._epoch)
 
     def stands(self, fence: Fence) -> bool:
-        """Whether a fence is still good, as far as is known here."""
+        """Return True if a fence is valid, as far as is known here."""
         return fence.epoch == self._epoch
 
     def lease(self, name: str) -> Lease | None:
-        """A lease, as it is held now; None: it is not."""
+        """Return a held lease, or None."""
         return EVERYTHING
 
     def sends(self, where: Address) -> Lease | None:
-        """Return what entitles to send there; None: another process does. To connected people each process shows."""
+        """Return the lease to send there, or None if another process sends. Every process sends to its own connected
+        people.
+        """
         if not self.is_shared or where.channel in OWN_VIEWS:
             return EVERYTHING
         return self.lease(out_name(f"{where.channel}:{where.account}"))
 
     def tell(self, topic: str, name: object) -> None:
-        """Wake whoever has something to do: see `gateway.cluster.wakeups`; there is nobody else."""
+        """Wake other processes; a lone process has none."""
 
     def note_fenced(self) -> None:
-        """A write was refused: somebody else owns it by now."""
+        """Count a write that was refused because another process owns its session."""
         self.fenced += 1
 
     async def until_changed(self) -> None:
-        """Wait until something else may be owned."""
+        """Wait until the owned leases may have changed."""
         await asyncio.Event().wait()
 
     async def until_held(self, name: str) -> Lease:
-        """Wait until a lease is held; it."""
+        """Wait until a lease is held, and return it."""
         while (lease := self.lease(name)) is None:
             await self.until_changed()
         return lease
 
     async def until_lost(self, lease: Lease) -> None:
-        """Wait until a lease is not held any more, or anew."""
+        """Wait until a lease is lost or renewed with another epoch."""
         while self.lease(lease.name) == lease:
             await self.until_changed()
 
     def last_lease_to_send(self, where: Address) -> Lease | None:
-        """Return the lease to send there as it was known last: it may have run out. None: another process has it."""
+        """Return the last known lease to send there, expired or not; None: another process has it."""
         return EVERYTHING
 
     def last_leases_to_send(self) -> frozenset[Lease]:
-        """Return every lease to send as it was known last."""
+        """Return all last known leases to send."""
         return frozenset([EVERYTHING])
 
     async def confirm(self, lease: Lease) -> None:
@@ -110,12 +111,12 @@ class Ownership:
 
 
 class SharedOwnership(Ownership):
-    """One process of several: it owns what it was given last, until that runs out by its own steady clock."""
+    """Ownership of one process in a cluster: its last leases, until they expire by its steady clock."""
 
     is_shared = True
 
     def __init__(self, now_s: Callable[[], float], tell: Callable[[str, object], None]) -> None:
-        """Nothing is owned yet; `now_s` also counts while the process is paused, `tell` wakes the others."""
+        """Take a clock that also counts while the process is paused, and the function that wakes the others."""
         self._tell = tell
         super().__init__(NOT_OURS)
         self._changed = asyncio.Event()
@@ -126,11 +127,10 @@ class SharedOwnership(Ownership):
         self._parting: Collection[str] = ()
 
     def tell(self, topic: str, name: object) -> None:
-        """As of the other."""
         self._tell(topic, name)
 
     def update(self, done: Round, until_s: float) -> tuple[Mapping[int, int], Collection[int]]:
-        """Own this, and for so long; which shards were gained with that, and which lost."""
+        """Replace the owned leases, valid until `until_s`; return the gained and the lost shards."""
         before, self._shards, self._names, self._until_s = self._shards, done.shards, done.names, until_s
         gained = {shard: epoch for shard, epoch in done.shards.items() if before.get(shard) != epoch}
         lost = [shard for shard, epoch in before.items() if done.shards.get(shard) != epoch]
@@ -140,31 +140,28 @@ class SharedOwnership(Ownership):
 
     @property
     def shards(self) -> Mapping[int, int]:
-        """What was owned when that was known last."""
+        """Return the last known shards, with their epochs."""
         return self._shards
 
     def part_with(self, names: Collection[str]) -> None:
-        """Begin nothing more under these leases, which are to be handed back once nothing goes on under them."""
+        """Start nothing new under these leases; they are handed back once their work is done."""
         self._parting = frozenset(names)
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
     @property
     def names(self) -> Mapping[str, int]:
-        """The named leases that were held when that was known last."""
+        """Return the last known named leases."""
         return self._names
 
     def fence_of(self, session_key: str) -> Fence:
-        """As of the other."""
         shard = shard_of(session_key)
         return Fence(shard, self._shards.get(shard, NOT_OURS))
 
     def stands(self, fence: Fence) -> bool:
-        """As of the other."""
         return self._now_s() < self._until_s and self._shards.get(fence.shard) == fence.epoch
 
     def lease(self, name: str) -> Lease | None:
-        """As of the other."""
         return None if self._now_s() >= self._until_s else self._last(name)
 
     def _last(self, name: str) -> Lease | None:
@@ -187,7 +184,7 @@ class SharedOwnership(Ownership):
             raise Fenced(f"{lease.name} is not held by epoch {lease.epoch} any more")
 
     async def until_changed(self) -> None:
-        """As of the other; also when something may have run out."""
+        """Wait until the owned leases may have changed or expired."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_AGAIN_S):
                 await self._changed.wait()

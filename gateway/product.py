@@ -1,7 +1,7 @@
-"""An agent product is one description: all that the harness asks of an agent, and nothing of how it is carried out.
+"""The description of an agent product: all that the harness needs of an agent.
 
-Another agent is another description, found by its name through the entry point `tenk.agents`; see `gateway.coach`.
-Also what the operator's hooks name: programs, Python functions, and what other distributions offer.
+Agents are found by name through the entry point `tenk.agents`; see `gateway.coach`. This module also loads the hooks of
+the configuration.
 """
 
 import difflib
@@ -40,46 +40,47 @@ from gateway.texts import HARNESS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentProduct:
-    """All that makes an agent. What its parts read from, they are given once: the store."""
+    """Description of an agent. Its parts get the store when they are made."""
 
     name: str
-    """Lower case; its entry point's name, a part of every session's key, and the command whose text is a message."""
+    """Lower case: the entry point's name, part of session keys, and the command that carries a message."""
     title: str
-    """What people see it called: on the web page, in menus."""
+    """Name for people, on the web page and in menus."""
     prompt: PromptBuilder
     description: str = ""
-    """What it does, in a line, or the key of that; for the app that a platform's manifest makes."""
+    """One line about it, or its text key, for the apps of platforms."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
-    """Its own, listed before those that every agent has, and in place of one of the same name.
+    """Its own commands, listed before the common ones, which they may replace.
 
-    A handler returns a `Reply`; or, to change data, a `Write` whose job runs in the commit of the reply."""
+    A handler returns a `Reply`, or a `Write` whose job changes data in the commit of the reply.
+    """
     turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
-    """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
+    """Additional kinds of turns, started by its commands (`Command.turn`) or by certain messages."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None
-    """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
+    """Function that returns the kind of turn a message starts; None: an ordinary one. Pure and quick."""
     routes: Callable[[Store, Conversations], Sequence[ApiRoute]] = lambda _store, _conversations: ()
-    """What programs may ask of its data under `/v1`, beside what all agents answer; turns run by the conversations."""
+    """Additional routes under `/v1`; the conversations run turns."""
     schedule: Schedule | None = None
-    """What of its data comes due, and when; its `system` commands answer. None: nothing does."""
+    """Due dates in its data, answered by its `system` commands; None: none."""
     tables: AgentTables | None = None
-    """Where its data is kept; None: nowhere."""
+    """Tables of its data; None: none."""
     tell: TellResult | None = None
-    """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
+    """Formatter of tool results for people if the model fails; None: a plain list."""
     texts: Catalogue | None = None
-    """Its own texts; under a key of the harness's (`gateway/locale`) said in place of those. None: it has none."""
+    """Its texts, which take precedence over `gateway/locale`; None: none."""
     limits: AgentConfig = field(default_factory=AgentConfig)
-    """What a turn may take, where the operator does not say."""
+    """Limits of a turn, if the operator sets none."""
     permissions: RulesConfig = field(default_factory=RulesConfig)
-    """Its own rules about its tools: of the source `project`."""
+    """Its rules about its own tools, of the source `project`."""
     can_use_tool: CanUseTool | None = None
-    """Its own word about each call, before the rules; None: it has none."""
+    """Its decision about each tool call, before the rules; None: none."""
     offline: OfflineRules | None = None
-    """Who answers without a model; None: it needs one."""
+    """Rules that answer without a model; None: it needs a model."""
 
     @property
     def catalogue(self) -> Catalogue:
-        """All that people read of this agent and its gateway; one for all who say it."""
+        """Return the texts of this agent and its gateway."""
         return HARNESS if self.texts is None else _over_harness(self.texts)
 
 
@@ -89,10 +90,10 @@ def _over_harness(texts: Catalogue) -> Catalogue:
 
 
 def load_product(name: str) -> AgentProduct:
-    """The agent product of this name.
+    """Return the agent product of this name.
 
     Raises:
-        SettingsError: there is none, or what there is says something else of itself.
+        SettingsError: there is none, or it has another name.
     """
     product = load_extension(AGENTS, name)
     if not isinstance(product, AgentProduct):
@@ -103,10 +104,10 @@ def load_product(name: str) -> AgentProduct:
 
 
 def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
-    """The tools that these entry points bring, in the order of the names.
+    """Return the tools of these entry points, in the order of the names.
 
     Raises:
-        SettingsError: there is none of a name, or it brings no tools.
+        SettingsError: a name is unknown, or provides no tools.
     """
     found: list[Tool] = []
     for name in names:
@@ -122,11 +123,11 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 
 def check_names(settings: Settings, sources: Sources) -> None:
-    """Whether every rule and hook about a tool is about one that there is, every tool can be told to a model, and
-    somebody answers: a model, or the agent's rules. A tenant's tables are looked at with its agent and tools.
+    """Check that rules and hooks name existing tools, that models can be told of all tools, and that a model or rules
+    can answer; also for each tenant.
 
     Raises:
-        SettingsError: a line for each that is not, with the nearest name.
+        SettingsError: a line for each mistake, with the nearest name.
     """
     wrong = _wrong_names(settings, sources, (), NAMING)
     for name, own in settings.tenants.items():
@@ -138,13 +139,13 @@ def check_names(settings: Settings, sources: Sources) -> None:
 
 
 NAMING = frozenset({"agent", "model", "permissions", "hooks"})
-"""The tables that name tools, or say whether anybody answers."""
+"""Tables that name tools, or decide if anything can answer."""
 
 
 def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: Collection[str]) -> list[str]:
-    """What these tables name that there is not; they stand behind `above`."""
+    """Return the unknown names in these tables; their keys begin with `above`."""
     product = load_product(settings.agent.product)
-    closed = Store(engine_for(settings.database_url))  # to list tools nothing is read from it
+    closed = Store(engine_for(settings.database_url))  # listing tools does not read from it
     known = {tool.name: tool for tool in product.tools(closed)}
     wrong = [f"the agent {product.name}: {why}" for why in unusable_tools(known.values())]
     if product.offline is None and settings.model.name == "offline":
@@ -182,7 +183,7 @@ def _wrong_hooks(hooks: Sequence[HookConfig], known: Mapping[str, Tool], sources
 
 
 def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], list[str]]:
-    """What these entry points bring, and what is wrong with it."""
+    """Return the tools of these entry points, and their errors."""
     try:
         tools = load_tools(names)
     except SettingsError as unusable:
@@ -191,7 +192,7 @@ def _brought_tools(names: Sequence[str]) -> tuple[tuple[Tool, ...], list[str]]:
 
 
 def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
-    """Why a model cannot be told of some of these, or one of them cannot be what it says."""
+    """Yield why a model cannot be told of a tool, or why a tool is declared wrongly."""
     for tool in tools:
         if tool.output_schema is not None and tool.effect is Effect.LOCAL:
             yield f"the tool {tool.name!r} has an output_schema, and Effect.LOCAL: it gives what its effect returns"
@@ -203,7 +204,7 @@ def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
 
 
 def _rules_by_place(settings: Settings, sources: Sources, above: KeyPath) -> Iterator[tuple[KeyPath, PermissionRule]]:
-    """Each rule of the configuration, and where it stands, behind `above`."""
+    """Yield each configured rule with its key."""
     for rule in settings.permissions.all_rules():
         path: KeyPath = (*above, "permissions", rule.verdict.value)
         if rule.source is not Source.LOCAL or not sources.sets(path):
@@ -215,7 +216,7 @@ def _rules_by_place(settings: Settings, sources: Sources, above: KeyPath) -> Ite
 
 
 def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool]) -> str:
-    """What a rule names that there is not, with the nearest name; "" where it names nothing such."""
+    """Return the unknown name in a rule with the nearest one; "" if there is none."""
     if not rule.names_one_tool:
         return ""
     tool = known.get(rule.tool)
@@ -234,7 +235,7 @@ def _hint(name: str, known: Iterable[str]) -> str:
 
 
 def in_force(settings: Settings, product: AgentProduct) -> Settings:
-    """The settings with what the product says where the operator says nothing: its limits, and what it is called."""
+    """Return the settings with the product's limits and title where the operator set none."""
     unsaid = product.limits.model_fields_set - settings.agent.model_fields_set
     agent = settings.agent.model_copy(update=product.limits.model_dump(include=unsaid))
     web = settings.channels.web
@@ -244,19 +245,19 @@ def in_force(settings: Settings, product: AgentProduct) -> Settings:
 
 
 def load_hooks(configs: Sequence[HookConfig]) -> tuple[Hook, ...]:
-    """The hooks, in the order they are asked.
+    """Return the hooks in the order in which they are called.
 
     Raises:
-        SettingsError: one names nothing that can be asked.
+        SettingsError: a hook cannot be loaded.
     """
     return tuple(hook for config in configs for hook in load_hook(config))
 
 
 def load_hook(config: HookConfig) -> tuple[Hook, ...]:
-    """What one table stands for; a name may stand for several.
+    """Return the hooks of one table; a name may stand for several.
 
     Raises:
-        SettingsError: it names nothing that can be asked.
+        SettingsError: the hook cannot be loaded.
     """
     if config.use is not None:
         return _find_offered(config.use)
@@ -270,10 +271,14 @@ def load_hook(config: HookConfig) -> tuple[Hook, ...]:
         call = program_hook(config.command)
     return (
         Hook(
-            name=name, point=config.point, call=call, tools=config.tools, timeout_s=config.timeout_s,
+            name=name,
+            point=config.point,
+            call=call,
+            tools=config.tools,
+            timeout_s=config.timeout_s,
             required=config.required,
         ),
-    )  # fmt: skip
+    )
 
 
 def _find_offered(name: str) -> tuple[Hook, ...]:

@@ -1,7 +1,4 @@
-"""Reads a changed configuration and puts it in force, or keeps the old one and tells owners why.
-
-`Reloader` decides which keys changed; `TenantChange` replaces the tenants.
-"""
+"""Reloading: reads the changed configuration and applies it, or keeps the old one and tells owners why."""
 
 import asyncio
 import hashlib
@@ -29,18 +26,29 @@ from gateway.threads import run_in_thread
 log = structlog.get_logger()
 
 LIVE: tuple[KeyPath, ...] = (
-    ("access",), ("agent",), ("budgets",), ("channels",), ("model",), ("permissions",), ("retention",), ("tenants",),
-)  # fmt: skip
-"""What a reload puts in force; everything else waits for the next start."""
+    ("access",),
+    ("agent",),
+    ("budgets",),
+    ("channels",),
+    ("model",),
+    ("permissions",),
+    ("retention",),
+    ("tenants",),
+)
+"""Settings that a reload applies; others wait for the next start."""
 
 NEXT_START: tuple[KeyPath, ...] = (
-    ("agent", "product"), ("agent", "tools"), ("channels", "api"), ("channels", "console"), ("channels", "web"),
+    ("agent", "product"),
+    ("agent", "tools"),
+    ("channels", "api"),
+    ("channels", "console"),
+    ("channels", "web"),
     ("permissions", "auto", "model"),
-)  # fmt: skip
-"""What of those waits as well."""
+)
+"""Settings below those that wait nevertheless."""
 
 Apply = Callable[[Settings, frozenset[str]], Awaitable[None]]
-"""Puts settings in force; the set names the tables that changed. Every reload retries hung hooks."""
+"""Function that applies settings; the set names the changed tables. Every reload retries hung hooks."""
 
 
 def changed_keys(old: object, new: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -62,7 +70,7 @@ def _table(value: object) -> Mapping[str, object] | None:
 
 def waits_for_start(key: KeyPath) -> bool:
     """Return True if a change of this key waits for the next start."""
-    if key[:1] == ("tenants",) and len(key) > 2:  # what is a tenant's own waits as the installation's does
+    if key[:1] == ("tenants",) and len(key) > 2:  # a tenant's own settings wait like the installation's
         return key[2:] != ("language",) and waits_for_start(key[2:])
     return not any(key[: len(live)] == live for live in LIVE) or any(
         key[: len(waiting)] == waiting for waiting in NEXT_START
@@ -70,7 +78,7 @@ def waits_for_start(key: KeyPath) -> bool:
 
 
 class TenantChange:
-    """Puts changed settings in force among the tenants of a running gateway."""
+    """Change of the tenants of a running gateway."""
 
     def __init__(
         self,
@@ -81,7 +89,7 @@ class TenantChange:
         chores: Chores,
         tasks: asyncio.TaskGroup,
     ) -> None:
-        """`tenants` are those of the gateway; `tasks` is the parent of what waits for a removed one to be idle."""
+        """Take the gateway's tenants, and the parent task group of removed ones that are still busy."""
         self._tenants = tenants
         self._shared = shared
         self._deps = deps
@@ -91,7 +99,7 @@ class TenantChange:
         self._leaving: list[Tenant] = []  # removed, not closed yet
 
     async def apply(self, settings: Settings, tables: Collection[str]) -> None:
-        """Replace each tenant by what the settings make of it; `tables` are those that changed.
+        """Replace each tenant according to the settings; `tables` are those that changed.
 
         Raises:
             GatewayError: one cannot be made; nothing was changed.
@@ -125,13 +133,13 @@ class TenantChange:
         log.info("tenant_let_go", tenant=tenant.name)
 
     async def aclose(self) -> None:
-        """Close every tenant; nothing runs any more."""
+        """Close every tenant, when nothing runs any more."""
         for tenant in (*self._tenants.values(), *self._leaving):
             await tenant.aclose()
 
 
 class Reloader:
-    """One gateway's configuration, as it stands and as it is read again."""
+    """Configuration of a running gateway, and its reloads."""
 
     def __init__(
         self,
@@ -140,29 +148,29 @@ class Reloader:
         apply: Apply,
         words: OwnerNotices,
     ) -> None:
-        """`read` gives the settings as they would be at a start, and raises GatewayError as one would."""
+        """Take the function that reads the settings and raises GatewayError as a start would."""
         self._settings = self._begun = settings
         self._read = read
         self._apply = apply
         self._words = words
         self._one_at_a_time = asyncio.Lock()
-        self._breakage = ""  # of the configuration as it is written now; "": it could be used when it was read last
+        self._breakage = ""  # error of the configuration as it was read last; "": none
         self.wanted = asyncio.Event()
-        """Set it to have the configuration read again."""
+        """Event that requests a reload."""
 
     async def run(self) -> None:
-        """Read it whenever that is wanted, until cancelled."""
+        """Reload on request until cancelled."""
         while True:
             await self.wanted.wait()
             self.wanted.clear()
-            with suppress(GatewayError):  # said already
+            with suppress(GatewayError):  # reported already
                 await self.reload()
 
     async def reload(self) -> Reloaded:
-        """Read the configuration and apply it. Return the keys in force now and those that wait for the next start.
+        """Read and apply the configuration. Return the applied keys and those that wait for the next start.
 
         Raises:
-            GatewayError: it cannot be used; what was in force is in force still, and owners were told.
+            GatewayError: it cannot be used; the old one stays, and owners were told.
         """
         async with self._one_at_a_time:
             try:

@@ -1,4 +1,4 @@
-"""What all tenants of a process share."""
+"""Parts that all tenants of a process share."""
 
 from dataclasses import dataclass, field
 
@@ -17,25 +17,25 @@ from gateway.store.engine import Store
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secrets:
-    """The keys of a home, and what is sealed, signed or taken out of texts with them."""
+    """Keys of a home, and the vault and redactor made with them."""
 
     key: bytes
-    """What `keys` are derived from."""
+    """Root of the other keys."""
     keys: AccessKeys
     vault: Vault
     scrubber: Scrubber = field(default_factory=Scrubber)
 
     def reveal(self, ref: str, text: str) -> str:
-        """Return a text as it is sent: its bullets replaced by the code that `ref` stands for."""
+        """Return the text to send: the code named by `ref` replaces the bullets."""
         return codes.reveal(self.key, ref, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The parts of a process that every tenant uses, one of each."""
+    """Parts of a process that every tenant uses."""
 
     store: Store
-    """The whole store; a tenant works with its part of it."""
+    """The whole store; a tenant uses its part."""
     channels: ChannelManager
     delivery: Delivery
     bus: Bus

@@ -1,7 +1,7 @@
 """OpenTelemetry spans of turns, models and tools, by the GenAI conventions; off unless `[gateway] traces` is set.
 
-The API alone is imported, and only then. Where spans go is the matter of an SDK that the environment configures
-(OTEL_TRACES_EXPORTER and the like). What people and models say is in none of them.
+Only the API is imported, and only if needed; an SDK configured by the environment exports the spans
+(OTEL_TRACES_EXPORTER and others). No span contains texts of people or models.
 """
 
 import time
@@ -19,19 +19,19 @@ Attributes = Mapping[str, str | int | float | tuple[str, ...]]
 
 NAME = "tenk.gateway"
 CONFIGURATORS = "opentelemetry_configurator"
-"""The entry points by which an SDK says how it is set up from the environment."""
+"""Entry points by which an SDK is configured from the environment."""
 
 _tracers: "list[Tracer]" = []  # one while spans are recorded
 
 
 def record_spans(provider: "TracerProvider | None" = None) -> None:
-    """Record spans from now on; None: with the provider of the environment.
+    """Start recording spans; None: with the provider of the environment.
 
     Raises:
         SettingsError: the API is not installed.
     """
     try:
-        from opentelemetry import trace  # noqa: PLC0415  an optional extra, and nobody's unless it is wanted
+        from opentelemetry import trace  # noqa: PLC0415  an optional extra
     except ImportError:
         raise SettingsError("gateway.traces: spans need the extra: pip install 'tenk-gateway[otel]'") from None
     if provider is None and isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
@@ -41,14 +41,14 @@ def record_spans(provider: "TracerProvider | None" = None) -> None:
 
 
 def stop_recording() -> None:
-    """Record none from now on."""
+    """Stop recording spans."""
     _tracers.clear()
 
 
 def span(name: str, attributes: Attributes, *, client: bool = False) -> "AbstractContextManager[Span | None]":
-    """What happens within is a span of its own, child of the one around it; None where none are recorded.
+    """Open a span as a child of the current one; yield None if spans are off.
 
-    An error that leaves it is noted by its type alone: its words may be anybody's.
+    An error is recorded by its type only, because its message may be private.
     """
     return _record_span(name, attributes, client=client) if _tracers else nullcontext()
 
@@ -71,12 +71,12 @@ def _record_span(name: str, attributes: Attributes, *, client: bool) -> "Iterato
 
 
 def trace_id_of(current: "Span | None") -> dict[str, str]:
-    """What log lines name the trace by; nothing where none is recorded."""
+    """Return the trace id for log lines; empty if spans are off."""
     return {} if current is None else {"trace_id": f"{current.get_span_context().trace_id:032x}"}
 
 
 def note_attributes(attributes: Attributes) -> None:
-    """Add to the span that this happens in."""
+    """Add attributes to the current span."""
     if _tracers:
         from opentelemetry.trace import get_current_span  # noqa: PLC0415  as above
 
@@ -84,7 +84,7 @@ def note_attributes(attributes: Attributes) -> None:
 
 
 def note_past(name: str, took_s: float, attributes: Attributes, error: str = "") -> None:
-    """A span of what has just ended."""
+    """Record a span of something that has just ended."""
     if not _tracers:
         return
     from opentelemetry.trace import StatusCode  # noqa: PLC0415  as above

@@ -1,8 +1,8 @@
-"""Tasks under supervision, and chores, which one loop repeats.
+"""Supervised tasks, and chores, which are repeated.
 
-An unexpected error ends the one piece of work that raised it: it is recorded, counted and shown, and the gateway goes
-on. The owner of a task says what a piece is: a chat's lane, a session's mailbox, a part such as the control socket. A
-`GatewayError` travels up, because the process cannot go on; `StoreUnavailable` does not, because the store comes back.
+An unexpected error ends only the piece of work that raised it: it is logged, counted and shown. The task's owner says
+what a piece is: a lane, a mailbox, the control socket. A `GatewayError` travels up, because the process cannot go on;
+`StoreUnavailable` does not, because the store comes back.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 REST_S = (1.0, 5.0, 15.0, 60.0, 300.0)
-"""Waits before a piece of work that broke is taken up again; the last one repeats."""
+"""Waits before broken work is tried again, in seconds; the last one repeats."""
 
 STEADY_S = 60.0
-"""A part that ran for so long breaks for the first time when it breaks again."""
+"""Seconds after which a failure counts as the first again."""
 
 MOST_SHOWN = 100
 MAX_WORDS = 300
@@ -37,34 +37,34 @@ Run = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Faults:
-    """What broke without being expected, and what of it rests now."""
+    """Record of unexpected errors, and of work that is paused after one."""
 
     def __init__(self) -> None:
-        self.noted = 0  # in all
+        self.noted = 0  # total
         self._resting: BoundedDict[str, str] = BoundedDict(MOST_SHOWN)
 
     def note(self, kind: str, name: str, error: BaseException) -> None:
-        """Record one, with its traceback. `kind` is one of a few words, `name` says which."""
+        """Log an error with its traceback; `kind` is one of a few words, `name` says which piece."""
         self.noted += 1
         series(FAULTS, kind).inc()
         log.error("fault_contained", kind=kind, name=name, error=_words(error), exc_info=error)
 
     def rests(self, kind: str, name: str, error: BaseException, for_s: float) -> None:
-        """It is left alone for a while."""
+        """Mark the work as paused for this time."""
         self._resting[f"{kind} {name}"] = f"{_words(error)}; tried again after {for_s:g} s"
 
     def note_mended(self, kind: str, name: str) -> None:
-        """It works again."""
+        """Mark the work as healthy."""
         self._resting.pop(f"{kind} {name}", None)
 
     def resting(self) -> Mapping[str, str]:
-        """What rests, by its name, and why; the newest at the end."""
+        """Return paused work by name, with reasons, the newest last."""
         return dict(self._resting)
 
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """What becomes of one named piece of work when it breaks."""
+    """Error handling of one named piece of work."""
 
     faults: Faults
     sleep: Sleep
@@ -72,22 +72,22 @@ class Care:
     name: str
 
     async def rest(self, error: Exception, failures: int) -> None:
-        """Record the error, number `failures` in a row, and wait until the work may be tried again."""
+        """Record an error, number `failures` in a row, and wait before the next try."""
         for_s = REST_S[min(failures, len(REST_S)) - 1]
         self.faults.note(self.kind, self.name, error)
         self.faults.rests(self.kind, self.name, error, for_s)
         await self.sleep(for_s)
 
     def note_mended(self) -> None:
-        """It works again."""
+        """Mark the work as healthy."""
         self.faults.note_mended(self.kind, self.name)
 
 
 class Supervised(asyncio.TaskGroup):
-    """A task group in which an unexpected error ends its own task alone."""
+    """Task group in which an unexpected error ends only its own task."""
 
     def __init__(self, faults: Faults, sleep: Sleep = asyncio.sleep) -> None:
-        """`sleep` is for tests."""
+        """Take a sleep function, for tests."""
         super().__init__()
         self.faults = faults
         self._sleep = sleep
@@ -95,22 +95,22 @@ class Supervised(asyncio.TaskGroup):
     def create_task(  # type: ignore[override]  # a coroutine is all anybody gives
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
     ) -> "asyncio.Task[T]":
-        """As a task group's; of a task that broke the result is None."""
+        """Create a task; the result of a task that broke is None."""
         guarded = self._contain(lambda: coro)
         try:
             task = super().create_task(guarded, name=name, context=context)
-        except RuntimeError:  # the group ends
+        except RuntimeError:  # the group is ending
             guarded.close()
             coro.close()  # which `guarded` never began
             raise
-        task.add_done_callback(lambda _ended: coro.close())  # a task that was cancelled first never began it
+        task.add_done_callback(lambda _ended: coro.close())  # a task cancelled before its start never began it
         return task
 
     def start(self, run: Run) -> "asyncio.Task[None]":
-        """As `create_task`, of what is called as the task begins: nothing is left of one that never does.
+        """Create a task from a function, called when the task starts, so that no coroutine is left if it never does.
 
         Raises:
-            RuntimeError: the group ends.
+            RuntimeError: the group is ending.
         """
         guarded = self._contain(run)
         try:
@@ -131,20 +131,20 @@ class Supervised(asyncio.TaskGroup):
             return None  # type: ignore[return-value]  # as below
         except Exception as error:  # noqa: BLE001  one task: recorded here, the others go on
             self.faults.note("task", getattr(coro, "__qualname__", ""), error)
-            return None  # type: ignore[return-value]  # nobody asks a task that broke for its result
+            return None  # type: ignore[return-value]  # the result of a broken task is not used
 
     def care_of(self, kind: str, name: str) -> Care:
-        """What becomes of a piece of work when it breaks."""
+        """Return the error handling of a piece of work."""
         return Care(self.faults, self._sleep, kind, name)
 
     def keep(self, name: str, run: Run) -> None:
-        """As `kept`, as long as the group lives."""
+        """Run `keep_task` without returning its task."""
         self.keep_task(name, run).set_name(name)
 
     def keep_task(self, name: str, run: Run) -> "asyncio.Task[None]":
-        """Run a part of the gateway; where it breaks, run it again after a pause.
+        """Run a part of the gateway, and restart it after a pause if it breaks.
 
-        A GatewayError of its first run travels up: it cannot begin. Later ones are further failures.
+        A GatewayError of the first run travels up: the part cannot start. Later ones count as failures.
         """
         return super().create_task(self._run_kept(self.care_of("part", name), run), name=name)
 
@@ -166,9 +166,9 @@ class Supervised(asyncio.TaskGroup):
             care.note_mended()
 
     async def _apart(self, run: Run) -> Exception | None:
-        """What it broke with, in a task of its own.
+        """Run in a task of its own and return its error.
 
-        CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
+        CPython 3.11.2 leaves a cancellation behind in a task whose task group failed; it must not hit the next run.
         """
         broke: list[Exception] = []
         await until_ended(super().create_task(_note_failure(run, broke)))
@@ -176,10 +176,10 @@ class Supervised(asyncio.TaskGroup):
 
 
 async def run_again(care: Care | None, run: Run, before_again: Callable[[], None]) -> None:
-    """Run a piece of work to its end; if it breaks, rest, call `before_again` and run it again.
+    """Run a piece of work to its end; if it breaks, pause, call `before_again` and run it again.
 
     Raises:
-        GatewayError: what nothing here can mend; without `care` any error.
+        GatewayError: the process cannot go on; without `care` any error.
     """
     failures, loop = 0, asyncio.get_running_loop()
     while True:
@@ -198,7 +198,7 @@ async def run_again(care: Care | None, run: Run, before_again: Callable[[], None
 
 
 async def until_ended(task: asyncio.Task[None]) -> None:
-    """Wait for a task's end, whatever it is; who is cancelled meanwhile takes the task along."""
+    """Wait for a task's end; cancel the task if the waiter is cancelled."""
     try:
         await asyncio.wait([task])
     finally:
@@ -208,7 +208,7 @@ async def until_ended(task: asyncio.Task[None]) -> None:
 
 
 async def run_until(run: Run, over: Run, tasks: asyncio.TaskGroup) -> None:
-    """Run this until it ends, or `over` does: then it is cancelled. It raises what it raised."""
+    """Run until it ends, or cancel it when `over` ends. Raise its error."""
     broke: list[Exception] = []
     both = [tasks.create_task(_note_failure(run, broke)), tasks.create_task(over())]
     try:
@@ -230,7 +230,7 @@ async def _note_failure(run: Run, broke: list[Exception]) -> None:
 
 
 def start(tasks: asyncio.TaskGroup, run: Run) -> "asyncio.Task[None]":
-    """As `Supervised.start`, also under a plain task group, which lets errors travel up."""
+    """Call `Supervised.start`, or start the task under a plain task group, which lets errors travel up."""
     if isinstance(tasks, Supervised):
         return tasks.start(run)
     begun = run()
@@ -242,7 +242,7 @@ def start(tasks: asyncio.TaskGroup, run: Run) -> "asyncio.Task[None]":
 
 
 def care_of(tasks: asyncio.TaskGroup, kind: str, name: str) -> Care | None:
-    """As `Supervised.care_of`; None under a plain task group, which lets errors travel up."""
+    """Return `Supervised.care_of`, or None under a plain task group, which lets errors travel up."""
     return tasks.care_of(kind, name) if isinstance(tasks, Supervised) else None
 
 
@@ -252,17 +252,17 @@ def _words(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """One row of the table."""
+    """Row of the chore table."""
 
     name: str
     every_s: float  # pause between two runs
     run: Callable[[], Awaitable[object]]
     first_s: float = 0.0  # pause before the first run
-    everywhere: bool = False  # every process of several does it; else one for all of them
+    everywhere: bool = False  # every process of a cluster runs it; else one
 
 
 async def repeat(chore: Chore) -> None:
-    """Run a chore again and again until cancelled."""
+    """Repeat a chore until cancelled."""
     await asyncio.sleep(chore.first_s)
     while True:
         await chore.run()

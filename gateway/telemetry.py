@@ -1,4 +1,4 @@
-"""What the gateway tells its operator: one log stream without secrets, and the metrics. No health lives here."""
+"""Telemetry: one log stream without secrets, and metrics."""
 
 import logging
 import os
@@ -125,7 +125,7 @@ _SERIES: dict[tuple[object, ...], Any] = {}
 
 
 def series(metric: M, *labels: str) -> M:
-    """The one series of a metric with these labels, bound at its first use: for what is counted with every message."""
+    """Return the series of a metric with these labels, cached because each message uses it."""
     key = (metric, *labels)
     bound: M | None = _SERIES.get(key)
     if bound is None:
@@ -136,26 +136,26 @@ def series(metric: M, *labels: str) -> M:
 # ---------------------------------------------------------------- the log
 
 MAX_VALUE_CHARS = 20_000
-"""More of one value, or of a traceback, is not logged."""
+"""Longer values and tracebacks are cut."""
 
 MAX_KEYS = 1000
 MAX_KEY_CHARS = 100
-"""Of keys that are remembered clean."""
+"""Maximal length of keys that are remembered as clean."""
 
 _NUMBERS = frozenset((int, float, bool, type(None)))
 
 EventDict = MutableMapping[str, Any]
 
 RECENT: deque[Mapping[str, object]] = deque(maxlen=500)
-"""The newest events, clean as they were logged, oldest first: for the console."""
+"""The latest log events, redacted, oldest first, for the console."""
 
 
 _REDACTORS: list[Redactor] = []
-"""The one that every line of the log goes through, once there is one."""
+"""The redactor of all log lines, once configured."""
 
 
 def learn_secrets(secrets: Iterable[str]) -> None:
-    """Take these out of the log as well from now on."""
+    """Redact these secrets from the log, too."""
     for redactor in _REDACTORS:
         redactor.learn(secrets)
 
@@ -163,9 +163,9 @@ def learn_secrets(secrets: Iterable[str]) -> None:
 def configure(
     redactor: Redactor, *, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None
 ) -> None:
-    """Send every log event of ours and every library's warning to `stream`, redacted. Called once a process.
+    """Send our log events and the libraries' warnings to `stream`, redacted. Called once a process.
 
-    `stream` is stderr where None. `as_json` None means: JSON unless the stream is a terminal.
+    `stream=None`: stderr. `as_json=None`: JSON unless the stream is a terminal.
     """
     _REDACTORS[:] = [redactor]
     out = LossyStream(sys.stderr if stream is None else stream)
@@ -196,7 +196,7 @@ def configure(
 
 @contextmanager
 def log_end(event: str, **ids: object) -> Iterator[None]:
-    """Whatever is logged within names these; at its end stands a line with the seconds it took, unless it broke."""
+    """Bind ids to all events inside; log the duration at the end, unless an error is raised."""
     begun_s = time.monotonic()
     with structlog.contextvars.bound_contextvars(**ids):
         yield
@@ -204,20 +204,20 @@ def log_end(event: str, **ids: object) -> Iterator[None]:
 
 
 WRITE_WAIT_MS = 100
-"""Everything waits so long for the reader of the log, once; then lines are dropped until it reads again."""
+"""Longest total wait for a slow reader of the log; then lines are dropped until it reads again."""
 
 
 class LossyStream:
-    """A text stream whose writes raise nothing and do not block: a line that cannot be written is dropped and counted.
+    """Text stream that neither raises nor blocks: lines that cannot be written are dropped and counted.
 
-    It writes past Python's buffer, which would keep a line that failed and fail again with the next one.
+    It bypasses Python's buffer, which would keep a failed line.
     """
 
     def __init__(self, out: TextIO, announce: Callable[[int], str] = lambda _dropped: "") -> None:
-        """`announce` makes the line that says how many were dropped; it is written as soon as writing works again."""
+        """Take the function that makes the line about dropped ones."""
         self._out = out
         self.announce = announce
-        self._dropped = 0  # since the last line that was written
+        self._dropped = 0  # since the last written line
         self._is_torn = False  # a line was written in part
 
     def isatty(self) -> bool:
@@ -233,13 +233,13 @@ class LossyStream:
             if self._dropped:
                 self._put(self.announce(self._dropped))
                 self._dropped = 0
-        except (OSError, ValueError):  # the disk is full, the pipe has no reader or a slow one, the stream is closed
+        except (OSError, ValueError):  # disk full, no or slow reader, stream closed
             self._dropped += 1
             LOG_DROPPED.inc()
         return len(line)
 
     def flush(self) -> None:
-        """Do nothing: `write` keeps nothing back."""
+        """Do nothing: there is no buffer."""
 
     def _put(self, line: str) -> None:
         try:
@@ -253,7 +253,7 @@ class LossyStream:
         while rest:
             if not readiness.poll(0 if self._dropped else WRITE_WAIT_MS):
                 raise BlockingIOError("who reads the pipe, or the terminal, stands still")
-            rest = rest[os.write(descriptor, rest[: select.PIPE_BUF]) :]  # so much does not block once there is room
+            rest = rest[os.write(descriptor, rest[: select.PIPE_BUF]) :]  # this much does not block once there is room
             self._is_torn = bool(rest)
 
 
@@ -265,7 +265,7 @@ def _render_dropped(processors: Sequence[structlog.types.Processor], dropped: in
 
 
 def _shows_colours(out: LossyStream) -> bool:
-    """Colours only on a terminal that knows them, and never where NO_COLOR is set (no-color.org)."""
+    """Return True on a terminal with colours, unless NO_COLOR is set (no-color.org)."""
     return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -291,16 +291,16 @@ def _route_libraries(
 
 
 class Cleaner:
-    """A log processor: no value leaves it with a secret; on a console none can forge a line of its own (A67)."""
+    """Log processor that redacts all values; on a console it also keeps values from forging lines."""
 
     def __init__(self, redactor: Redactor, *, one_line: bool) -> None:
-        """`one_line` escapes control characters here; a JSON renderer does that by itself."""
+        """Take the redactor; `one_line` escapes control characters, which a JSON renderer does itself."""
         self._redactor = redactor
         self._one_line = one_line
-        self._clean_keys: dict[str, str] = {}  # a line has ten of them, mostly the same: half the cost of logging it
+        self._clean_keys: dict[str, str] = {}  # ten a line, mostly the same: half the cost of logging
 
     def __call__(self, logger: object, method: str, event: EventDict) -> EventDict:
-        """The same event with clean keys and values."""
+        """Return the event with clean keys and values."""
         clean: EventDict = {}
         for key, value in event.items():
             if key.startswith("_"):
@@ -337,14 +337,14 @@ class Cleaner:
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     def _redact_and_bound(self, text: str) -> str:
-        """Redacted, and of a text beyond measure its beginning; more is redacted than shown, or a key could be cut."""
+        """Redact a text and cut it; more is redacted than shown, so that no key is cut in two."""
         if len(text) <= MAX_VALUE_CHARS:
             return self._redactor.redact(text)
         shown = self._redactor.redact(text[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
         return f"{shown}… ({len(text)} characters)"
 
     def _trace(self, trace: object) -> str:
-        """A traceback keeps its lines, each of them indented, so that none looks like a log line."""
+        """Indent each line of a traceback, so that none looks like a log line."""
         text = self._redact_and_bound(str(trace))
         if not self._one_line:
             return text.encode("utf-8", "replace").decode()

@@ -1,6 +1,6 @@
-"""A tenant: the people of one bot, the agent that answers them, its settings and what it may spend.
+"""A tenant: the people of one bot, its agent, settings and budget.
 
-Every tenant is one of these, also the installation's own, whose settings stand outside of `[tenants]`.
+The installation's own tenant, whose settings are outside of `[tenants]`, is one, too.
 """
 
 import asyncio
@@ -48,25 +48,25 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class TenantDeps:
-    """What tenants are made with, beside what they share."""
+    """Dependencies of tenants beside `Shared`."""
 
     models: ModelDeps
-    """Without the credentials and caps of a tenant."""
+    """Without a tenant's credentials and caps."""
     tools: Sequence[Tool]
-    """For every agent, beside its own."""
+    """For every agent, in addition to its own."""
     process: ProcessParts
     api_channel: ApiChannel
     show: Callable[[str], None] | None
-    """Prints on the operator's terminal; None if nobody reads one."""
+    """Prints on the operator's terminal; None without one."""
     budget_news: asyncio.Event
     """Set when a call of any tenant was settled."""
 
 
 class Tenant:
-    """One tenant as it is configured. A reload makes another, with the parts that stay, and replaces it."""
+    """Tenant with its current settings. A reload replaces it by a copy."""
 
     def __init__(self, name: str, settings: Settings, shared: Shared, deps: TenantDeps) -> None:
-        """`settings` are the installation's. Its rules and caps count from `put_in_force` on.
+        """Take the installation's settings; rules and caps apply from `put_in_force` on.
 
         Raises:
             SettingsError: its agent, a tool, a hook or its model cannot be made.
@@ -108,9 +108,14 @@ class Tenant:
         shared.sessions.turn_limit.set_bound(name, own.sessions.max_turns)
 
         reception = ReceptionDeps(
-            product.name, secrets.keys, secrets.vault, of_process(), deps.show,
-            channel_of=shared.channels.now_loaded, commands=self.table.names,
-        )  # fmt: skip
+            product.name,
+            secrets.keys,
+            secrets.vault,
+            of_process(),
+            deps.show,
+            channel_of=shared.channels.now_loaded,
+            commands=self.table.names,
+        )
         self.intake = Intake(
             store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, reception
         )
@@ -168,22 +173,22 @@ class Tenant:
 
     @property
     def model_names(self) -> frozenset[str]:
-        """The models that it asks."""
+        """Return the names of its models."""
         return frozenset(link.name for link in self.settings.model.links())
 
     @property
     def lost_prices(self) -> Mapping[str, str]:
-        """The models whose price an upgrade lost, with how each token of them counts."""
+        """Return the models whose price an upgrade lost, with how their tokens are counted."""
         return price_words([self.prices])
 
     async def look_at_model(self) -> None:
-        """Read the model's facts, a large table, and connect to its server, before a person waits for it."""
+        """Load the model's facts, a large table, and connect to its server, before a person waits for it."""
         await run_in_thread(getattr, self.model, "facts")
         for model in self.asked:
             await model.connect()
 
     async def aclose(self) -> None:
-        """Close its models, those that reloads replaced too; nothing of it runs any more."""
+        """Close its models, also replaced ones, when nothing runs any more."""
         await self._levels.aclose()
         for model in self.models:
             await model.aclose()

@@ -20,34 +20,6 @@ BANNED = re.compile(
 
 HERE = "tests/house/test_plain_words.py"  # it has to spell what it forbids
 NOT_YET = (
-    "gateway/__main__.py",
-    "gateway/access/",
-    "gateway/answering.py",
-    "gateway/app.py",
-    "gateway/chores.py",
-    "gateway/cluster/",
-    "gateway/command_line.py",
-    "gateway/command_set.py",
-    "gateway/commands/",
-    "gateway/config/",
-    "gateway/credentials/",
-    "gateway/delivery/",
-    "gateway/durable_queue.py",
-    "gateway/errors.py",
-    "gateway/extensions.py",
-    "gateway/inbound/",
-    "gateway/operator_services.py",
-    "gateway/ownership.py",
-    "gateway/product.py",
-    "gateway/reloading.py",
-    "gateway/safety/",
-    "gateway/shared.py",
-    "gateway/spans.py",
-    "gateway/supervision.py",
-    "gateway/telemetry.py",
-    "gateway/tenant.py",
-    "gateway/texts.py",
-    "gateway/threads.py",
 )
 """Rooms that are being rewritten."""
 
