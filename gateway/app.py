@@ -167,13 +167,8 @@ class Gateway:
         router = Router(bus, store, channels, ownership, tenants, turn_limit, clocks, tasks)
         shared = Shared(store, channels, delivery, bus, router, self._people, clocks, secrets)
 
-<<<<<<< HEAD
-        # what operators and programs reach
-        models = ModelHealth(self._rests.board.states, self._watch)
-=======
         # for operators and programs
-        models = ModelStanding(self._rests.board.states, self._watch)
->>>>>>> 9510b3e9 (Write the modules directly in gateway in plain words)
+        models = ModelHealth(self._rests.board.states, self._watch)
         cluster = process if ownership.is_shared else None
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
         unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks())

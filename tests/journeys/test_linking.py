@@ -62,7 +62,7 @@ async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
 
 async def linked(here: Street, stays: int, there: Street, joins: int, times: int = 1) -> None:
     await here.say(stays, "/link")
-    await there.say(joins, f"/link {code_in(await here.reads(stays, 'Do not give this code to anyone', times))}")
+    await there.say(joins, f"/link {code_in(await here.reads(stays, 'Give this code to nobody', times))}")
     await press(there, joins, "Is that you, too?", "Yes, both are me", times)
     await press(here, stays, "gave your code", "Connect", times)
     await there.reads(joins, "Connected", times)
@@ -100,7 +100,7 @@ async def test_telegram_and_discord_are_one_person_and_two_again(tmp_path: Path)
         await asks(there, 2, "/log 30m guitar", "Logged **30 min**")
         await here.say(1, "/link")
         code = code_in(await here.reads(1, "/link "))
-        await asks(here, 5, f"/link {code[:-1]}{'3' if code[-1] == '2' else '2'}", "that code is not known")
+        await asks(here, 5, f"/link {code[:-1]}{'3' if code[-1] == '2' else '2'}", "nobody's code")
         await there.say(2, f"/link {code}")
         await press(there, 2, "Is that you, too?", "Yes, both are me")
         await here.reads(1, "discord:2) gave your code")
