@@ -41,15 +41,15 @@ from gateway.safety.redaction import escape_controls
 @config_option
 def command(mends: bool, local: bool, as_json: bool, config_path: Path | None) -> None:
     """Check files, disk, database, tokens, models and the clock. Exit status 1: something needs fixing."""
-    asyncio.run(_examine(config_path, mends=mends, local=local, as_json=as_json))
+    asyncio.run(_run_checks(config_path, mends=mends, local=local, as_json=as_json))
 
 
-async def _examine(config_path: Path | None, *, mends: bool, local: bool, as_json: bool) -> None:
-    told, left = [], 0
-    async for finding in _look(config_path, mends=mends, local=local):
+async def _run_checks(config_path: Path | None, *, mends: bool, local: bool, as_json: bool) -> None:
+    report, remaining = [], 0
+    async for finding in _findings(config_path, mends=mends, local=local):
         done, problem = await carry_out(finding) if mends and finding.mend is not None else ("", "")
-        left += bool(finding.to_do) and not done
-        told.append(
+        remaining += bool(finding.to_do) and not done
+        report.append(
             {
                 "part": finding.part,
                 "ok": not finding.to_do or bool(done),
@@ -63,10 +63,10 @@ async def _examine(config_path: Path | None, *, mends: bool, local: bool, as_jso
         if not as_json:
             _print(finding, done, problem)
     if as_json:
-        click.echo(json_text(told))
-    elif left and not mends and any(entry["can_be_mended"] for entry in told):
+        click.echo(json_text(report))
+    elif remaining and not mends and any(entry["can_be_mended"] for entry in report):
         click.echo("`tenk doctor --fix` can fix some of this.")
-    if left:
+    if remaining:
         sys.exit(1)
 
 
@@ -89,7 +89,7 @@ async def carry_out(finding: Finding) -> tuple[str, str]:
         return "", str(error)
 
 
-async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncIterator[Finding]:
+async def _findings(config_path: Path | None, *, mends: bool, local: bool) -> AsyncIterator[Finding]:
     """Yield all findings. Files come first: a secrets file that others can read is not loaded."""
     secrets = (config_path or DEFAULT_FILE).with_name(SECRETS_NAME)
     open_to_others = [finding for finding in check_files([secrets], None) if finding.to_do]
@@ -103,7 +103,7 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
     except (SettingsError, LaxFile) as error:
         yield Finding("configuration", str(error), "correct it, then run the doctor again")
         return
-    for finding in _here(settings, secrets):
+    for finding in _local_findings(settings, secrets):
         yield finding
     yield await check_database(settings.database_url, settings.home)
     secret_keys = settings.gateway.secret_keys
@@ -114,11 +114,11 @@ async def _look(config_path: Path | None, *, mends: bool, local: bool) -> AsyncI
         if (found := await look) is not None:
             yield found
     if not local:
-        async for finding in _afar(settings, config_path):
+        async for finding in _remote_findings(settings, config_path):
             yield finding
 
 
-def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
+def _local_findings(settings: Settings, secrets: Path) -> Iterable[Finding]:
     yield Finding("configuration", "valid")
     yield from _prices(settings)
     yield from check_files([secrets], settings.home)
@@ -127,7 +127,7 @@ def _here(settings: Settings, secrets: Path) -> Iterable[Finding]:
         yield found
     if (found := check_port(settings.http, settings.control_path)) is not None:
         yield found
-    yield from _standing(settings.control_path)
+    yield from _open_connections(settings.control_path)
 
 
 def _prices(settings: Settings) -> Iterable[Finding]:
@@ -140,7 +140,7 @@ def _prices(settings: Settings) -> Iterable[Finding]:
         yield Finding("prices", sentence, "set the prices in the configuration, or limit tokens instead")
 
 
-def _standing(control: Path) -> Iterable[Finding]:
+def _open_connections(control: Path) -> Iterable[Finding]:
     """Yield the open connections of each account of the running gateway."""
     try:
         answer = client.ask(control, "GET /v1/status")
@@ -148,7 +148,7 @@ def _standing(control: Path) -> Iterable[Finding]:
         return
     found = answer.get("connections") if isinstance(answer, dict) else None
     for account, words in found.items() if isinstance(found, dict) else ():
-        yield Finding(account, f"{words} stand")
+        yield Finding(account, f"{words} open")
 
 
 async def _end_cooldown(finding: Finding, model: str, control: Path) -> Finding:
@@ -160,7 +160,7 @@ async def _end_cooldown(finding: Finding, model: str, control: Path) -> Finding:
     return replace(finding, words=f"{finding.words}; the gateway uses it again now") if answer["ended"] else finding
 
 
-async def _afar(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
+async def _remote_findings(settings: Settings, config_path: Path | None) -> AsyncIterator[Finding]:
     """Yield the findings about each platform account, the models and the clock."""
     sources = read_sources(config_path, os.environ)
     async with Asker() as asker:

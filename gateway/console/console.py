@@ -233,11 +233,11 @@ class Console:
         raise web.HTTPSeeOther(_path(page))
 
 
-def _done_words(deed: str, done: Changed, locale: str | None) -> str:
+def _done_words(action: str, done: Changed, locale: str | None) -> str:
     found = {name: str(value) for name, value in done}
     if isinstance(done, User):
         found["role"] = HARNESS.text(locale, f"ops.role_{done.role}")
-    return HARNESS.text(locale, f"ops.done_{deed}", **found)
+    return HARNESS.text(locale, f"ops.done_{action}", **found)
 
 
 def _words(error: GatewayError, locale: str | None) -> str:

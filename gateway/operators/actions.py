@@ -60,7 +60,7 @@ ACTIONS: dict[str, Declaration] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ActionCall:
     """One execution of an action by an actor."""
 
     action: Declaration
@@ -102,8 +102,8 @@ class Deed:
         assert self.action.audit is not None, "the action declares an audit row"
         people.record(connection, tenant, AuditRow(self.now, self.by, self.action.audit, subject, detail))
 
-    def of_tenant(self, tenant: str) -> "Deed":
-        """Return the same deed on one tenant's rows."""
+    def of_tenant(self, tenant: str) -> "ActionCall":
+        """Return the same call on one tenant's rows."""
         return replace(self, store=self.store.of(tenant))
 
     def refusal(self, connection: Connection) -> NotAllowed | None:
@@ -114,25 +114,25 @@ class Deed:
 
 def action(
     least: Rank, audit: str | None = None
-) -> Callable[[Callable[Concatenate[S, Deed, P], Awaitable[R]]], Callable[Concatenate[S, str, P], Awaitable[R]]]:
-    """Declare a method as an action. Callers pass the actor, the method receives a deed.
+) -> Callable[[Callable[Concatenate[S, ActionCall, P], Awaitable[R]]], Callable[Concatenate[S, str, P], Awaitable[R]]]:
+    """Declare a method as an action. Callers pass the actor, the method receives an `ActionCall`.
 
     Args:
-        least: the lowest rank that may do it. `Deed.commit` checks it in the commit.
+        least: the lowest rank that may do it. `ActionCall.commit` checks it in the commit.
         audit: the audit row of the commit; None if the action commits nothing. Then the rank is checked first.
     """
 
     def declare(
-        method: Callable[Concatenate[S, Deed, P], Awaitable[R]],
+        method: Callable[Concatenate[S, ActionCall, P], Awaitable[R]],
     ) -> Callable[Concatenate[S, str, P], Awaitable[R]]:
         declared = ACTIONS[method.__name__] = Declaration(method.__name__, least, audit)
 
         @wraps(method)
         async def act(self: S, by: str, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            deed = Deed(declared, by[:128], self.clock(), self.store)
+            call = ActionCall(declared, by[:128], self.clock(), self.store)
             if audit is None:
-                await deed.check()
-            return await method(self, deed, *args, **kwargs)
+                await call.check()
+            return await method(self, call, *args, **kwargs)
 
         return act
 
@@ -141,23 +141,25 @@ def action(
 
 def action_in_commit(
     least: Rank, audit: str
-) -> Callable[[Callable[Concatenate[S, Deed, Connection, P], R]], Callable[Concatenate[S, str, Connection, P], R]]:
+) -> Callable[
+    [Callable[Concatenate[S, ActionCall, Connection, P], R]], Callable[Concatenate[S, str, Connection, P], R]
+]:
     """Declare a method as an action inside its caller's commit, such as a chat command's.
 
     Callers pass the actor and the connection. It raises `NotAllowed` if the actor's rank is below `least`.
     """
 
     def declare(
-        method: Callable[Concatenate[S, Deed, Connection, P], R],
+        method: Callable[Concatenate[S, ActionCall, Connection, P], R],
     ) -> Callable[Concatenate[S, str, Connection, P], R]:
         declared = ACTIONS[method.__name__] = Declaration(method.__name__, least, audit)
 
         @wraps(method)
         def act(self: S, by: str, connection: Connection, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            deed = Deed(declared, by[:128], self.clock(), self.store)
-            if (refused := deed.refusal(connection)) is not None:
+            call = ActionCall(declared, by[:128], self.clock(), self.store)
+            if (refused := call.refusal(connection)) is not None:
                 raise refused
-            return method(self, deed, connection, *args, **kwargs)
+            return method(self, call, connection, *args, **kwargs)
 
         return act
 

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from agent.transcript import JournalEvent, ModelResponded, Steered, ToolIntended, ToolReturned, TurnEnded, TurnStarted
 from gateway.access.ranks import Rank
-from gateway.operators.actions import Deed, OperationRefused, action
+from gateway.operators.actions import ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import (
     ConversationExport,
@@ -37,7 +37,7 @@ class ConversationActions(OperatorsBase):
     """The actions about conversations of one tenant; of the default tenant if the store is the whole."""
 
     @action(Rank.OPERATOR)
-    async def list_conversations(self, _deed: Deed, wanted: ConversationsQuery) -> ConversationList:
+    async def list_conversations(self, _call: ActionCall, wanted: ConversationsQuery) -> ConversationList:
         """Return the conversations used last; with a person, only those in which that person wrote last.
 
         Raises:
@@ -50,7 +50,7 @@ class ConversationActions(OperatorsBase):
         return ConversationList(sessions=tuple(map(to_conversation, heads)))
 
     @action(Rank.OPERATOR)
-    async def show_conversation(self, _deed: Deed, id_: str, wanted: TimelineQuery) -> Timeline:
+    async def show_conversation(self, _call: ActionCall, id_: str, wanted: TimelineQuery) -> Timeline:
         """Return a conversation's turns and hops. The end of its id is enough.
 
         Raises:
@@ -71,7 +71,7 @@ class ConversationActions(OperatorsBase):
         )
 
     @action(Rank.MACHINE)
-    async def export_conversation(self, _deed: Deed, id_: str, wanted: ExportQuery) -> ConversationExport:
+    async def export_conversation(self, _call: ActionCall, id_: str, wanted: ExportQuery) -> ConversationExport:
         """Return a page of a conversation's messages, tool calls and results.
 
         Raises:

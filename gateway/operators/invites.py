@@ -8,7 +8,7 @@ from gateway.access.codes import AccessKeys
 from gateway.access.config import Role
 from gateway.access.invites import LONGEST, Terms
 from gateway.access.ranks import Rank
-from gateway.operators.actions import LEAST_NUMBER_CHARS, Deed, OperationRefused, action
+from gateway.operators.actions import LEAST_NUMBER_CHARS, ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import Invite, Invites, InviteTerms, MadeInvite, RevokedInvite
 from gateway.store.engine import Connection
@@ -23,7 +23,7 @@ class InviteActions(OperatorsBase):
     """The actions about invitations of one tenant, or of all."""
 
     @action(Rank.OPERATOR)
-    async def list_invites(self, _deed: Deed) -> Invites:
+    async def list_invites(self, _call: ActionCall) -> Invites:
         """Return the invitations of the last months, newest first, without codes."""
         now, known = self.clock(), await self.store.read(_load_invites)
         return Invites(invites=tuple(_to_invite(invite, now) for invite in known))
@@ -46,28 +46,28 @@ class InviteActions(OperatorsBase):
         return made.model_copy(update={"ways": tuple(links)})
 
     @action(Rank.OPERATOR, audit="invite_made")
-    async def invite_by(self, deed: Deed, terms: Terms) -> MadeInvite:
+    async def invite_by(self, call: ActionCall, terms: Terms) -> MadeInvite:
         """Make an invitation from validated terms.
 
         Raises:
             OperationRefused: the role is not below the actor's.
         """
         invite = invites.make_invite(
-            AccessKeys.derive_from(self.key).invites, terms, deed.by, deed.now, self.store.home_tenant
+            AccessKeys.derive_from(self.key).invites, terms, call.by, call.now, self.store.home_tenant
         )
 
         def job(connection: Connection) -> OperationRefused | None:
-            if not ranks.may_touch(connection, deed.by, invite.role):
+            if not ranks.may_touch(connection, call.by, invite.role):
                 return OperationRefused("an invitation can only give a role below your own")
             invites.add(connection, invite)
             return None
 
-        await deed.commit(job)
+        await call.commit(job)
         code = codes.invite_code_of(AccessKeys.derive_from(self.key).invites, invite.id)
-        return MadeInvite(**dict(_to_invite(invite, deed.now)), code=codes.in_groups(code))
+        return MadeInvite(**dict(_to_invite(invite, call.now)), code=codes.in_groups(code))
 
     @action(Rank.OPERATOR, audit="invite_revoked")
-    async def revoke_invite(self, deed: Deed, number: str) -> RevokedInvite:
+    async def revoke_invite(self, call: ActionCall, number: str) -> RevokedInvite:
         """Revoke a pending invitation, given by its id or at least the last four characters.
 
         Raises:
@@ -76,14 +76,14 @@ class InviteActions(OperatorsBase):
         invite = await self._one(number)
 
         def job(connection: Connection) -> OperationRefused | None:
-            if not ranks.may_touch(connection, deed.by, invite.role):
+            if not ranks.may_touch(connection, call.by, invite.role):
                 return OperationRefused("to revoke an invitation you need a role above the one it gives")
-            if not tickets.settle(connection, invite.id, TicketState.REVOKED, deed.by, deed.now):
+            if not tickets.settle(connection, invite.id, TicketState.REVOKED, call.by, call.now):
                 return OperationRefused("it was used already, or it has expired; see `tenk invite list`")
-            deed.record(connection, invite.tenant, invite.id, invite.role)
+            call.record(connection, invite.tenant, invite.id, invite.role)
             return None
 
-        await deed.commit(job)
+        await call.commit(job)
         return RevokedInvite(invite=invite.id)
 
     async def _one(self, number: str) -> Ticket:

@@ -4,7 +4,7 @@ from functools import partial
 
 from gateway.access.api_keys import OWNER_USER, Scope, make_key
 from gateway.access.ranks import Rank
-from gateway.operators.actions import Deed, OperationRefused, action
+from gateway.operators.actions import ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import Key, Keys, KeyTerms, MadeKey, RevokedKey, RotatedKeys
 from gateway.operators.process import AccessChange
@@ -21,13 +21,13 @@ class KeyActions(OperatorsBase):
     """The actions about keys of one tenant, or of all."""
 
     @action(Rank.MACHINE)
-    async def list_keys(self, _deed: Deed) -> Keys:
+    async def list_keys(self, _call: ActionCall) -> Keys:
         """Return all API keys, oldest first, without their text."""
         known = await self.store.read(partial(KEYS.find, order=KEYS.c.created_at))
         return Keys(keys=tuple(map(_to_key, known)))
 
     @action(Rank.MACHINE, audit="api_key_created")
-    async def create_key(self, deed: Deed, wanted: KeyTerms) -> MadeKey:
+    async def create_key(self, call: ActionCall, wanted: KeyTerms) -> MadeKey:
         """Make an API key and return it with its text.
 
         Raises:
@@ -38,23 +38,23 @@ class KeyActions(OperatorsBase):
             raise OperationRefused("give the key a name, so that you know later which one to revoke")
         person = await self._person_of_key(wanted.who) if wanted.who else None
         user_id = None if person is None else person.user_id
-        key, text = make_key(name, scopes, user_id, deed.by, deed.now, self.store.home_tenant)
+        key, text = make_key(name, scopes, user_id, call.by, call.now, self.store.home_tenant)
 
         def job(connection: Connection) -> Person | OperationRefused | None:
             if KEYS.count(connection, tenant=key.tenant) >= MAX_KEYS:
                 return OperationRefused(f"there are {MAX_KEYS} keys already; revoke unused ones")
             if KEYS.add(connection, key):  # a job may run twice
-                deed.record(connection, key.tenant, key.id, " ".join(sorted(key.scopes)))
+                call.record(connection, key.tenant, key.id, " ".join(sorted(key.scopes)))
             if key.user_id is None:
                 return None
-            people.link(connection, key.tenant, f"api:{key.id}:{OWNER_USER}", key.user_id, deed.now)
+            people.link(connection, key.tenant, f"api:{key.id}:{OWNER_USER}", key.user_id, call.now)
             return people.person_of(connection, key.user_id)
 
-        self.process.announce(AccessChange(await deed.commit(job)))
+        self.process.announce(AccessChange(await call.commit(job)))
         return MadeKey(**dict(_to_key(key)), key=text)
 
     @action(Rank.MACHINE, audit="api_key_revoked")
-    async def revoke_key(self, deed: Deed, id_: str) -> RevokedKey:
+    async def revoke_key(self, call: ActionCall, id_: str) -> RevokedKey:
         """Revoke a key from the next request on.
 
         Raises:
@@ -65,16 +65,16 @@ class KeyActions(OperatorsBase):
             raise OperationRefused(f"{id_!r} is not the id of a key; see `tenk keys list`")
 
         def job(connection: Connection) -> OperationRefused | None:
-            if KEYS.patch(connection, {"revoked_at": deed.now}, id=key.id, revoked_at=None) != 1:
+            if KEYS.patch(connection, {"revoked_at": call.now}, id=key.id, revoked_at=None) != 1:
                 return OperationRefused(f"the key {key.id} is revoked already")
-            deed.record(connection, key.tenant, key.id, key.name)
+            call.record(connection, key.tenant, key.id, key.name)
             return None
 
-        await deed.commit(job)
+        await call.commit(job)
         return RevokedKey(id=key.id, name=key.name)
 
     @action(Rank.MACHINE)
-    async def rotate_keys(self, _deed: Deed) -> RotatedKeys:
+    async def rotate_keys(self, _call: ActionCall) -> RotatedKeys:
         """Encrypt every secret of the database under a new key.
 
         Raises:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TypeVar
 
 from gateway.access.ranks import Rank
-from gateway.operators.actions import Deed, OperationRefused, action
+from gateway.operators.actions import ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import (
     Inbox,
@@ -42,7 +42,7 @@ class MessageActions(OperatorsBase):
     """The actions about messages of one tenant; of the default tenant if the store is the whole."""
 
     @action(Rank.OPERATOR)
-    async def list_inbox(self, _deed: Deed, wanted: InboxQuery) -> Inbox:
+    async def list_inbox(self, _call: ActionCall, wanted: InboxQuery) -> Inbox:
         """Return the newest received rows, newest first.
 
         Raises:
@@ -57,7 +57,7 @@ class MessageActions(OperatorsBase):
         return Inbox(rows=tuple(rows))
 
     @action(Rank.OPERATOR)
-    async def list_outbox(self, _deed: Deed, wanted: OutboxQuery) -> Outbox:
+    async def list_outbox(self, _call: ActionCall, wanted: OutboxQuery) -> Outbox:
         """Return the newest parts in some states, newest first.
 
         Raises:
@@ -72,7 +72,7 @@ class MessageActions(OperatorsBase):
         return Outbox(parts=tuple(map(to_part, lines)))
 
     @action(Rank.OPERATOR)
-    async def show_part(self, _deed: Deed, id_: int) -> PartLine:
+    async def show_part(self, _call: ActionCall, id_: int) -> PartLine:
         """Return one part.
 
         Raises:
@@ -81,7 +81,7 @@ class MessageActions(OperatorsBase):
         return to_part((await self._load_part(id_)).line)
 
     @action(Rank.MACHINE)
-    async def show_part_text(self, _deed: Deed, id_: int) -> OutboxText:
+    async def show_part_text(self, _call: ActionCall, id_: int) -> OutboxText:
         """Return one part with its text.
 
         Raises:
@@ -99,28 +99,28 @@ class MessageActions(OperatorsBase):
         return found
 
     @action(Rank.OPERATOR, audit="outbox_retried")
-    async def retry_part(self, deed: Deed, id_: int) -> OutboxChange:
+    async def retry_part(self, call: ActionCall, id_: int) -> OutboxChange:
         """Send a failed part again unchanged. Mark it if it may have arrived.
 
         Raises:
             NoSuchPart, PartNotFailed: nothing was changed.
         """
-        address = await self._decide(deed, id_, lambda c: outbox.redrive(c, self.store.home_tenant, id_))
+        address = await self._decide(call, id_, lambda c: outbox.redrive(c, self.store.home_tenant, id_))
         if address is not None:
             self.process.announce(AccessChange(told=(address,)))
         return OutboxChange(id=id_, state="ready")
 
     @action(Rank.OPERATOR, audit="outbox_discarded")
-    async def discard_part(self, deed: Deed, id_: int) -> OutboxChange:
+    async def discard_part(self, call: ActionCall, id_: int) -> OutboxChange:
         """Discard a failed part.
 
         Raises:
             NoSuchPart, PartNotFailed: nothing was changed.
         """
-        await self._decide(deed, id_, lambda c: outbox.discard(c, self.store.home_tenant, id_, deed.now))
+        await self._decide(call, id_, lambda c: outbox.discard(c, self.store.home_tenant, id_, call.now))
         return OutboxChange(id=id_, state="discarded")
 
-    async def _decide(self, deed: Deed, id_: int, change: Callable[[Connection], T]) -> T:
+    async def _decide(self, call: ActionCall, id_: int, change: Callable[[Connection], T]) -> T:
         tenant, ran = self.store.home_tenant, list[T]()
 
         def job(connection: Connection) -> T | OperationRefused:
@@ -129,21 +129,21 @@ class MessageActions(OperatorsBase):
                 return NoSuchPart("ops.no_part", id=id_)
             if found.line.state in FAILED:
                 ran[:] = [change(connection)]
-                deed.record(connection, tenant, f"outbox:{id_}")
+                call.record(connection, tenant, f"outbox:{id_}")
             elif not ran:  # else an earlier attempt of this commit succeeded without our knowing
                 return not_failed(found.line)
             return ran[0]
 
-        return await deed.commit(job)
+        return await call.commit(job)
 
     @action(Rank.OPERATOR)
-    async def trace(self, deed: Deed, wanted: TraceQuery) -> Trace:
+    async def trace(self, call: ActionCall, wanted: TraceQuery) -> Trace:
         """Trace a person's messages around a time, or their last ones.
 
         Raises:
             OperationRefused: no person fits, or several do, or the time cannot be read.
         """
-        return await self.store.read(lambda connection: trace_person(connection, wanted, deed.now))
+        return await self.store.read(lambda connection: trace_person(connection, wanted, call.now))
 
 
 def to_part(line: OutboxLine) -> PartLine:

@@ -18,7 +18,7 @@ from gateway.access.linking import LinkWhy
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.ranks import Rank
 from gateway.errors import GatewayError
-from gateway.operators.actions import Deed, OperationRefused, action, action_in_commit, find_by_number
+from gateway.operators.actions import ActionCall, OperationRefused, action, action_in_commit, find_by_number
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import (
     AccountName,
@@ -57,21 +57,21 @@ class PeopleActions(OperatorsBase):
     """The actions about people of one tenant, or of all."""
 
     @action(Rank.OPERATOR)
-    async def list_requests(self, _deed: Deed) -> PairingRequests:
+    async def list_requests(self, _call: ActionCall) -> PairingRequests:
         """Return the pending pairing requests, the most likely first, without codes."""
         pending = await self.store.read(pairing.pending)
         known = await self.read_people() if pending else []
         return PairingRequests(requests=to_requests(pending, known, self.clock()))
 
     @action(Rank.OPERATOR)
-    async def list_users(self, _deed: Deed) -> Users:
+    async def list_users(self, _call: ActionCall) -> Users:
         """Return all known people, oldest first."""
         known = await self.read_people()
         names = lookalikes(known)
         return Users(users=tuple(to_user(person, names) for person in known))
 
     @action(Rank.OPERATOR)
-    async def find_users(self, _deed: Deed, text: str) -> FoundUsers:
+    async def find_users(self, _call: ActionCall, text: str) -> FoundUsers:
         """Return the newest people who match a text, at most one page, and the number of all matches."""
         known, wanted = await self.read_people(), text.strip().casefold()
         found = [person for person in known if not wanted or wanted in search_words(person)]
@@ -80,7 +80,7 @@ class PeopleActions(OperatorsBase):
         return FoundUsers(users=shown, count=len(found))
 
     @action(Rank.OPERATOR)
-    async def read_audit(self, _deed: Deed, wanted: AuditQuery) -> AuditLog:
+    async def read_audit(self, _call: ActionCall, wanted: AuditQuery) -> AuditLog:
         """Return the latest audit entries, newest first."""
         filtered = AuditFilter(wanted.by, wanted.about, wanted.action, wanted.since, wanted.limit)
         rows = await self.store.read(partial(audit_log, wanted=filtered))
@@ -92,7 +92,7 @@ class PeopleActions(OperatorsBase):
         )
 
     @action(Rank.OPERATOR, audit="pairing_approved")
-    async def approve(self, deed: Deed, given: CodeEntry) -> User:
+    async def approve(self, call: ActionCall, given: CodeEntry) -> User:
         """Approve the person to whom the bot showed this code.
 
         Raises:
@@ -104,11 +104,11 @@ class PeopleActions(OperatorsBase):
             )
         key = self.key
         return await self._approve(
-            deed, lambda c, again: pairing.approve_code(c, key, given.code, deed.by, deed.now, repeated=again)
+            call, lambda c, again: pairing.approve_code(c, key, given.code, call.by, call.now, repeated=again)
         )
 
     @action(Rank.OPERATOR, audit="pairing_approved")
-    async def approve_request(self, deed: Deed, number: str) -> User:
+    async def approve_request(self, call: ActionCall, number: str) -> User:
         """Approve a request, given by its id or at least the last four characters.
 
         Raises:
@@ -116,27 +116,27 @@ class PeopleActions(OperatorsBase):
         """
         id_ = (await self._pending(number)).id
         return await self._approve(
-            deed, lambda c, again: pairing.approve_request(c, id_, deed.by, deed.now, repeated=again)
+            call, lambda c, again: pairing.approve_request(c, id_, call.by, call.now, repeated=again)
         )
 
-    async def _approve(self, deed: Deed, decide: Callable[[Connection, bool], Approved | NotApproved]) -> User:
+    async def _approve(self, call: ActionCall, decide: Callable[[Connection, bool], Approved | NotApproved]) -> User:
         ran: list[Approved] = []
 
         def job(connection: Connection) -> AccessChange | OperationRefused:
-            done = ranks.refuse_to_approve(connection, deed.by) or decide(connection, bool(ran))
+            done = ranks.refuse_to_approve(connection, call.by) or decide(connection, bool(ran))
             if isinstance(done, NotApproved):
-                return _refusal(done, deed.now)
+                return _refusal(done, call.now)
             ran.append(done)
             said = words.welcome_text(done)
             self.process.say(connection, done.person, done.address, said, f"approved:{done.request.id}")
-            row = self.process.take_up(connection, done.said, done.person, deed.now)
-            cards = self.process.show_verdict(connection, done.request, "approved", deed.by)
+            row = self.process.take_up(connection, done.said, done.person, call.now)
+            cards = self.process.show_verdict(connection, done.request, "approved", call.by)
             return AccessChange(done.person, (done.address, *cards), row)
 
-        return await self._change(deed, job)
+        return await self._change(call, job)
 
     @action(Rank.OPERATOR, audit="pairing_denied")
-    async def deny(self, deed: Deed, number: str) -> DeniedRequest:
+    async def deny(self, call: ActionCall, number: str) -> DeniedRequest:
         """Deny a request without telling the person.
 
         Raises:
@@ -146,17 +146,17 @@ class PeopleActions(OperatorsBase):
         ran: list[Ticket] = []
 
         def job(connection: Connection) -> AccessChange | OperationRefused:
-            done = pairing.deny(connection, id_, deed.by, deed.now, repeated=bool(ran))
+            done = pairing.deny(connection, id_, call.by, call.now, repeated=bool(ran))
             if done is None:
-                return _refusal(NotApproved(Why.UNKNOWN), deed.now)
+                return _refusal(NotApproved(Why.UNKNOWN), call.now)
             ran.append(done)
-            return AccessChange(told=self.process.show_verdict(connection, done, "denied", deed.by))
+            return AccessChange(told=self.process.show_verdict(connection, done, "denied", call.by))
 
-        self.process.announce(await deed.commit(job))
+        self.process.announce(await call.commit(job))
         return DeniedRequest(request=id_, sender=ran[-1].sender, name=ran[-1].display_name)
 
     @action(Rank.OPERATOR, audit="person_blocked")
-    async def block(self, deed: Deed, wanted: BlockWish) -> User:
+    async def block(self, call: ActionCall, wanted: BlockWish) -> User:
         """Block a person, given as a request's number, a sender (`telegram:42`) or a user id.
 
         Raises:
@@ -172,13 +172,13 @@ class PeopleActions(OperatorsBase):
                 asked for asked in pairing.pending(connection) if (asked.tenant, asked.sender) == (tenant, sender)
             ]
             called = waiting[0].display_name if waiting else name
-            done = ranks.block_known(connection, tenant, sender, called, deed.by, deed.now)
-            return self._show_blocked(connection, deed, done, waiting)
+            done = ranks.block_known(connection, tenant, sender, called, call.by, call.now)
+            return self._show_blocked(connection, call, done, waiting)
 
-        return await self._change(deed, job)
+        return await self._change(call, job)
 
     @action(Rank.OPERATOR, audit="person_blocked")
-    async def block_request(self, deed: Deed, number: str) -> User:
+    async def block_request(self, call: ActionCall, number: str) -> User:
         """Block the person who made this pending request.
 
         Raises:
@@ -187,21 +187,21 @@ class PeopleActions(OperatorsBase):
         asked = await self._pending(number)
 
         def job(connection: Connection) -> AccessChange | OperationRefused:
-            done = ranks.block_waiting(connection, asked.id, deed.by, deed.now)
-            return self._show_blocked(connection, deed, done, [asked])
+            done = ranks.block_waiting(connection, asked.id, call.by, call.now)
+            return self._show_blocked(connection, call, done, [asked])
 
-        return await self._change(deed, job)
+        return await self._change(call, job)
 
     def _show_blocked(
-        self, connection: Connection, deed: Deed, done: Person | Why, waiting: Sequence[Ticket]
+        self, connection: Connection, call: ActionCall, done: Person | Why, waiting: Sequence[Ticket]
     ) -> AccessChange | OperationRefused:
         if isinstance(done, Why):
-            return _refusal(NotApproved(done), deed.now)
+            return _refusal(NotApproved(done), call.now)
         show = self.process.show_verdict
-        return AccessChange(done, [where for asked in waiting for where in show(connection, asked, "blocked", deed.by)])
+        return AccessChange(done, [where for asked in waiting for where in show(connection, asked, "blocked", call.by)])
 
     @action(Rank.OPERATOR, audit="role_changed")
-    async def set_role(self, deed: Deed, who: str, wanted: RoleChange) -> User:
+    async def set_role(self, call: ActionCall, who: str, wanted: RoleChange) -> User:
         """Set the role of a person, given by sender or user id. `member` also ends a block.
 
         Raises:
@@ -211,12 +211,12 @@ class PeopleActions(OperatorsBase):
         person, role = await self._person(who), Role(wanted.role)
 
         def job(connection: Connection) -> AccessChange | OperationRefused:
-            return _to_change(ranks.give_role(connection, person.user_id, role, deed.by, deed.now), deed.now)
+            return _to_change(ranks.give_role(connection, person.user_id, role, call.by, call.now), call.now)
 
-        return await self._change(deed, job)
+        return await self._change(call, job)
 
     @action(Rank.OPERATOR, audit="access_revoked")
-    async def revoke(self, deed: Deed, who: str, wanted: AccountName) -> User:
+    async def revoke(self, call: ActionCall, who: str, wanted: AccountName) -> User:
         """Revoke the access of a person, given by sender or user id, to an account (`telegram:main`).
 
         Raises:
@@ -228,12 +228,12 @@ class PeopleActions(OperatorsBase):
             raise OperationRefused("access.no_account", account=account, accounts=accounts)
 
         def job(connection: Connection) -> AccessChange | OperationRefused:
-            return _to_change(ranks.revoke(connection, person, account, deed.by, deed.now), deed.now)
+            return _to_change(ranks.revoke(connection, person, account, call.by, call.now), call.now)
 
-        return await self._change(deed, job)
+        return await self._change(call, job)
 
     @action(Rank.OPERATOR, audit="people_unlinked")
-    async def unlink(self, deed: Deed, who: str) -> User:
+    async def unlink(self, call: ActionCall, who: str) -> User:
         """Undo the link of a sender (`discord:2`) to a person, or a person's only link.
 
         Raises:
@@ -248,22 +248,22 @@ class PeopleActions(OperatorsBase):
         link = fitting[0]
 
         def job(connection: Connection) -> linking.Linked | OperationRefused:
-            done = linking.undo(connection, link.id, deed.by, deed.now)
+            done = linking.undo(connection, link.id, call.by, call.now)
             if isinstance(done, LinkWhy):
-                return _refusal(NotApproved(Why.NOT_BELOW), deed.now)
+                return _refusal(NotApproved(Why.NOT_BELOW), call.now)
             for side, where in linking.places(done):
                 with suppress(GatewayError):  # the undo holds even if no message can be sent now
                     text = HARNESS.text(side.locale, "linking.undone_by")
                     self.process.say(connection, side, where, text, f"unlinked:{link.id}:{side.user_id[-8:]}")
             return done
 
-        done = await deed.commit(job)
+        done = await call.commit(job)
         for side, where in linking.places(done):
             self.process.announce(AccessChange(side, (where,)))
         return await self._to_user(done.joins)
 
     @action(Rank.MACHINE, audit="forget_asked")
-    async def forget(self, deed: Deed, who: str, wanted: Erasing) -> ForgottenPerson:
+    async def forget(self, call: ActionCall, who: str, wanted: Erasing) -> ForgottenPerson:
         """Request the deletion of a person's talk or of everything about them; they are given by sender or id.
 
         Raises:
@@ -275,31 +275,31 @@ class PeopleActions(OperatorsBase):
         def job(connection: Connection) -> ErasureAsked | OperationRefused:
             if wanted.extent is Extent.EVERYTHING and people.is_only_owner(connection, person):
                 return OperationRefused(only_owner)
-            inbox.clear_person(connection, person.user_id, None, deed.now, "tenk users forget", beside_id=0)
-            deed.record(connection, person.tenant, person.user_id, wanted.extent)
+            inbox.clear_person(connection, person.user_id, None, call.now, "tenk users forget", beside_id=0)
+            call.record(connection, person.tenant, person.user_id, wanted.extent)
             return erasure.ask(
-                connection, person, wanted.extent, newest_row(connection), deed.now, deed.now, self.process.people.mark
+                connection, person, wanted.extent, newest_row(connection), call.now, call.now, self.process.people.mark
             )
 
-        asked = await deed.of_tenant(person.tenant).commit(job)
+        asked = await call.of_tenant(person.tenant).commit(job)
         self.process.announce(AccessChange(unparked=asked.unparked))
         if asked.forgotten:
             self.process.people.forget(person.user_id, asked.forgotten)
         return ForgottenPerson(**dict(_to_known(person)), extent=wanted.extent)
 
     @action(Rank.MACHINE, audit="data_exported")
-    async def note_export(self, deed: Deed, who: str) -> KnownPerson:
+    async def note_export(self, call: ActionCall, who: str) -> KnownPerson:
         """Record in the audit log that a person's data is exported, and return the person.
 
         Raises:
             OperationRefused: the person is unknown.
         """
         person = await self.store.read(partial(_find, who=who))
-        await deed.of_tenant(person.tenant).commit(lambda c: deed.record(c, person.tenant, person.user_id))
+        await call.of_tenant(person.tenant).commit(lambda c: call.record(c, person.tenant, person.user_id))
         return _to_known(person)
 
     @action_in_commit(Rank.OPERATOR, audit="group_changed")
-    def change_group(self, deed: Deed, connection: Connection, group: Group, wanted: GroupChange) -> Group:
+    def change_group(self, call: ActionCall, connection: Connection, group: Group, wanted: GroupChange) -> Group:
         """Change a group's settings and return the changed group.
 
         Raises:
@@ -310,7 +310,7 @@ class PeopleActions(OperatorsBase):
         if changed != group:
             groups.GROUPS.save(connection, changed)
             where = f"{group.channel}:{group.account}:{group.chat}"
-            deed.record(connection, group.tenant, where, ", ".join(f"{name} {value}" for name, value in given.items()))
+            call.record(connection, group.tenant, where, ", ".join(f"{name} {value}" for name, value in given.items()))
         return changed
 
     def take_up_group(self, connection: Connection, group_id: str, by: str, now: datetime) -> AccessChange:
@@ -327,9 +327,9 @@ class PeopleActions(OperatorsBase):
             row = self.process.take_up(connection, said, person, now)
         return AccessChange(told=self.process.show_allowed(connection, group_id, by), row=row)
 
-    async def _change(self, deed: Deed, job: Callable[[Connection], AccessChange | OperationRefused]) -> User:
+    async def _change(self, call: ActionCall, job: Callable[[Connection], AccessChange | OperationRefused]) -> User:
         """Commit a decision about a person and return the changed person."""
-        change = await deed.commit(job)
+        change = await call.commit(job)
         self.process.announce(change)
         assert change.person is not None, "the job changed a person"
         return await self._to_user(change.person)

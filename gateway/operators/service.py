@@ -1,7 +1,7 @@
 """The operators' service: all actions of operators, on one tenant or on all."""
 
 from gateway.access.ranks import Rank
-from gateway.operators.actions import Deed, action
+from gateway.operators.actions import ActionCall, action
 from gateway.operators.conversations import ConversationActions
 from gateway.operators.invites import InviteActions
 from gateway.operators.keys import KeyActions
@@ -16,7 +16,7 @@ class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, Conver
     """The service. Each method is an action; its first argument is the actor."""
 
     @action(Rank.OPERATOR)
-    async def status(self, _deed: Deed) -> Status:
+    async def status(self, _call: ActionCall) -> Status:
         """Return the running gateway's status; if none runs, what the database tells."""
         found = await self.process.status(self.store.tenant)
         if found is not None:
@@ -26,7 +26,7 @@ class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, Conver
         return Status(running=False, outbox=parts, pairing_requests=waiting)
 
     @action(Rank.MACHINE)
-    async def reload(self, _deed: Deed) -> Reloaded:
+    async def reload(self, _call: ActionCall) -> Reloaded:
         """Read the configuration and apply it.
 
         Raises:
@@ -35,11 +35,11 @@ class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, Conver
         return await self.process.reload()
 
     @action(Rank.MACHINE)
-    async def end_cooldown(self, _deed: Deed, wanted: ModelName) -> CooldownEnd:
+    async def end_cooldown(self, _call: ActionCall, wanted: ModelName) -> CooldownEnd:
         """End the cooldown of a model that answers again."""
         return CooldownEnd(ended=self.process.end_cooldown(wanted.model))
 
     @action(Rank.OPERATOR)
-    async def console_link(self, deed: Deed) -> ConsoleLink:
+    async def console_link(self, call: ActionCall) -> ConsoleLink:
         """Return a link that opens the console once for the actor."""
-        return await self.process.console_link(deed.by)
+        return await self.process.console_link(call.by)

@@ -8,7 +8,7 @@ from functools import partial
 from agent.context.sizes import HEAVY_FROM, features_of, score
 from agent.transcript import Item, TurnStarted, Usage, fold
 from gateway.access.ranks import Rank
-from gateway.operators.actions import Deed, action
+from gateway.operators.actions import ActionCall, action
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import DaySum, UsageQuery, UsageReport, UsageRoutes, UsageRow, UsageSummary, WeightSums
 from gateway.store import people
@@ -54,14 +54,14 @@ class UsageActions(OperatorsBase):
     """The actions about usage of one tenant; of the default tenant if the store is the whole."""
 
     @action(Rank.OPERATOR)
-    async def usage(self, deed: Deed, wanted: UsageQuery) -> UsageReport:
+    async def usage(self, call: ActionCall, wanted: UsageQuery) -> UsageReport:
         """Return calls, tokens and cost by UTC day, person and model, oldest first."""
-        return UsageReport(rows=await self._rows(deed.now - timedelta(days=wanted.days)))
+        return UsageReport(rows=await self._rows(call.now - timedelta(days=wanted.days)))
 
     @action(Rank.OPERATOR)
-    async def usage_summary(self, deed: Deed, wanted: UsageQuery) -> UsageSummary:
+    async def usage_summary(self, call: ActionCall, wanted: UsageQuery) -> UsageSummary:
         """Return the sums of each day, and the newest rows."""
-        since = deed.now - timedelta(days=wanted.days)
+        since = call.now - timedelta(days=wanted.days)
         days = await self.store.read(lambda connection: usage_by_day(connection, whose_rows(), since))
         return UsageSummary(
             days={day: DaySum(calls=calls, tokens=tokens, microusd=cost or 0) for day, calls, tokens, cost in days},
@@ -69,9 +69,9 @@ class UsageActions(OperatorsBase):
         )
 
     @action(Rank.OPERATOR)
-    async def usage_routes(self, deed: Deed, wanted: UsageQuery) -> UsageRoutes:
+    async def usage_routes(self, call: ActionCall, wanted: UsageQuery) -> UsageRoutes:
         """Return the usage of light turns and of all others."""
-        since = deed.now - timedelta(days=wanted.days)
+        since = call.now - timedelta(days=wanted.days)
         return await self.store.read(
             lambda connection: sums_by_weight(recorded_turns(connection, whose_rows(), since, MOST_TURNS))
         )

@@ -23,7 +23,7 @@ document.addEventListener("htmx:afterSwap", () => {
   part.querySelectorAll(".scroll, pre").forEach((each, index) => { each.scrollLeft = place.scrolls[index] || 0; });
   if (!place.inside) return;
   const same = (each) => each.tagName === place.tag && each.getAttribute("href") === place.href && each.getAttribute("aria-label") === place.label;
-  const next = said.hidden ? [...part.querySelectorAll("a, button, [tabindex='0']")].find(same) : said; // after a deed: what came of it
+  const next = said.hidden ? [...part.querySelectorAll("a, button, [tabindex='0']")].find(same) : said; // after an action: its result
   next?.focus({ preventScroll: true });
 });
 
