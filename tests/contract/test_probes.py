@@ -84,7 +84,7 @@ async def test_slack_is_asked_for_both_tokens_and_every_scope(asker: Asker) -> N
         (bot,) = await probe_slack(slack_account(simulator, bot_token="xoxb-wrong"), asker)
         level = (await probe_slack(slack_account(simulator, app_token="xapp-wrong"), asker))[-1]
     assert [] == to_do(well)
-    assert "reactions:write (without it no signs)" in scope
+    assert "reactions:write (without it no reactions)" in scope
     assert ("bot_token", "app_token") == (bot.key[-1], level.key[-1])
     assert ("xoxb-" in bot.to_do, "connections:write" in level.to_do) == (True, True)
 

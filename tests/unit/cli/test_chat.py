@@ -114,7 +114,7 @@ def test_operator_may_ask_for_a_code_also_here(tmp_path: Path):
 
 def test_interrupt_ends_it_cleanly(tmp_path: Path):
     with terminal(tmp_path) as (running, ours):
-        drawn = _until(ours, b"joins it.")
+        drawn = _until(ours, b"account.")
         os.write(ours, b"/log 45m guitar\n")
         drawn += _until(ours, b"45 min")
         os.write(ours, b"half a line")
@@ -131,7 +131,7 @@ def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Pa
     with ExitStack() as first:
         ending = first.enter_context(gateway(tmp_path))
         with terminal(tmp_path) as (running, ours):
-            _until(ours, b"joins it.")
+            _until(ours, b"account.")
             os.write(ours, b"/log 45m guitar\n")
             _until(ours, b"45 min")
             ending.send_signal(signal.SIGTERM)
