@@ -93,7 +93,7 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
     async with api_house(tmp_path) as here:
         hello: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello"}]
         async with client_of(here, "tenk-aaaaaaaa-" + "0" * 32) as stranger:
-            with pytest.raises(openai.AuthenticationError, match="no key"):
+            with pytest.raises(openai.AuthenticationError, match="this key does not exist"):
                 await stranger.chat.completions.create(model="coach", messages=hello)
         async with client_of(here, await here.key("read")) as reader:
             with pytest.raises(openai.PermissionDeniedError, match="lacks the scope"):
