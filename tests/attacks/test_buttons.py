@@ -8,7 +8,7 @@ import pytest
 from tests.journeys.streets import STREETS, Street, street
 
 OWNER, OPERATOR, STRANGER = 1, 2, 3
-VOID = "means nothing"
+VOID = "no longer valid"
 
 
 @pytest.mark.timeout(60)
@@ -50,7 +50,7 @@ async def test_a34_only_a_button_of_ours_does_anything_for_whom_it_was_made_once
 
         await here.here.operator(f"POST /v1/users/{here.sender(OWNER)}/role", {"role": "operator"})
         await here.press(OWNER, asked, approve)
-        await here.reads(OWNER, "is in, and has been told")
+        await here.reads(OWNER, "is in. I have told them")
         await here.press(OWNER, asked, approve)
         await here.reads(OWNER, "used already")
         await here.press(OWNER, asked, block)

@@ -284,7 +284,7 @@ async def test_a43_the_lock_outlives_a_restart(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/tenk.db"
     first = await Store.open(url)
     for _ in range(5):
-        with pytest.raises(OperationRefused, match="nobody's code"):
+        with pytest.raises(OperationRefused, match="that code is not known"):
             await operations(first, Outbox()).approve("cli", CodeEntry(code="22222222"))
     request_id = await first.commit(asks)
     await first.aclose()

@@ -77,7 +77,7 @@ async def test_an_order_is_asked_for_and_done_once(installed: Path, tmp_path: Pa
             assert ["milk"] == shop(tmp_path)
         let_time_pass(tmp_path, discord)
         async with world.life() as running:
-            await running.answered(discord, "Not done, because nobody confirmed it in time")
+            await running.answered(discord, "Not done, because I got no answer in time")
             late, dead = (
                 question(discord) if any(a.buttons for a in discord.answers(discord.direct(PERSON))) else ("", {})
             )
@@ -86,5 +86,5 @@ async def test_an_order_is_asked_for_and_done_once(installed: Path, tmp_path: Pa
             telegram.press(telegram.direct(PERSON), kept, buttons["Allow once"])
             await running.answered(telegram, "You have answered that already: allowed once.", 2)
             discord.press(discord.direct(PERSON), late, dead["Allow once"])
-            await running.answered(discord, "That question has run out. It was not done.")
+            await running.answered(discord, "That question has expired. I did not do it.")
     assert ["milk", "flour"] == shop(tmp_path)

@@ -31,7 +31,7 @@ async def test_in_a_group_only_the_asker_confirms_and_no_member_waits(tmp_path: 
         here.sim.say(GROUP, f"{bot} hello", person=2)
         await here.told(GROUP, "Hello Ben.")
         here.sim.press(GROUP, asked.message_id, dict(asked.buttons)["Allow once"], person=2)
-        await here.told(GROUP, "That question is for somebody else. Nothing was done.")
+        await here.told(GROUP, "That question is for someone else. I did nothing.")
         assert 2 == len(here.model.requests)
         here.sim.press(GROUP, asked.message_id, dict(asked.buttons)["Allow once"], person=1)
         await here.told(GROUP, "Nothing yet, Ana.")
@@ -53,7 +53,7 @@ async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) 
         await here.say(1, "never mind")
         await here.reads(1, "As you like.")
         await here.press(1, again, buttons["Allow once"])
-        await here.reads(1, "That question is over")
+        await here.reads(1, "That question was closed")
         messages = here.here.model.requests[-1].body["messages"]
         assert "Skipped due to queued user message." in str(messages[-2]) and "never mind" in str(messages[-1])
 

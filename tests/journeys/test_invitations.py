@@ -22,7 +22,7 @@ async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp
             here.sim.say(person, f"/start {made['code']}")
         await here.told(5, "Scales are patience.")
         assert ["How do I practise scales?"] == said(here.model.requests[0].body)
-        await here.told(6, "does not hold")
+        await here.told(6, "is not valid")
         assert ["member"] == [person["role"] for person in (await here.operator("GET /v1/users"))["users"]]
         assert [] == [row for row in await here.rows("SELECT payload FROM inbox") if made["code"] in row["payload"]]
 
@@ -76,6 +76,6 @@ async def test_the_terminal_shows_a_link_that_makes_its_visitor_the_owner_once(t
         for person in (5, 6):
             here.sim.say(person, f"/start {code}")
         await here.told(5, "owner")
-        await here.told(6, "does not hold")
+        await here.told(6, "is not valid")
         assert ["owner"] == [person["role"] for person in (await here.operator("GET /v1/users"))["users"]]
         assert any("asks to be let in" in line and "pairing approve --request" in line for line in lines)

@@ -62,7 +62,7 @@ async def linked_and_parted_by_the_owner(here: Street, there: Street) -> None:
 
 async def linked(here: Street, stays: int, there: Street, joins: int, times: int = 1) -> None:
     await here.say(stays, "/link")
-    await there.say(joins, f"/link {code_in(await here.reads(stays, 'Give this code to nobody', times))}")
+    await there.say(joins, f"/link {code_in(await here.reads(stays, 'Do not give this code to anyone', times))}")
     await press(there, joins, "Is that you, too?", "Yes, both are me", times)
     await press(here, stays, "gave your code", "Connect", times)
     await there.reads(joins, "Connected", times)

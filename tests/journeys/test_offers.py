@@ -114,7 +114,7 @@ async def test_in_a_group_an_offer_is_its_persons(tmp_path: Path) -> None:
         here.sim.say(group, f"@{bot} hello", person=2)
         await here.told(group, "Hello")
         await press(here, "Shall I log", label, person=2, chat=group)
-        await here.told(group, "for somebody else")
+        await here.told(group, "for someone else")
         here.sim.say(group, f"@{bot} yes", person=2)
         await here.told(group, "no open question to say yes to")
         assert [] == await minutes(here)

@@ -151,12 +151,12 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
         assert [asked.message_id] == [one.message_id for one in told() if "allowed this channel" in one.text]
         await asks(2, f"{side.mention} and now?", "Hello Bea.")
         await asks(2, f"{group} all", "group is for operators")
-        await asks(1, f"{group} all", "All that is said here")
+        await asks(1, f"{group} all", "I answer every message here")
         await asks(2, "nobody in particular", "To all.")
-        await asks(1, f"{group} mention", "I answer where I am mentioned")
+        await asks(1, f"{group} mention", "I answer when you mention me")
         for most, heard in ((0, False), (1, True)):
             side.say(room, f"{group} context {most}", person=1)
-            await reads(f"I read the last {most} messages" if most != 1 else "I read the last message")
+            await reads(f"read the last {most} messages" if most != 1 else "read the last message")
             side.say(room, f"tea at {most}", person=2)
             side.say(room, f"cake at {most}", person=2)
             model.answers(Reply(f"Noted {most}."))
@@ -164,7 +164,7 @@ async def heard_in_a_room(tmp_path: Path, kind: Callable[[], PlatformStreet]) ->
             await reads(f"Noted {most}.")
             asked = said(model.requests[-1].body)[-1]
             assert (heard, False) == (f"cake at {most}" in asked, f"tea at {most}" in asked)
-        await asks(1, f"{group} off", "answer nobody in this channel")
+        await asks(1, f"{group} off", "do not answer in this channel")
         before = len(told())
         side.say(room, f"{side.mention} still there?", person=2)
         await here.here.settled()

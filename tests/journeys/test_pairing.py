@@ -36,7 +36,7 @@ async def test_a_code_holds_once_and_a_wrong_one_never(tmp_path: Path) -> None:
         here.sim.say(5, "hello?")
         code = CODE.findall((await here.told(5, "private")).text)[0]
         wrong = ("A" if code[0] != "A" else "B") + code[1:]
-        with pytest.raises(GatewayError, match="nobody's code"):
+        with pytest.raises(GatewayError, match="that code is not known"):
             await here.operator("POST /v1/pairing/approve", {"code": wrong})
         await here.operator("POST /v1/pairing/approve", {"code": code})
         with pytest.raises(GatewayError, match="used already"):

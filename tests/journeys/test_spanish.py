@@ -69,7 +69,7 @@ WAYS: dict[str, tuple[Callable[[House], Awaitable[None]], str]] = {
     "empty": (an_answer_is_empty, "vacía"),
     "sent again": (an_answer_is_said_again, "enviado de nuevo"),
     "model": (the_model_refuses_its_key, "revisar su clave"),
-    "button": (a_button_is_made_up, "ya no significa nada"),
+    "button": (a_button_is_made_up, "ya no vale"),
     "unknown": (a_command_is_misspelt, "¿Querías decir /stop?"),
 }
 

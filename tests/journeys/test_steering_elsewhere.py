@@ -128,7 +128,7 @@ async def too_much_is_told_once(owner: Talker) -> None:
     for id_ in [owner.say(f"message {number}") for number in range(30)][-2:]:
         await owner.signed(id_)
     await owner.here.here.settled()
-    assert 1 == sum("more than I can take" in text for text in owner.texts()), owner.texts()
+    assert 1 == sum("That was too much at once" in text for text in owner.texts()), owner.texts()
 
 
 @pytest.mark.gate

@@ -67,7 +67,7 @@ async def test_in_a_group_a_member_hears_that_another_persons_turn_runs(tmp_path
         here.sim.say(group, "/coach tell me everything", person=1)
         await here.asked(1)
         here.sim.say(group, "/stop", person=2)
-        await here.told(group, "asked by somebody else")
+        await here.told(group, "Someone else asked for what I am doing here")
         here.sim.say(group, "/stop", person=1)
         await here.told(group, "Stopped")
         await here.settled()

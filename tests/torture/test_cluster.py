@@ -174,7 +174,7 @@ async def test_a_conversation_is_continued_where_another_machine_owns_the_chat(
         assert (["m1"], ["m2"]) == (await chats.hears(there), await chats.hears(here))
         (code,) = CODE.findall(await chats.tells(here, "/link", "Give this code"))
         await chats.tells(there, f"/link {code}", "Is that you, too?")
-        await chats.tells(there, "/link yes", "One word more")
+        await chats.tells(there, "/link yes", "Now I ask")
         await chats.tells(here, "/link yes", "Connected")
         await chats.tells(here, "/title Blue", "Blue")
         await chats.tells(there, f"/sessions {chats.id_of(here)}", "We go on here with “Blue” from Telegram")

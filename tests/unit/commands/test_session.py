@@ -70,7 +70,7 @@ class TestStop:
 
     async def test_of_another_persons_answer_it_says_whose_word_it_wants(self, chat: Chat):
         chat.session.running = True
-        assert "asked by somebody else" in await chat.say("stop", direct=False)
+        assert "Someone else asked for what I am doing here" in await chat.say("stop", direct=False)
         assert "Nothing is running." == await chat.say("stop")
         chat.session.cancels = True
         assert "Stopped." == await chat.say("stop", direct=False)

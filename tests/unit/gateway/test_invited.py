@@ -28,7 +28,7 @@ async def test_an_invitation_holds_once(door: Door) -> None:
     await door.say(code, "8")
     assert None is door.snapshot.find("default", "sim:8")
     (told,) = await door.told("8")
-    assert told.startswith("That invitation does not hold")
+    assert told.startswith("That invitation is not valid")
     assert codes.BULLETS in told
     assert ["used"] == [one.state for one in (await door.operators.list_invites("cli")).invites]
 

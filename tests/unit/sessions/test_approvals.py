@@ -17,8 +17,8 @@ from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine, quick_store
 
-VOID = "That button means nothing any more."
-GONE_BY = "That question is over: you said something else, or stopped. It was not done."
+VOID = "That button is no longer valid."
+GONE_BY = "That question was closed when you wrote something else or stopped me. I did not do it."
 
 
 @dataclass
@@ -158,7 +158,7 @@ async def test_a_press_of_another_person_is_told_so_and_does_nothing(scene: Scen
     buttons = await scene.ask(chat=chat)
     for data in buttons.values():
         await scene.press(data, "p2", chat)
-        assert "That question is for somebody else. Nothing was done." == scene.last
+        assert "That question is for someone else. I did nothing." == scene.last
     assert ([], []) == (scene.payer.paid, scene.spine.channel.unbuttoned)
     await scene.press(buttons["Allow once"], chat=chat)
     assert ["12"] == scene.payer.paid
@@ -186,7 +186,7 @@ async def test_an_unanswered_question_is_a_no(scene: Scene, restarts: bool) -> N
     await scene.spine.quiet()
     assert "It is expired." == scene.last
     await scene.press(buttons["Allow once"])
-    assert "That question has run out. It was not done." == scene.last
+    assert "That question has expired. I did not do it." == scene.last
     assert [] == scene.payer.paid
 
 

@@ -28,7 +28,7 @@ async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
 async def test_a34_another_persons_press_does_nothing_and_leaves_them_their_buttons(spine: Spine, chat: str) -> None:
     await spine.press(spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10)), "p2", chat)
     await spine.quiet()
-    assert ["That button means nothing any more."] == spine.channel.shown(chat)
+    assert ["That button is no longer valid."] == spine.channel.shown(chat)
     assert [] == spine.channel.unbuttoned
 
 
@@ -37,4 +37,4 @@ async def test_a_button_of_another_account_or_without_a_seal_does_nothing(spine:
     for data in (sealed, "yes:q1", "yes", "yes:q1:1lg4g0f:" + "A" * 16):
         await spine.press(data)
     await spine.quiet()
-    assert ["That button means nothing any more."] * 4 == spine.channel.shown()
+    assert ["That button is no longer valid."] * 4 == spine.channel.shown()

@@ -15,7 +15,7 @@ from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
 
 GONE = "That offer is outdated, and nothing was changed. Please write it again."
-VOID = "That button means nothing any more."
+VOID = "That button is no longer valid."
 
 ASKED = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Yes", "yes, do it"), SuggestedReply("No", "no")))
 
@@ -54,7 +54,7 @@ async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker
     buttons = await question(spine, chat=chat)
     await spine.press(buttons["Yes"], "p2", chat)
     await spine.quiet()
-    assert ["Shall I?", "That question is for somebody else. Nothing was done."] == spine.channel.shown(chat)
+    assert ["Shall I?", "That question is for someone else. I did nothing."] == spine.channel.shown(chat)
     assert ([], 1) == (spine.channel.unbuttoned, len(spine.model.requests))
     await spine.press(buttons["Yes"], "p1", chat)
     await answer(spine)
