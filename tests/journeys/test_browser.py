@@ -93,7 +93,8 @@ async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: Gatew
 
 
 async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
-    async with alone() as (channel, sink, url):
+    records = FakeRecords()
+    async with alone(records) as (channel, sink, url):
         address = await chat_of(page, sink, url)
         said = sink.events[-1].message_id
         await channel.react(address, said, Reaction.WORKING)
@@ -110,6 +111,7 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
             OutboundMedia(AttachmentKind.PHOTO, "chart.png", "image/png", PNG),
             OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"day,minutes\n"),
         )
+        records.keep(part(address.chat, Rendered("Your data:"), "k4", media=files))
         await channel.send(part(address.chat, Rendered("Your data:"), "k4", media=files))
         await channel.show_typing(address)
         await page.until("!document.getElementById('typing').hidden")
