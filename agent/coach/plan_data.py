@@ -56,7 +56,7 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
 
 
 def _find_skill(words: str, skills: Sequence[Skill]) -> str | None:
-    """Return the skill that the words name; the longest of several; the only one whose name begins so."""
+    """Return the longest skill name that occurs in the words, else the only one that begins with them, else None."""
     found = [skill for skill in skills if f" {name_key(skill.name)} " in f" {words} "]
     if found:
         return max(found, key=lambda skill: len(skill.name)).name

@@ -72,7 +72,7 @@ class HealthBoard:
         raise replace(problem, message=words, retryable=False, retry_after_s=left_s)
 
     def close(self, model: str, gate: Gate, problem: ModelFailure, for_s: float) -> None:
-        """Start a cooldown, longer than the one before; calls that it refuses fail with this problem."""
+        """Refuse calls to a model for `for_s` seconds, with this problem; count one failure more."""
         before = self._cooldowns.get((model, gate))
         strikes = before.strikes + 1 if before is not None else 1
         until = self._clock() + timedelta(seconds=for_s)

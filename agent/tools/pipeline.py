@@ -165,7 +165,7 @@ class Pipeline:
                 await run_bounded(_await(checking), self._limit_s(use.tool))
 
     def _backfill(self, use: ToolUse, pending: PendingCall) -> ToolUse:
-        """Return the input for hooks, permission and run; the transcript keeps the model's original.
+        """Return the call with the arguments that the tool fills in; the transcript keeps the model's original.
 
         After a question to the person it stays the same: it may depend on the clock, and the approval is valid for it
         alone.

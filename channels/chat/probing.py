@@ -146,7 +146,7 @@ class AccountProbe(ABC):
 
     @abstractmethod
     async def check(self) -> None:
-        """Make the platform's calls and add the findings.
+        """Try the credentials by calls of the platform, and add what is wrong to the findings.
 
         Raises:
             NoAnswer: the platform did not answer.

@@ -243,7 +243,7 @@ class LaneState:
         return FindTarget(row.part) if target is None and self._can_edit else self.on_target(target)
 
     def on_target(self, target: str | None) -> NextStep:
-        """Continue with the message to edit; without one the part is sent, and the send cannot be repeated safely."""
+        """Edit the message `target`; None: send the part as a new message, which may not be repeated without a mark."""
         part = self._row.part
         if not self._can_edit:
             target = None

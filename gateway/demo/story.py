@@ -195,7 +195,7 @@ class Story:
         self._show(Entry(Kind.COMMAND, text))
 
     async def _approve(self, chat: Chat) -> None:
-        """Let the person of a chat in, as the operator does, by the code that stands there."""
+        """Approve a chat's person as an operator would, by the pairing code shown in the chat."""
         code = next((found[0] for seen in chat.seen.values() if (found := CODE.search(seen.text))), None)
         if code is None:
             raise StoryBroken(f"{chat.name} was given no pairing code")

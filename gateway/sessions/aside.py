@@ -130,7 +130,6 @@ class AsideJournal:
             await self.note_cost(response)
 
     def scrub(self, text: str) -> str:
-        """As in any turn."""
         return self._deps.process.scrubber.scrub(text)
 
     async def whole_result(self, handle: str) -> str | None:

@@ -49,7 +49,7 @@ class SummaryKeeper:
         return conversation.is_living(turn.session_id) and known.summary == before
 
     async def keep(self, summary: Summary, responses: Sequence[Spent]) -> None:
-        """One commit: the summary in place of the one before, its cost, and words about it where they are news.
+        """Replace the summary before, record its cost, and tell the chat the first time, in one commit.
 
         Raises:
             Fenced: another process owns the session now; nothing was written.

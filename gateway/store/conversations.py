@@ -191,8 +191,8 @@ def gone_on(of: sa.Select[str]) -> sa.Select[str]:
     return sa.select(line.union(sa.select(sessions.c.id).join(line, sessions.c.continues_id == line.c.id)).c.id)
 
 
-def keys_gone_on_under(connection: sa.Connection, user_id: str) -> list[str]:
-    """Return the keys of a person's direct chats in which a conversation of this user is continued."""
+def keys_of_continued(connection: sa.Connection, user_id: str) -> list[str]:
+    """Return the keys of a user's direct chats that continue a conversation begun in another of the user's chats."""
     held = sa.select(turns.c.session_id).where(turns.c.user_id == user_id)
     keys = connection.execute(sa.select(sessions.c.key).where(sessions.c.id.in_(gone_on(held))).distinct()).scalars()
     senders = people.senders_of(connection, people.now_of(connection, user_id))

@@ -19,7 +19,7 @@ from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
-from gateway.store.conversations import gone_on, keys_gone_on_under
+from gateway.store.conversations import gone_on, keys_of_continued
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
 from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
@@ -171,7 +171,7 @@ def _keys(connection: sa.Connection, user_id: str) -> set[str]:
     taken = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id)
     answered = taken.where(turns.c.user_id == user_id)
     found = {*connection.execute(spoken.distinct()).scalars(), *connection.execute(answered.distinct()).scalars()}
-    found.update(keys_gone_on_under(connection, user_id))
+    found.update(keys_of_continued(connection, user_id))
     talk = sa.select(inbox.c.channel, inbox.c.account, inbox.c.chat).where(
         inbox.c.user_id == user_id, inbox.c.session_key.is_(None), inbox.c.chat != ""
     )

@@ -81,7 +81,7 @@ def is_talk(text: str, name: str) -> bool:
 
 
 def wants_plan(text: str) -> bool:
-    """Return whether a message asks for a weekly plan to be made: nearly all of it does."""
+    """Return True if a message asks for a weekly plan and says little else."""
     tokens = to_tokens(text)
     span = phrases("new_plan").find(tokens)
     if span is None or any(phrases("not_done").at(tokens, at) for at in range(len(tokens))):

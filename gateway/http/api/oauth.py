@@ -72,7 +72,7 @@ class OAuthRoutes:
     connecting: Connecting
 
     async def init(self, call: ApiRequest) -> OAuthBegun:
-        """Start a flow for one of the key's people."""
+        """Start an OAuth login for a person whom the caller's key speaks for."""
         body = call.body
         assert isinstance(body, OAuthInitRequest), "the route table names this model"
         provider = self.connecting.providers.get(body.provider)
