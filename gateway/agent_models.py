@@ -79,7 +79,7 @@ class PriceLook:
     """By model: the last known price of models that the table does not have any more."""
 
     def sentences(self) -> Iterator[str]:
-        """Yield a warning for operators for each model without its former price: what its tokens count as, and what to do."""
+        """Yield a warning for each model that lost its price: what its tokens count as, and what to do."""
         for model, usd in self.lost.items():
             yield (
                 f"{model} has lost its price in an upgrade of the table of prices; caps in USD count each token of it, "

@@ -178,7 +178,7 @@ class Tenant:
 
     @property
     def lost_prices(self) -> Mapping[str, str]:
-        """Return the models that a new table of prices no longer lists, each with the words that say what it counts as."""
+        """Return the models that a new table of prices no longer lists, each with what its tokens count as."""
         return price_words([self.prices])
 
     async def look_at_model(self) -> None:

@@ -46,8 +46,10 @@ REPLACED: Mapping[KeyPath, tuple[str, str]] = {
         "NATS is not used any more, processes wake each other through PostgreSQL; remove it",
     ),
     ("gateway", "role"): ("TENK_ROLE", NO_ROLES),
+    ("delivery", "signs"): ("", "use delivery.reactions"),
+    ("delivery", "sign_after_s"): ("", "use delivery.reaction_after_s"),
 }
-"""Keys of earlier versions: environment variable, and the message for an operator who still sets it."""
+"""Keys of earlier versions: environment variable ("": none), and the message for an operator who still sets it."""
 
 API_BASES: Mapping[str, tuple[str, str]] = {
     "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),

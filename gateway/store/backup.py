@@ -129,7 +129,7 @@ def write_new(destination: Path, write: Callable[[Path], None], taken: str) -> N
 
 
 def _copy(source: Path, draft: Path) -> None:
-    """Copy the database in one step: SQLite restarts a stepwise backup at each write. The source is opened read-only."""
+    """Copy the database in one step, because SQLite restarts a stepwise backup at each write; open it read-only."""
     url = f"{source.absolute().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(url, uri=True, timeout=BUSY_S)) as reading,
