@@ -180,7 +180,10 @@ def _name_and_notes(text: str, skills: Sequence[str]) -> tuple[str, str]:
     tokens = to_tokens(text)
     known = [each for each in find_mentions(tokens, skills) if each.is_exact]
     if known and known[0].first == 0:
-        return known[0].skill, text[tokens[known[0].end - 1].end :].strip(_ENDS)
+        end = tokens[known[0].end - 1].end
+        said = text[:end].strip().casefold()
+        spelled_so = (skill for skill in skills if skill.casefold() == said)  # "te" and "té" are two skills
+        return next(spelled_so, known[0].skill), text[end:].strip(_ENDS)
     quoted = _QUOTED.search(text)
     if quoted is not None:
         return quoted[1], (text[: quoted.start()] + text[quoted.end() :]).strip(_ENDS)

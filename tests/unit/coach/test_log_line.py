@@ -184,3 +184,8 @@ class TestLines:
     def test_a_long_message_is_read_in_no_time(self):
         line = parse_log("45m guitar " + "scales " * 7000, TODAY, SKILLS)
         assert 1000 == len(line.notes)
+
+    @pytest.mark.parametrize("skill", ["te", "té"])
+    def test_skills_that_differ_in_an_accent_are_told_apart(self, skill):
+        assert skill == parse_log(f"45m {skill}", TODAY, ("té", "te")).skill
+        assert skill == parse_log(f"45m {skill} slowly", TODAY, ("te", "té")).skill
