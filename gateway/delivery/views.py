@@ -36,7 +36,8 @@ class StoredViews:
         self._sender = sender
         self._tasks = tasks
         self._known: BoundedDict[int, None] = BoundedDict(2 * LATE_ROWS)  # rows that were shown or had no viewer
-        self._newest = 0  # id; 0: nothing read yet
+        self._first: int | None = None  # the newest id at the first look: a page reads what is older by itself
+        self._newest = 0  # id, at the last look
         self._order = asyncio.Lock()
 
     def show(self, rows: Iterable[OutboxRow]) -> None:
@@ -47,13 +48,16 @@ class StoredViews:
             self._tasks.create_task(self._show(seen))
 
     async def look(self) -> None:
-        """Show what was stored since the last call.
+        """Show what was stored since the last call; the first call only finds out what is there already.
 
         Raises:
             StoreUnavailable: the store cannot be read.
         """
-        query = partial(outbox.shown_after, after_id=self._newest - LATE_ROWS if self._newest else None)
+        after_id = None if self._first is None else max(self._first, self._newest - LATE_ROWS)
+        query = partial(outbox.shown_after, after_id=after_id)
         self._newest, rows = await self._store.read(query, lasting=True)
+        if self._first is None:
+            self._first = self._newest
         self.show(rows)
 
     def _looked_at(self, address: Address) -> Channel | None:

@@ -138,7 +138,7 @@ class Story:
         await self.ben.until_told("This bot is private")
         request = await self.ana.until_told("asks to be let in")
         self._note("Ana is the owner, so she is asked, and decides with a button:")
-        await self.ana.until_answered(self.ana.press(request, "Approve"), by="is in, and has been told")
+        await self.ana.until_answered(self.ana.press(request, "Approve"), by="is in. I have told them")
         await self.ben.until_told("You are in")
         await self.ben.until_answered(hello, by=INTRODUCED)
         stats = await self.ben.until_answered(self.ben.say("/stats"), by="Nothing is logged yet")

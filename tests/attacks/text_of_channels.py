@@ -96,7 +96,7 @@ def slack_call(rendered: Rendered) -> None:
     streams.stable_prefix(rendered.text)
     streams.has_link(rendered.text)
     streams.to_status(rendered.text)
-    streams.rest(rendered.text, rendered.text[:-3])
+    streams.text_after(rendered.text, rendered.text[:-3])
 
 
 def file_names(text: str) -> None:

@@ -70,7 +70,7 @@ AGENT = "coach"
 KEY = f"agent:{AGENT}:sim:main:direct:p1"
 BUTTON_KEY = bytes(32)
 NEVER_S = 1e6
-SORRY = "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."
+SORRY = "Something broke while I answered this, several times over. The person who runs this bot can see it in the log."
 IDLE_TICKS = 40
 """Steps of the event loop without a call of the store, after which the gateway counts as idle."""
 

@@ -110,7 +110,7 @@ async def test_what_is_billed_never_passes_the_cap(tmp_path: Path, deaths: int) 
     assert provider.billed_microusd <= CAP_MICROUSD
     assert None not in (await spine.outcomes()).values()
     shown = [text for chat in range(MANY) for text in spine.channel.shown(f"g{chat}")]
-    assert not [text for text in shown if text != "Done." and "used up, by everybody together" not in text]
+    assert not [text for text in shown if text != "Done." and "used up, by everyone together" not in text]
     await spine.kill()
     await store.aclose()
 

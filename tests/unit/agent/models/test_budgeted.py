@@ -118,7 +118,7 @@ async def test_the_estimate_learns_from_what_was_counted():
     [
         ("en", "user", 7, "What I may spend on you today is used up. It starts again at 20:00, in about 7 hours."),
         ("es", "user", 1, "Empieza de nuevo a las 14:00, en menos de una hora."),
-        ("en", "day", 2, "by everybody together. It starts again at 15:00, in about 2 hours."),
+        ("en", "day", 2, "by everyone together. It starts again at 15:00, in about 2 hours."),
         ("es", "turn", None, "todo lo que puede costar una respuesta"),
     ],
 )
