@@ -1,4 +1,4 @@
-"""Habits in the last sessions: which days, which way it goes, how long the breaks are. Pure; at most 500 sessions."""
+"""Weekday habits, trend and gaps of the last 500 sessions. Pure."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -104,7 +104,7 @@ class Budgets:
         dates: Callable[[], datetime],
         news: asyncio.Event | None = None,
     ) -> None:
-        """`dates` is the wall clock: caps are of days. `news` are those of other caps that are watched as well."""
+        """`dates` is the wall clock: caps reset daily. `news` is the event that the budgets of all tenants share."""
         self._config = config
         self._store = store
         self.now = dates

@@ -1,6 +1,6 @@
-"""Files that go with answers: those that a turn's tools made, named by a result and kept by its change; a command's.
+"""Files attached to answers, made by tools or commands.
 
-What a result claims is believed in its words alone: the content is what was kept under the key of that very call.
+Of a tool's result only the name and description are used; the content is what the call itself stored.
 """
 
 from collections.abc import Sequence

@@ -130,7 +130,7 @@ class SessionTurn:
         self._interrupt(EndReason.STOPPED)
 
     def interrupt(self, row: InboxRow) -> None:
-        """End what runs for what its person says now; what does not run yet is told by what waits when it does."""
+        """Cancel the running turn for its person's new message; a turn that starts later finds it in the mailbox."""
         turn = None if self.claimed is None else self.claimed.turn
         if turn is not None and turn.user_id == row.user_id and turn.address == row.event.address:
             self._interrupt(EndReason.STOPPED)
