@@ -1,10 +1,11 @@
 """Models of the operators' service: the input and output of each action, in process and over `/v1`."""
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -26,6 +27,12 @@ Moment = Annotated[
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
 """An aware instant; in JSON with its offset in digits."""
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return an aware instant; a date or a time without an offset is UTC."""
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
 
 MAX_WHO_CHARS = 200
 Who = Annotated[str, Field(max_length=MAX_WHO_CHARS)]
@@ -162,7 +169,9 @@ class AuditQuery(Model):
     by: str = Field(default="", description="Only changes by this actor: cli, a sender, an id or its end.")
     about: str = Field(default="", description="Only changes that name this: a sender, an id or its end.")
     action: str = Field(default="", description="Only these: role_changed, api_key_created and so on.")
-    since: datetime | None = None
+    since: Annotated[datetime, AfterValidator(_in_utc)] | None = Field(
+        default=None, description="Only changes from this instant on; without an offset it is UTC."
+    )
     limit: int = Field(default=100, ge=1, le=10_000)
 
 

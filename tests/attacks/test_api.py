@@ -183,3 +183,13 @@ async def test_a_failed_delivery_is_driven_again_by_an_operator(tmp_path: Path) 
 
 def states(connection: Any) -> dict[int, str]:
     return {row.id: row.state for row in connection.exec_driver_sql("SELECT id, state FROM outbox")}
+
+
+async def test_an_instant_without_an_offset_is_utc(tmp_path: Path) -> None:
+    async with api_house(tmp_path, offline=True) as here:
+        program = await here.program("read")
+        listed = {
+            since: await program.ask("GET", f"/v1/audit?since={since}") for since in ("2026-11-22", "2999-01-01T00:00")
+        }
+    assert [200, 200] == [status for status, _ in listed.values()]
+    assert [] == listed["2999-01-01T00:00"][1]["changes"]

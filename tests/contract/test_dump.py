@@ -330,7 +330,7 @@ async def test_the_commands_say_what_was_done_and_what_is_needed_beside(home: st
 async def test_the_page_on_postgresql_goes_there_and_back(home: str, postgres: PostgresServer, tmp_path: Path) -> None:
     url = await postgres.create()
     (tmp_path / "home").rename(tmp_path / "var")
-    commands = [line for word in ("tenk db dump", "tenk db load", "mv var") for line in commands_on_page(word)]
+    commands = [line for word in ("tenk db dump --final", "tenk db load", "mv var") for line in commands_on_page(word)]
     page = PAGE.read_text(encoding="utf-8")
     before = await rows_of(f"sqlite:///{tmp_path}/var/tenk.db", tmp_path / "before")
     for command in sorted(commands, key=page.index):
