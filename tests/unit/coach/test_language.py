@@ -1,11 +1,16 @@
 """Languages and their words."""
 
+import inspect
+import re
+
 import pytest
 
 from agent.catalogue import NAMES, escape, language_of
+from agent.coach.changes import read_change
 from agent.coach.log_line import LogLineError, LogProblem, explain_log
 from agent.coach.practice import COLOUR_NAMES, Refusal
 from agent.coach.texts import detect, say, say_colour, say_days
+from gateway.coach import writer
 
 
 class TestRefusals:
@@ -14,6 +19,14 @@ class TestRefusals:
         for problem in (*Refusal, *LogProblem):
             key = f"problem.{problem.value}"
             assert key != say(language, key)
+
+
+class TestChanges:
+    def test_every_change_that_the_writer_makes_has_words(self):
+        made = re.findall(r'"change": "(\w+)"', inspect.getsource(writer))
+        assert "logged" in made
+        unsaid = [change for change in made if read_change({"change": change}) is None]
+        assert [] == unsaid, "give each its words in agent.coach.changes"
 
 
 class TestChoice:
