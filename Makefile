@@ -9,7 +9,7 @@ WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 4 ] && echo $$((
 unexport PYTHONDONTWRITEBYTECODE  # some containers set it; each of many processes would compile all of us again
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test gate quick coverage format run check bench eval torture browser pictures lock texts clean
+.PHONY: help install demo test gate quick coverage format run check bench eval torture browser pictures lock generated clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -83,9 +83,11 @@ browser: install  ## the pages in a real Chromium, where one is installed
 pictures: install  ## the pictures of the README, taken anew in Chromium
 	PICTURES=renew $(BIN)/python -m pytest -m browser -rs tests/journeys/test_readme_pictures.py
 
-texts: install  ## make the .mo of each .po, the files with what people read
+generated: install  ## renew what is made of other files: compiled texts, Slack's manifest, the configuration reference
 	@for po in $$(find gateway agent channels tests -name "*.po"); do \
 		$(BIN)/pybabel --quiet compile --input-file "$$po" --output-file "$${po%.po}.mo" || exit 1; done
+	$(BIN)/tenk slack-manifest --config config/gateway.toml > config/slack-manifest.json
+	$(BIN)/python -m tests.tools.configuration_page
 
 lock:  ## renew requirements.lock; needs uv, takes nothing younger than a week
 	uv pip compile -q --generate-hashes --no-emit-index-url --no-header --exclude-newer "7 days" \

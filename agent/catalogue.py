@@ -1,6 +1,7 @@
 """Texts for people by language and key. A missing text never raises: its key is shown.
 
-The texts are in `.po` files beside the code that uses them; `make texts` compiles them to the `.mo` files read here.
+The texts are in `.po` files beside the code that uses them; `make generated` compiles them to the `.mo` files that are
+read here.
 """
 
 import gettext

@@ -8,6 +8,6 @@ class ApiAccount(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enabled: bool = Field(default=True, description="Serve /v1, to holders of a key.")
-    waiting: int = Field(default=256, ge=1, le=10_000, description="Maximum requests that wait for an answer.")
-    waiting_of_key: int = Field(default=64, ge=1, le=10_000, description="Maximum waiting requests of one key.")
+    enabled: bool = True
+    waiting: int = Field(default=256, ge=1, le=10_000)
+    waiting_of_key: int = Field(default=64, ge=1, le=10_000)

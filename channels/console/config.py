@@ -1,6 +1,6 @@
 """Settings of the terminal chat."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 
 class ConsoleAccount(BaseModel):
@@ -8,4 +8,4 @@ class ConsoleAccount(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enabled: bool = Field(default=True, description="Answer `tenk chat`.")
+    enabled: bool = True

@@ -13,22 +13,13 @@ class WebAccount(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enabled: bool = Field(default=True, description="Serve the page.")
-    tenant: str = Field(default=DEFAULT_TENANT, description="Tenant of the chat, a name of [tenants].")
-    title: str | None = Field(
-        default=None, min_length=1, max_length=60, description="Name of the bot on the page; None: the agent's own."
-    )
-    messages_per_min: int = Field(
-        default=60, ge=1, le=6000, description="Messages a minute from one browser; as many at once after a pause."
-    )
-    address_messages_per_min: int = Field(
-        default=240,
-        ge=1,
-        le=60_000,
-        description="Messages a minute from one address, new visitors and opened pages included.",
-    )
-    views: int = Field(default=384, ge=1, le=50_000, description="Maximum open pages.")
-    address_views: int = Field(default=48, ge=1, le=50_000, description="Maximum open pages of one network address.")
+    enabled: bool = True
+    tenant: str = DEFAULT_TENANT
+    title: str | None = Field(default=None, min_length=1, max_length=60)
+    messages_per_min: int = Field(default=60, ge=1, le=6000)
+    address_messages_per_min: int = Field(default=240, ge=1, le=60_000)
+    views: int = Field(default=384, ge=1, le=50_000)
+    address_views: int = Field(default=48, ge=1, le=50_000)
 
     @model_validator(mode="before")
     @classmethod

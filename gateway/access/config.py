@@ -38,11 +38,11 @@ class AccountAccess(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    direct: Policy | None = Field(default=None, description="policy for direct messages")
-    groups: Policy | None = Field(default=None, description="policy for people inside the allowed groups")
-    allow: tuple[CanonicalId, ...] = Field(default=(), description='senders let in, like "telegram:42"')
-    allow_groups: tuple[CanonicalId, ...] = Field(default=(), description='chats, like "telegram:-100123"')
-    group_talk: bool = Field(default=True, description="keep what groups say to each other, to be read when asked")
+    direct: Policy | None = None
+    groups: Policy | None = None
+    allow: tuple[CanonicalId, ...] = ()
+    allow_groups: tuple[CanonicalId, ...] = ()
+    group_talk: bool = True
 
 
 class LimitsConfig(BaseModel):
@@ -50,10 +50,10 @@ class LimitsConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    waiting_messages: int = Field(default=200, ge=1, le=10_000, description="messages of one person that may wait")
-    messages_per_min: int = Field(default=30, ge=1, le=6000, description="messages a minute, in the long run")
-    burst_messages: int = Field(default=30, ge=1, le=6000, description="messages at once after a pause")
-    notice_every_s: float = Field(default=60.0, ge=1.0, description="least time between two notices to one person")
+    waiting_messages: int = Field(default=200, ge=1, le=10_000)
+    messages_per_min: int = Field(default=30, ge=1, le=6000)
+    burst_messages: int = Field(default=30, ge=1, le=6000)
+    notice_every_s: float = Field(default=60.0, ge=1.0)
 
 
 class StrangersConfig(BaseModel):
@@ -61,10 +61,10 @@ class StrangersConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    burst_messages: int = Field(default=5, ge=1, le=1000, description="of one stranger or group, after a pause")
-    messages_per_hour: int = Field(default=20, ge=1, le=36_000, description="of one stranger or group, in the long run")
-    newcomers_per_min: int = Field(default=120, ge=1, le=6000, description="first messages, over an account")
-    account_messages_per_min: int = Field(default=60, ge=1, le=6000, description="all others, over an account")
+    burst_messages: int = Field(default=5, ge=1, le=1000)
+    messages_per_hour: int = Field(default=20, ge=1, le=36_000)
+    newcomers_per_min: int = Field(default=120, ge=1, le=6000)
+    account_messages_per_min: int = Field(default=60, ge=1, le=6000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ class AccessConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    direct: Policy = Field(default=Policy.PAIRING, description="pairing | allowlist | open")
-    groups: Policy = Field(default=Policy.PAIRING, description="the same for people in allowed groups")
-    danger_allow_everyone: bool = Field(default=False, description='must be true before a list may hold "*"')
-    accounts: Mapping[str, AccountAccess] = Field(default_factory=dict, description='by "telegram:main"')
+    direct: Policy = Policy.PAIRING
+    groups: Policy = Policy.PAIRING
+    danger_allow_everyone: bool = False
+    accounts: Mapping[str, AccountAccess] = Field(default_factory=dict)
     limits: LimitsConfig = LimitsConfig()
     strangers: StrangersConfig = StrangersConfig()
 

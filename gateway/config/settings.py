@@ -49,20 +49,12 @@ class GatewayConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    home: Path = Field(default=Path("var"), description="Directory of everything the gateway keeps; made when missing.")
-    database_url: SecretStr | None = Field(
-        default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
-    )
-    secret_keys: SecretStr | None = Field(
-        default=None, description="Keys of 32 bytes in base64, newest last, for secrets in the database; else a file."
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
-    traces: bool = Field(
-        default=False, description="Record OpenTelemetry spans of turns, models and tools; needs the extra otel."
-    )
-    log_format: Literal["auto", "json", "console"] = Field(
-        default="auto", description="auto: for people on a terminal, JSON elsewhere."
-    )
+    home: Path = Path("var")
+    database_url: SecretStr | None = None
+    secret_keys: SecretStr | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    traces: bool = False
+    log_format: Literal["auto", "json", "console"] = "auto"
 
 
 class ChannelsConfig(BaseModel):
@@ -111,11 +103,9 @@ class ChannelsConfig(BaseModel):
 class AgentSettings(AgentConfig):
     """Agent that answers, its additional tools, and the limits of its turns."""
 
-    product: str = Field(default="coach", description="The agent, by its name in the entry points tenk.agents.")
-    tools: tuple[str, ...] = Field(default=(), description="More tools for it, by their names in tenk.tools.")
-    personas: Mapping[str, str] = Field(
-        default_factory=dict, description="Who it is to be on an account (telegram:main), in words for the model."
-    )
+    product: str = "coach"
+    tools: tuple[str, ...] = ()
+    personas: Mapping[str, str] = Field(default_factory=dict)
 
 
 def whose_account(account: AccountConfig) -> str:
@@ -131,9 +121,7 @@ class TenantConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    language: str | None = Field(
-        default=None, pattern=r"^[a-z]{2}$", description="Default language for people who have not chosen one."
-    )
+    language: str | None = Field(default=None, pattern=r"^[a-z]{2}$")
     agent: AgentSettings | None = None
     model: ModelConfig | None = None
     connect: Mapping[str, ConnectConfig] | None = None

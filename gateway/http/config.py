@@ -23,46 +23,16 @@ class HttpConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    listen: str = Field(
-        default="127.0.0.1:8080", description="Address and port to listen on. Anything but loopback needs api_key."
-    )
-    api_key: SecretStr | None = Field(
-        default=None,
-        min_length=16,
-        description="Key for /metrics and health details, sent as `Authorization: Bearer KEY`.",
-    )
-    public_url: str | None = Field(
-        default=None, description="Public URL of this server, used in links. Default: the listen address."
-    )
-    allowed_hosts: tuple[str, ...] = Field(
-        default=(), description="More names that a Host header may have; others are refused (DNS rebinding)."
-    )
+    listen: str = "127.0.0.1:8080"
+    api_key: SecretStr | None = Field(default=None, min_length=16)
+    public_url: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
 
-    trusted_proxies: tuple[str, ...] = Field(
-        default=(),
-        description="Addresses and networks of reverse proxies whose X-Forwarded-For is trusted.",
-    )
-    cors_origins: tuple[str, ...] = Field(
-        default=(), description="Origins of web pages whose scripts may call /v1 with a key; none by default."
-    )
-    connections: int = Field(
-        default=512,
-        ge=8,
-        le=60_000,
-        description="Maximum number of connections; fewer if the system allows fewer files.",
-    )
-    address_connections: int = Field(
-        default=64,
-        ge=4,
-        le=60_000,
-        description="Maximum number of connections from one address, except this machine and trusted proxies.",
-    )
-    head_timeout_s: float = Field(
-        default=75.0,
-        gt=0,
-        le=300,
-        description="Seconds until a connection has sent the head of its first, or next, request.",
-    )
+    trusted_proxies: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    connections: int = Field(default=512, ge=8, le=60_000)
+    address_connections: int = Field(default=64, ge=4, le=60_000)
+    head_timeout_s: float = Field(default=75.0, gt=0, le=300)
 
     @field_validator("public_url")
     @classmethod

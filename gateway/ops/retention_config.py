@@ -28,11 +28,11 @@ class RetentionConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    inbox_days: KeyDays = Field(default=30, description="messages that were answered, or ended otherwise")
-    refused_days: KeyDays = Field(default=7, description="the keys of what was refused; its text is never kept")
-    outbox_days: Days = Field(default=30, description="parts that were sent or given up")
-    journal_days: Days = Field(default=365, description="turns with all their steps: what the model remembers")
-    usage_days: Days = Field(default=400, description="what models were used for")
-    audit_days: Days = Field(default=730, description="who changed whose access")
-    blobs_days: Days = Field(default=7, description="files that were sent, or could not be")
-    pictures_days: Days = Field(default=30, description="people's pictures; earlier where the turn goes they came with")
+    inbox_days: KeyDays = 30
+    refused_days: KeyDays = 7
+    outbox_days: Days = 30
+    journal_days: Days = 365
+    usage_days: Days = 400
+    audit_days: Days = 730
+    blobs_days: Days = 7
+    pictures_days: Days = 30

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from agent.wellformed import normalize
 
@@ -42,7 +42,7 @@ class GuardConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    mode: GuardMode = Field(default=GuardMode.WARN, description="off | log | warn | block")
+    mode: GuardMode = GuardMode.WARN
 
 
 @dataclass(frozen=True, slots=True)

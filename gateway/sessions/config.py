@@ -48,26 +48,14 @@ class SessionsConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Mode = Field(
-        default="steer",
-        description="What a message does that arrives mid-turn: join the turn at work (steer), wait for its own "
-        "(followup), become one turn with whatever waits (collect), end the turn and begin anew (interrupt).",
-    )
-    max_turns: int = Field(default=1000, ge=1, description="Turns in flight over all sessions; more wait.")
-    idle_s: float = Field(default=120.0, gt=0, description="Seconds after which an idle session leaves memory.")
-    mailbox_size: int = Field(
-        default=20, ge=1, description="Messages of a session kept in memory; the rest stay in the store."
-    )
-    bus_size: int = Field(default=10_000, ge=1, description="Messages kept in memory between intake and sessions.")
-    drain_s: float = Field(default=20.0, ge=0, description="Seconds that a graceful stop gives running turns.")
-    missed_after_s: float = Field(
-        default=86_400.0, gt=0, description="A message that waited longer is told as missed, not answered."
-    )
-    history_events: int = Field(
-        default=500,
-        ge=10,
-        description="Journal events of a session that a turn starts from, beside notes.",
-    )
+    mode: Mode = "steer"
+    max_turns: int = Field(default=1000, ge=1)
+    idle_s: float = Field(default=120.0, gt=0)
+    mailbox_size: int = Field(default=20, ge=1)
+    bus_size: int = Field(default=10_000, ge=1)
+    drain_s: float = Field(default=20.0, ge=0)
+    missed_after_s: float = Field(default=86_400.0, gt=0)
+    history_events: int = Field(default=500, ge=10)
 
 
 class PicturesConfig(BaseModel):
@@ -75,6 +63,6 @@ class PicturesConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    max_bytes: int = Field(default=5_000_000, ge=1_000, le=20_000_000, description="Of one picture.")
-    max_count: int = Field(default=4, ge=0, le=20, description="Pictures of one message; 0: none is opened.")
-    fetch_s: float = Field(default=20.0, gt=0, le=300, description="Seconds that those of a message may take, in all.")
+    max_bytes: int = Field(default=5_000_000, ge=1_000, le=20_000_000)
+    max_count: int = Field(default=4, ge=0, le=20)
+    fetch_s: float = Field(default=20.0, gt=0, le=300)

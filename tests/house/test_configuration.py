@@ -69,12 +69,14 @@ def test_every_key_stands_in_the_example_and_nothing_else() -> None:
     known = set(declared(Settings))
     of_tenants = {path for path in written if path[0] == "tenants" and path[2:] in known}
     settings = {path for path in known if not is_secret(Settings, path)}
-    assert (set(), set()) == (settings - written, written - of_tenants - settings)  # not explained, no setting
+    assert set() == settings - written, "add a line `#name = default` under an explanation to config/gateway.toml"
+    assert set() == written - of_tenants - settings, "config/gateway.toml has keys that are no settings"
 
 
 def test_every_secret_stands_in_the_secrets_example_and_nothing_else() -> None:
     written = {path for path, _ in leaves(tomllib.loads(taken_out_of_comments(SECRETS)))}
-    assert {path for path in declared(Settings) if is_secret(Settings, path)} == written
+    secrets = {path for path in declared(Settings) if is_secret(Settings, path)}
+    assert secrets == written, "config/secrets.example.toml shows each setting of the type SecretStr, and no other"
 
 
 def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
@@ -82,7 +84,8 @@ def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
     defaults = {path: value for path, value in leaves(shipped) if value is not None}
     written = dict(leaves(tomllib.loads(taken_out_of_comments(EXAMPLE))))
     del written["hooks",]  # there is none to begin with
-    assert {} == {path: written[path] for path, value in defaults.items() if path in written and written[path] != value}
+    wrong = {path: (written[path], value) for path, value in defaults.items() if written.get(path, value) != value}
+    assert {} == wrong, "config/gateway.toml shows the first value, the default is the second"
 
 
 def test_everything_taken_out_of_its_comment_can_be_used(tmp_path: Path) -> None:
@@ -105,7 +108,7 @@ def test_every_table_and_key_is_explained() -> None:
                 above -= 1
             if not lines[above].startswith("# "):
                 unexplained.append(line)
-    assert [] == unexplained
+    assert [] == unexplained, "write a comment above each in config/gateway.toml"
 
 
 @pytest.mark.parametrize(

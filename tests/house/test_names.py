@@ -48,7 +48,8 @@ def test_a_class_name_means_one_thing() -> None:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(named(path))
-    assert {} == {name: where for name, where in places.items() if len(where) > 1 and name not in TWINS}
+    twice = {name: where for name, where in places.items() if len(where) > 1 and name not in TWINS}
+    assert {} == twice, "give one of the classes another name"
     assert set() == {name for name in TWINS if len(places[name]) < 2}
 
 
@@ -100,7 +101,7 @@ def test_no_first_party_import_hides_in_a_function() -> None:
             for node in ast.walk(function):
                 if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES:
                     found[named(path)] += 1
-    assert HIDDEN_IMPORTS == dict(found)
+    assert HIDDEN_IMPORTS == dict(found), "import at the top of the module, or give the reason in HIDDEN_IMPORTS"
 
 
 HIDDEN_IMPORTS = {

@@ -38,4 +38,5 @@ def docstrings() -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(("pattern", "is_start"), [(FIRST, True), (BANNED, False)], ids=["first words", "banned words"])
 def test_docstrings_are_plain(pattern: re.Pattern[str], is_start: bool) -> None:
     find = pattern.match if is_start else pattern.search
-    assert [] == [f"{place} {text[:60]}" for place, text in docstrings() if find(text)]
+    found = [f"{place} {match[0]!r} in {text[:60]!r}" for place, text in docstrings() if (match := find(text))]
+    assert [] == found, "begin a docstring with a verb or a noun, and use the words of the field"

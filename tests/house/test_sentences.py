@@ -119,7 +119,8 @@ def test_a_sentence_is_for_the_model_or_for_who_runs_the_gateway() -> None:
         if is_sentence(text) and not IS_CODE.search(text)
     }
     allowed = FOR_THE_MODEL | FOR_OPERATORS
-    assert {} == {place: text for place, text in found.items() if place.partition(":")[0] not in allowed}
+    in_code = {place: text for place, text in found.items() if place.partition(":")[0] not in allowed}
+    assert {} == in_code, "put a text for people into a catalogue; list a module that writes for models or operators"
     assert set() == allowed - {place.partition(":")[0] for place in found}
 
 
@@ -136,4 +137,4 @@ def test_what_carries_words_to_people_carries_none_of_the_code() -> None:
                     for text in said
                     if isinstance(text, str) and re.search(r"[A-ZÁÉÍÓÚÑ¡¿]|\w\s+\w", text)
                 ]
-    assert [] == wrong
+    assert [] == wrong, "put these texts for people into a catalogue"

@@ -51,7 +51,7 @@ def test_the_file_that_people_paste_is_what_the_command_prints() -> None:
     printed = CliRunner().invoke(slack_manifest, ["--config", CONFIG])
     assert 0 == printed.exit_code
     same = json.loads(printed.output) == MANIFEST
-    assert same, "run `.venv/bin/tenk slack-manifest > config/slack-manifest.json`"
+    assert same, "run `make generated`"
 
 
 def test_by_http_everything_goes_to_one_address() -> None:

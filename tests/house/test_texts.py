@@ -77,7 +77,7 @@ def test_what_is_read_is_what_was_written(path: Path) -> None:
         there = gettext.GNUTranslations(file)
     written, compiled = entries_of(expected), entries_of(there)
     stale = sorted(str(key) for key in written.keys() | compiled.keys() if written.get(key) != compiled.get(key))
-    assert [] == stale, "run `make texts`"
+    assert [] == stale, "run `make generated`"
     assert [expected.plural(n) for n in range(200)] == [there.plural(n) for n in range(200)]
 
 
@@ -90,12 +90,15 @@ def test_every_language_has_every_text(folder: str) -> None:
     english = texts_of(folder, "en")
     for language in NAMES:
         texts = texts_of(folder, language)
-        assert english.keys() == texts.keys()
-        assert [] == [key for key in texts if fields_of(texts[key]) != fields_of(english[key])]
-        assert [] == [key for key in texts if isinstance(texts[key].id, str) != isinstance(english[key].id, str)]
-        assert [] == [key for key, text in texts.items() if not all(form.strip() for form in forms_of(text))]
-        assert [] == [key for key, text in texts.items() if not isinstance(text.id, str) and len(forms_of(text)) != 2]
-        assert [] == [key for key, text in texts.items() if text.fuzzy]
+        assert [] == sorted(english.keys() ^ texts.keys()), f"missing in {language} or in en of {folder}"
+        other_fields = [key for key in texts if fields_of(texts[key]) != fields_of(english[key])]
+        assert [] == other_fields, f"{language} and en have different fields"
+        one_form = [key for key in texts if isinstance(texts[key].id, str) != isinstance(english[key].id, str)]
+        assert [] == one_form, f"only one of {language} and en has plural forms"
+        assert [] == [key for key, text in texts.items() if not all(form.strip() for form in forms_of(text))], "empty"
+        plurals = [text for text in texts.values() if not isinstance(text.id, str)]
+        assert [] == [key_of(text) for text in plurals if len(forms_of(text)) != 2], "not two plural forms"
+        assert [] == [key for key, text in texts.items() if text.fuzzy], "still marked as fuzzy"
 
 
 @pytest.mark.parametrize("folder", OWNERS)
@@ -186,18 +189,19 @@ def test_every_key_that_is_said_is_there() -> None:
     for path in code_files():
         keys = texts_of(owner_of(path), "en").keys() | texts_of(HARNESS, "en").keys()
         missing += [
-            f"{named(path)}: {pattern}"
+            f"{owner_of(path)}: {pattern} ({named(path)})"
             for pattern in said_in(path)
             if not any(re.fullmatch(pattern, key) for key in keys)
         ]
-    assert [] == missing
+    assert [] == missing, "add each text to the catalogue of every language in its folder"
 
 
 @pytest.mark.parametrize("folder", OWNERS)
 def test_every_key_is_said(folder: str) -> None:
     said = {pattern for path in code_files() if owner_of(path) == folder for pattern in said_in(path)}
     keys = texts_of(folder, "en").keys() - (set() if folder == HARNESS else texts_of(HARNESS, "en").keys())
-    assert [] == sorted(key for key in keys if not any(re.fullmatch(pattern, key) for pattern in said))
+    unused = sorted(key for key in keys if not any(re.fullmatch(pattern, key) for pattern in said))
+    assert [] == unused, "no code uses these texts: remove them in each language"
 
 
 def test_every_field_is_filled() -> None:

@@ -1,4 +1,4 @@
-"""The generator of the configuration reference: `python -m tests.tools.configuration_page`."""
+"""The generator of the configuration reference; `make generated` runs it."""
 
 import json
 import re
@@ -14,6 +14,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from gateway import reloading
 from gateway.config.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
@@ -24,7 +25,9 @@ explanation. Secrets (marked below) belong in `config/secrets.toml` (mode 0600) 
 `tenk config check` says whether a configuration can be used, `tenk config show` what is in force and where each value
 comes from. NAME stands for a name of yours.
 
-This page is made from the settings models by `python -m tests.tools.configuration_page`.
+`tenk reload` applies the tables {live} without a restart, except {waiting}. All other settings wait for the next start.
+
+This page is made from the settings models and `config/gateway.toml` by `make generated`.
 """
 NAMES = {
     str: "text",
@@ -39,11 +42,11 @@ NAMES = {
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHIPPED = (CONFIG / "secrets.example.toml", CONFIG / "gateway.toml")
-EXAMPLES = {"main", "acme", "policy"}
+EXAMPLES = {"main", "acme", "policy", "telegram:main"}
 """Names of tables in the shipped file that stand for any name."""
 
 _KEY = re.compile(r'#?"?([a-z_]+)"? = ')
-_TABLE = re.compile(r"#?\[+([a-z_.]+)\]+$")
+_TABLE = re.compile(r"#?\[+([a-z_.:\"]+)\]+$")
 
 
 def page() -> str:
@@ -51,18 +54,23 @@ def page() -> str:
     explained = {
         key: words for file in SHIPPED for key, words in explanations(file.read_text(encoding="utf-8")).items()
     }
-    return INTRODUCTION + "".join(_tables(Settings, (), explained, {}))
+    live, waiting = (", ".join(f"`{'.'.join(key)}`" for key in keys) for keys in (reloading.LIVE, reloading.NEXT_START))
+    return INTRODUCTION.format(live=live, waiting=waiting) + "".join(_tables(Settings, (), explained, {}))
 
 
 def explanations(text: str) -> Mapping[tuple[str, ...], str]:
-    """Return the comment above each key of the shipped file, by the key's path; keys without a blank line share one."""
+    """Return the comment above each key and table of the shipped file, by its path.
+
+    Keys without a blank line between them share one.
+    """
     found: dict[tuple[str, ...], str] = {}
     table: tuple[str, ...] = ()
     comment: list[str] = []
     for line in text.splitlines():
         if match := _TABLE.match(line):
-            named = match[1].replace("profiles.oauth", "profiles.NAME").split(".")
-            table, comment = tuple("NAME" if part in EXAMPLES else part for part in named), []
+            named = match[1].replace('"', "").replace("profiles.oauth", "profiles.NAME").split(".")
+            table = tuple("NAME" if part in EXAMPLES else part for part in named)
+            found[table], comment = " ".join(comment), []
         elif match := _KEY.match(line):
             found[*table, match[1]] = " ".join(comment)
         elif line.startswith("# "):
@@ -92,7 +100,7 @@ def _tables(
             key = field.alias or name
             if (path[0], key) in {("channels", "name"), ("tenants", "hooks")}:
                 continue  # the table's own name; as the installation's
-            meaning = explained.get((*path, key)) or field.description or "See `config/secrets.example.toml`."
+            meaning = explained.get((*path, key)) or "See `config/secrets.example.toml`."
             meaning = meaning.replace("|", "\\|").replace("\n", " ")
             yield f"| `{key}` | {_type(field.annotation, field.metadata)} | {_default(field)} | {meaning} |\n"
     for name, field in inner:
