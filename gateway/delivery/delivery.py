@@ -1,7 +1,7 @@
 """Delivery: one lane per chat sends its outbox rows in order, part by part, until each is finished.
 
-`lane` decides the next step of a row, `retry_policy` what follows a failure, `pacing` when a call may go. A waiting
-lane does not delay others.
+`lane_worker` sends a row, `retry_policy` decides what follows a failure, `pacing` when a call may go. A waiting lane
+does not delay others.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from agent.errors import Fenced
 from channels.base import OWN_VIEWS, Channel, Reaction
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
+from gateway.delivery.lane import ParkedLanes, SharedLaneState
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneReader, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
@@ -72,7 +72,8 @@ class Delivery:
             self.ownership.last_leases_to_send() if not self.ownership.is_shared else frozenset()
         )
         self._unread: dict[str, Address] = {}  # lanes published during `recover`, which its read may have missed
-        self._workers: dict[str, LaneWorker] = {}  # lanes with rows, or with state to remember
+        self._workers: dict[str, LaneWorker] = {}  # lanes with rows
+        self._sending: dict[int, LaneWorker] = {}  # by row id; after a chat moved, its new lane may find such a row
         self._waiting: dict[str, asyncio.Future[str | None]] = {}  # by a part's key: waiters for its end
         self.long_texts = LongTexts()
 
@@ -109,7 +110,7 @@ class Delivery:
     def _forget_others(self) -> None:
         """Drop rows that were read before the current lease: another process sent there meanwhile."""
         for worker in self._workers.values():
-            if worker.queue.running and self._sends(Address.of_lane(worker.lane.name)) is None:
+            if worker.queue.running and self._sends(Address.of_lane(worker.name)) is None:
                 self._disclaim(worker.queue.head)
                 worker.reread()
 
@@ -219,8 +220,7 @@ class Delivery:
         new = self._worker(replace(old, chat=new_chat).lane)
         self.parked.forget(old.lane)
         if (worker := self._workers.get(old.lane)) is not None:
-            worker.lane.on_moved(new.lane.name)
-            worker.queue.head.rewind()  # its rows have moved
+            worker.note_move(new.name)
         new.reread()
 
     def show_refused(self, address: Address, message_id: str) -> None:
@@ -236,8 +236,7 @@ class Delivery:
 
     def _worker(self, lane: str) -> LaneWorker:
         if lane not in self._workers:
-            state = LaneState(lane, self._deps.config, self._shared)
-            self._workers[lane] = LaneWorker(state, self._deps, self)
+            self._workers[lane] = LaneWorker(lane, self._deps, self._shared, self)
         return self._workers[lane]
 
     async def deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
@@ -246,26 +245,20 @@ class Delivery:
         if worker.lease is None:
             self._release_lane(worker, row)
             return
-        step = worker.lane.on_row(row)
-        if isinstance(step, AwaitLane):
-            await self._workers[step.lane].free.wait()
+        if (other := self._sending.get(row.id)) is not None:
+            await other.free.wait()
             worker.queue.head.rewind()
             return
+        self._sending[row.id] = worker
         worker.free.clear()
         try:
-            while not isinstance(step, Done):
-                if isinstance(step, MoveChat):
-                    self.move(step.old, step.new_chat)
-                    step = worker.lane.on_moved_away()
-                else:
-                    step = await worker.carry_out(step)
-            self._note_end(step.row.idem_key, step.platform_id)
+            self._note_end(row.idem_key, await worker.send(row))
         except Fenced as fenced:
-            log.warning("lane_fenced", lane=worker.lane.name, outbox_id=row.id, error=str(fenced))
+            log.warning("lane_fenced", lane=worker.name, outbox_id=row.id, error=str(fenced))
             self._release_lane(worker, row)
         finally:
-            new = worker.lane.on_finished()
-            worker.free.set()
+            del self._sending[row.id]
+            new = worker.finish()
         if new is not None:
             self._worker(new).reread()
         self._drop_if_idle(worker)
@@ -277,8 +270,8 @@ class Delivery:
 
     def _drop_if_idle(self, worker: LaneWorker) -> None:
         """Drop an idle lane, but not while its queue reads the store: another worker would read the same rows."""
-        if worker.lane.is_idle and not worker.queue.head:
-            self._workers.pop(worker.lane.name, None)
+        if worker.free.is_set() and not worker.queue.head:
+            self._workers.pop(worker.name, None)
 
 
 class LongTexts:

@@ -1,34 +1,22 @@
-"""The worker of one lane: waits, stores and calls as `lane` decides, and reports the results to it."""
+"""The worker of one lane: sends its rows in order, each until it is finished."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import structlog
 
 from channels.base import Channel, EditsMessages, Reaction
-from channels.errors import ChannelError, Retryable
-from channels.messages import Address
+from channels.errors import ChannelError, Retryable, Unknown
+from channels.messages import Address, Receipt
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.lane import (
-    AskPacer,
-    Call,
-    FindTarget,
-    LaneState,
-    LoadChannel,
-    MarkSending,
-    NextStep,
-    RecordSent,
-    SaveOutcome,
-    Sleep,
-    Step,
-)
+from gateway.delivery.lane import SharedLaneState, due_in_s
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.delivery.pacing import Pacer
-from gateway.delivery.retry_policy import AttemptOutcome
+from gateway.delivery.retry_policy import AttemptOutcome, decide
 from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
@@ -36,7 +24,7 @@ from gateway.ownership import Ownership
 from gateway.store import chats, leases, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.leases import Lease
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OPEN, Action, OutboxPart, OutboxRow, PartState
 from gateway.supervision import care_of
 from gateway.telemetry import OUTBOUND, series
 from gateway.texts import HARNESS
@@ -45,6 +33,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 log = structlog.get_logger()
+
+FOREVER = datetime.max.replace(tzinfo=UTC)
+"""Time for which a row may wait for a channel that does not load."""
 
 
 class ChannelDirectory(Protocol):
@@ -139,37 +130,29 @@ class Lanes(Protocol):
         """Wake the lanes of committed rows."""
         ...
 
+    def move(self, old: Address, new_chat: str) -> None:
+        """Move a lane to the chat's new id; the store has moved its rows already."""
+        ...
+
 
 class LaneWorker:
     """Worker of one lane."""
 
-    def __init__(self, lane: LaneState, deps: LaneDeps, lanes: Lanes) -> None:
-        self.lane = lane
-        self._lanes = lanes
+    def __init__(self, name: str, deps: LaneDeps, shared: SharedLaneState, lanes: Lanes) -> None:
+        self.name = name
         self.free = asyncio.Event()  # set while no row is being sent
         self.free.set()
-        self._deps = deps
-        self._channel: Channel | None = None
-        self._address: Address | None = None
         self.lease: Lease | None = None  # entitles to send the current row
+        self.moved_to: str | None = None  # lane of the chat's new id, if it moved during the row
+        self._wake_at: datetime | None = None  # the row waits until then; None: it does not wait
+        self._deps = deps
+        self._shared = shared
+        self._lanes = lanes
         head = QueueHead(deps.config.lane_size, self._load)
-        self.queue = SerialWorker(
-            head, partial(lanes.deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name)
-        )
-
-    async def _commit(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Commit the result of an attempt, unless another process sends there by now."""
-        lease = self.lease
-
-        def run_held(connection: Connection) -> T:
-            if lease is not None:
-                leases.hold(connection, lease)
-            return job(connection, *args, **kwargs)
-
-        return await self._deps.store.commit(run_held)
+        self.queue = SerialWorker(head, partial(lanes.deliver, self), deps.tasks, care_of(deps.tasks, "lane", name))
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
-        return await self._deps.reader.read(self.lane.name, after_id, limit)
+        return await self._deps.reader.read(self.name, after_id, limit)
 
     def knows(self, parts: int, newest_id: int) -> bool:
         """Return True if this number of open parts, up to this id, is in memory."""
@@ -181,86 +164,124 @@ class LaneWorker:
         self.queue.head.rewind()
         self.queue.wake()
 
+    def note_move(self, new: str) -> None:
+        """Record that the chat and its rows moved to another lane, which waits until the current row is finished."""
+        if not self.free.is_set():
+            self.moved_to = new
+        self.queue.head.rewind()
+
+    def finish(self) -> str | None:
+        """Forget the current row; return the lane of the chat's new id if it moved meanwhile."""
+        new, self.moved_to, self._wake_at = self.moved_to, None, None
+        self.free.set()
+        return new
+
     def acts_before(self, deadline: datetime) -> bool:
         """Return True if anything may happen here before this instant."""
-        return self.queue.between_rows or self.lane.acts_before(deadline)
+        return self.queue.between_rows or (not self.free.is_set() and (self._wake_at or deadline) <= deadline)
 
-    async def carry_out(self, step: Step) -> NextStep:
-        """Carry out one step and return the next."""
-        match step:
-            case LoadChannel(address):
-                self._address = address
-                channel = await self._load_channel(address)
-                idempotent, can_edit = channel.limits.idempotent_sends, isinstance(channel, EditsMessages)
-                return self.lane.on_channel(self._deps.clock(), idempotent=idempotent, can_edit=can_edit)
-            case FindTarget(part):
-                return self.lane.on_target(
-                    await self._deps.store.read(partial(outbox.standing_id, part=part), lasting=True)
-                )
-            case AskPacer(chat):
-                return self.lane.on_paced(
-                    self._deps.channels.pacer(self._loaded_channel).reserve(chat), self._deps.clock()
-                )
-            case Sleep(seconds):
-                await asyncio.sleep(seconds)
-                if self._address is not None:
-                    await self._load_channel(self._address)  # a reload may have replaced it
-                return self.lane.on_awake()
-        return await self._attempt(step)
+    # ------------------------------------------------------------ one row
 
-    async def _load_channel(self, address: Address) -> Channel:
-        self._channel = channel = await self._deps.channels.when_loaded(address)
+    async def send(self, row: OutboxRow) -> str | None:
+        """Send a row until it is finished, or its lane is parked or moved; return the platform's id if it was sent."""
+        self._wake_at = FOREVER
+        channel = await self._deps.channels.when_loaded(row.part.address)
+        self._wake_at = None
+        if row.state is PartState.SENDING and row.idem_key not in self._shared.claimed:
+            row = await self._save_failure(row, channel, Unknown("the process ended during the call"))
+        while row.state in OPEN and self.name not in self._shared.parked and self.moved_to is None:
+            part = await self._with_target(row.part, channel)
+            channel = await self._wait(row, channel)
+            marked = await self._mark(row, part)
+            if marked is None:
+                return None
+            try:
+                receipt = await self._call(marked, channel)
+            except ChannelError as failure:
+                row = await self._save_failure(marked, channel, failure)
+            else:
+                await self._record_sent(marked, receipt)
+                return receipt.platform_id
+        return None
+
+    async def _with_target(self, part: OutboxPart, channel: Channel) -> OutboxPart:
+        """Return an edit or deletion with the message that earlier revisions left; an edit without one is a send."""
+        if part.action not in (Action.EDIT, Action.DELETE) or part.target is not None:
+            return part
+        target = None
+        if isinstance(channel, EditsMessages):
+            target = await self._deps.store.read(partial(outbox.standing_id, part=part), lasting=True)
+        if target is None and part.action is Action.EDIT:
+            return replace(part, action=Action.SEND)
+        return replace(part, target=target)
+
+    async def _wait(self, row: OutboxRow, channel: Channel) -> Channel:
+        """Wait until the row is due; return its channel, which a reload may have replaced meanwhile."""
+        pace_s, now = self._deps.channels.pacer(channel).reserve(row.part.address.chat), self._deps.clock()
+        wait_s = due_in_s(row, pace_s, now, self._deps.config.longest_wait_s)
+        if wait_s > 0:
+            self._wake_at = now + timedelta(seconds=wait_s)
+            await asyncio.sleep(wait_s)
+            channel = await self._deps.channels.when_loaded(row.part.address)
+            self._wake_at = None
         return channel
 
-    async def _attempt(self, step: MarkSending | Call | RecordSent | SaveOutcome) -> NextStep:
-        match step:
-            case MarkSending(row_id, action):
-                failpoint("send_pre")
-                if await self._commit(outbox.mark_sending, row_id, action):
-                    return self.lane.on_marked()
-                log.warning("part_had_ended", lane=self.lane.name, outbox_id=row_id)
-                self.queue.head.rewind()  # the rows in memory are as stale
-                return self.lane.on_ended()
-            case Call(row):
-                if self.lease is not None:  # a paused process must not send rows that another one took over
-                    await self._deps.ownership.confirm(self.lease)
-                try:
-                    receipt = await self._deps.sender.attempt(row, self._loaded_channel)
-                except ChannelError as failure:
-                    return self.lane.on_failed(failure, self._deps.clock())
-                return self.lane.on_sent(receipt.platform_id)
-            case RecordSent(row, platform_id):
-                await self._record_sent(row, platform_id)
-                return self.lane.on_recorded(platform_id)
-            case SaveOutcome(row, failure, outcome):
-                await self._save_outcome(row, failure, outcome)
-                return self.lane.on_saved(outcome)
+    async def _mark(self, row: OutboxRow, part: OutboxPart) -> OutboxRow | None:
+        """Persist the attempt that is about to be made, unless the row's own commit did; None: the row is finished."""
+        is_reserved = self._shared.claimed.pop(row.idem_key, None) is not None
+        if is_reserved and row.state is PartState.SENDING and part.action is row.part.action:
+            return replace(row, part=part)
+        failpoint("send_pre")
+        if await self._commit(outbox.mark_sending, row.id, part.action):
+            return replace(row, part=part, attempts=row.attempts + 1)
+        log.warning("part_had_ended", lane=self.name, outbox_id=row.id)
+        self.queue.head.rewind()  # the rows in memory are as stale
+        return None
 
-    async def _record_sent(self, row: OutboxRow, platform_id: str) -> None:
+    async def _call(self, row: OutboxRow, channel: Channel) -> Receipt:
+        if self.lease is not None:  # a paused process must not send rows that another one took over
+            await self._deps.ownership.confirm(self.lease)
+        return await self._deps.sender.attempt(row, channel)
+
+    async def _record_sent(self, row: OutboxRow, receipt: Receipt) -> None:
         series(OUTBOUND, row.part.address.channel, "sent").inc()
         failpoint("sent_pre")
-        now = self._deps.clock()
-        await self._deps.store.commit(outbox.record_sent, row.id, platform_id, now)
+        await self._deps.store.commit(outbox.record_sent, row.id, receipt.platform_id, self._deps.clock())
 
-    async def _save_outcome(self, row: OutboxRow, failure: ChannelError, outcome: AttemptOutcome) -> None:
-        address, source_id = row.part.address, row.part.source_id
+    async def _save_failure(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
+        """Persist what follows a failed or unknown attempt; return the row with it."""
+        address, config, now = row.part.address, self._deps.config, self._deps.clock()
+        outcome = decide(
+            row,
+            failure,
+            now,
+            config.give_up_after_s,
+            idempotent=channel.limits.idempotent_sends,
+            longest_wait_s=config.longest_wait_s,
+        )
         series(OUTBOUND, address.channel, type(failure).__name__.lower()).inc()
-        if isinstance(failure, Retryable) and failure.retry_after_s is not None:
-            self._deps.channels.pacer(self._loaded_channel).slow_down(
-                address.chat, min(failure.retry_after_s, self._deps.config.longest_wait_s)
-            )
         _log(row, outcome)
-        apology = _apology(self._loaded_channel, row.part) if outcome.drop_rest else []
-        if outcome.drop_rest:
-            self.queue.head.take(lambda other: other.part.source_id == source_id)
-        said = await self._commit(_save_outcome, row, outcome, apology, self._deps.clock())
-        self._lanes.publish(said)
+        if outcome.park:
+            self._shared.parked.put([self.name])
+        if isinstance(failure, Retryable) and failure.retry_after_s is not None:
+            pause_s = min(failure.retry_after_s, config.longest_wait_s)
+            self._deps.channels.pacer(channel).slow_down(address.chat, pause_s)
+        apology = _apology(channel, row.part) if outcome.drop_rest else []
+        self._lanes.publish(await self._commit(_save_outcome, row, outcome, apology, now))
+        if outcome.moved_to is not None:
+            self._lanes.move(address, outcome.moved_to)
+        return outcome.row
 
-    @property
-    def _loaded_channel(self) -> Channel:
-        if self._channel is None:
-            raise RuntimeError(f"the lane {self.lane.name} has no channel yet")
-        return self._channel
+    async def _commit(self, job: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Commit the result of an attempt, unless another process sends there by now."""
+        lease = self.lease
+
+        def run_held(connection: Connection) -> T:
+            if lease is not None:
+                leases.hold(connection, lease)
+            return job(connection, *args, **kwargs)
+
+        return await self._deps.store.commit(run_held)
 
 
 def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:

@@ -142,13 +142,13 @@ BUGS = (
         Case("send_done", long, hit=2),
     ),
     Bug(
-        15, "a send that counts as an edit", "gateway/delivery/lane.py",
-        "MarkSending(row.id, row.part.action)", "MarkSending(row.id, self._stored_action)",
+        15, "a send that counts as an edit", "gateway/delivery/lane_worker.py",
+        "outbox.mark_sending, row.id, part.action", "outbox.mark_sending, row.id, row.part.action",
         Case("placeholder_sent", slow, again="send_done"),
     ),
     Bug(
-        16, "an edit cut by a death is given up", "gateway/delivery/lane.py",
-        "            self._config.give_up_after_s,\n", "            0.0,\n",
+        16, "an edit cut by a death is given up", "gateway/delivery/lane_worker.py",
+        "            config.give_up_after_s,\n", "            0.0,\n",
         Case("edit_done", slow),
     ),
     Bug(

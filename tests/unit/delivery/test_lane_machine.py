@@ -1,5 +1,6 @@
-"""Lanes over the real store, under failures and deaths; `test_lane` does more, faster."""
+"""Lanes over the real store: no part is lost or out of order, whatever fails, dies or moves between two steps."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,16 +8,17 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import rule
+from hypothesis.stateful import invariant, rule
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.messages import Address
+from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.delivery.retry_policy import BACKOFF
 from gateway.store import chats, outbox
+from gateway.store.engine import Store
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.amounts import share
-from tests.fakes.chat import Fate, Hang, Lost
+from tests.fakes.chat import FakeChannel, Fate, Hang, Lost
 from tests.fakes.machines import AsyncMachine
 from tests.fakes.spine import Spine
 from tests.fakes.virtual_time import passes
@@ -37,6 +39,8 @@ FATES = st.sampled_from(
         lambda: Permanent("blocked", PermanentKind.BLOCKED),
         lambda: KeyError("a bug in the adapter"),
         Hang,
+        Hang,
+        Hang,
     ]
 )
 
@@ -50,12 +54,60 @@ class Part:
     marked: bool
 
 
+class WatchfulChannel(FakeChannel):
+    """A channel that notes calls that should not be made: the gateway takes what a channel raises for its failure."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self.wrong: list[str] = []
+        self.refused: set[tuple[str, str]] = set()  # in this life: attempts that heard that their chat has moved
+        self.cut: list[OutboundPart] = []  # of calls that were cancelled
+        self._store = store
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        await self._look(part, "send")
+        try:
+            return await super().send(part)
+        except asyncio.CancelledError:
+            self.cut.append(part)
+            raise
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        await self._look(part, "edit")
+        return await super().edit(part, platform_id)
+
+    def take_cut(self) -> None:
+        """Show what the calls of a dead process sent."""
+        for part in self.cut:
+            self.sent += 1
+            self.messages[str(self.sent)] = part.address.chat, part.rendered.text
+
+    def begin(self) -> None:
+        """Forget what the last process did."""
+        self.cut.clear()
+        self.refused.clear()
+
+    async def _look(self, part: OutboundPart, call: str) -> None:
+        query = sa.select(outbox_table.c.state, outbox_table.c.action).where(outbox_table.c.idem_key == part.idem_key)
+        row, parked = await self._store.read(lambda each: (each.execute(query).one(), outbox.parked_lanes(each)))
+        if row.state != "sending" or (row.action == "edit") is not (call == "edit"):
+            self.wrong.append(f"a {call} that is stored as {row.action}, {row.state}")
+        if part.address.lane in parked:
+            self.wrong.append("a call to a chat that cannot be reached")
+        attempt = part.idem_key, part.address.chat
+        if attempt in self.refused:
+            self.wrong.append("a call to a chat that said before that it has moved")
+        if part.address.chat in self.gone:
+            self.refused.add(attempt)
+
+
 class Lanes(AsyncMachine):
     """Replies to two chats over a platform that cannot tell a repeated send, with a process that may die."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.spine = Spine(self.store)
+        self.channel = WatchfulChannel(self.store)
+        self.spine = Spine(self.store, self.channel)
         self.said: list[tuple[str, str]] = []  # chat and word of each part, in order
         self.replies = 0
         self.hanging: list[Hang] = []
@@ -112,6 +164,19 @@ class Lanes(AsyncMachine):
 
         self.run(step())
 
+    @rule(ticks=st.integers(1, 30))
+    def advance(self, ticks: int) -> None:
+        """Let the lanes take some of their steps, so that the next rule falls between two of them."""
+
+        async def step() -> None:
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+                if self.store.engine.under_way:
+                    await self.store.engine.at_rest.wait()
+            self.spine.check()
+
+        self.run(step())
+
     @rule(chat=CHATS, settled=st.booleans())
     def heard(self, chat: str, settled: bool) -> None:
         self.run(self.unpark(chat, settled))
@@ -165,15 +230,19 @@ class Lanes(AsyncMachine):
             self.crashes += 1
             await self.spine.kill()
             if late:
-                while self.hanging:
-                    self.hanging.pop().release.set()
+                self.channel.take_cut()
+            self.channel.begin()
             self.hanging.clear()
             self.spine.later(seconds=5)
             await self.spine.begin()
 
         self.run(step())
 
-    # ------------------------------------------------------------ what must hold in the end
+    # ------------------------------------------------------------ what must hold
+
+    @invariant()
+    def no_call_is_wrong(self) -> None:
+        assert [] == self.channel.wrong
 
     async def last(self) -> None:
         """Let everything go out, then compare the chats with the store."""
@@ -220,7 +289,7 @@ def _parts(connection: sa.Connection) -> list[Part]:
 
 
 TestLanes = Lanes.TestCase
-TestLanes.settings = settings(max_examples=share(24), stateful_step_count=12, deadline=None)
+TestLanes.settings = settings(max_examples=share(150), stateful_step_count=20, deadline=None)
 
 
 @pytest.mark.long

@@ -85,6 +85,13 @@ async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> Non
     assert [] == spine.channel.calls
 
 
+async def test_an_attempt_that_came_with_its_commit_is_not_persisted_again(spine: Spine) -> None:
+    await tell(spine, "hello", claimed=True)
+    await spine.quiet()
+    query = sa.select(outbox_table.c.attempts)
+    assert [1] == await spine.store.read(lambda connection: list(connection.execute(query).scalars()))
+
+
 async def test_an_adapter_that_breaks_is_no_end_of_the_gateway(spine: Spine) -> None:
     spine.channel.fates.extend([KeyError("a bug"), KeyError("a bug")])
     await tell(spine, words("a", 1), "t1")
