@@ -70,10 +70,10 @@ async def answer_aside(
 
 async def _said_in_turn(deps: SessionDeps, session: SessionContext, user_id: str) -> Sequence[Item]:
     """Return the state of the running turn, if it is the same person's."""
-    claimed = session.turn.claimed
-    if claimed is None or claimed.turn.user_id != user_id:
+    turn = session.running_turn_of(user_id)
+    if turn is None:
         return ()
-    return fold(await deps.store.read(partial(journal.events_of_turn, turn_id=claimed.turn.id), lasting=True))
+    return fold(await deps.store.read(partial(journal.events_of_turn, turn_id=turn.id), lasting=True))
 
 
 def _as_said(event: InboundEvent, question: str) -> InboundEvent:

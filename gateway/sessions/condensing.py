@@ -21,7 +21,7 @@ from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import CostsBeside
 from gateway.sessions.deps import SessionContext, SessionDeps
-from gateway.sessions.turn import ClaimedTurn
+from gateway.sessions.turn_lifecycle import Claim
 from gateway.telemetry import SUMMARIES, series
 
 log = structlog.get_logger()
@@ -37,14 +37,14 @@ class SummaryKeeper:
     deps: SessionDeps
     session: SessionContext
     channel: Channel
-    claimed: ClaimedTurn
+    claim: Claim
     locale: str | None
 
     def still_fits(self, before: Summary | None) -> bool:
         """Return True if notes made beside turns are still current: no turn made newer ones, and the conversation is
         the same.
         """
-        turn, conversation = self.claimed.turn, self.session.conversation
+        turn, conversation = self.claim.turn, self.session.conversation
         known = conversation.recall(turn.session_id, turn.user_id)
         return conversation.is_living(turn.session_id) and known.summary == before
 
@@ -54,7 +54,7 @@ class SummaryKeeper:
         Raises:
             Fenced: another process owns the session now; nothing was written.
         """
-        turn = self.claimed.turn
+        turn = self.claim.turn
         key, count = (
             ("answer.left_out", summary.left_out) if summary.left_out else ("answer.condensed", summary.condensed)
         )
@@ -62,7 +62,7 @@ class SummaryKeeper:
             turn.address,
             f"summary:{turn.id}",
             self.deps.shown.texts.text(self.locale, key, count=count),
-            reply_route_of=self.claimed.answers,
+            reply_route_of=self.claim.answers,
             locale=self.locale,
         )
         keep = partial(
@@ -87,7 +87,7 @@ class SummaryKeeper:
         Raises:
             Fenced: another process owns the session now; nothing was written.
         """
-        fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.process.clocks.now
+        fence, turn, clock = self.session.fence, self.claim.turn, self.deps.process.clocks.now
         note = partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside(responses), clock=clock)
         await self.deps.store.commit(note)
 
@@ -95,21 +95,20 @@ class SummaryKeeper:
 class Condenser:
     """Condenses one session's conversation, one summary at a time."""
 
-    def __init__(self, deps: SessionDeps, session: SessionContext, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, deps: SessionDeps, tasks: asyncio.TaskGroup) -> None:
         """Nothing is done before a turn has ended."""
         self._deps = deps
-        self._session = session
         self._tasks = tasks
         self._is_at_work = False
         self._turns_to_wait = 0
 
-    def consider(self, claimed: ClaimedTurn, principal: Principal, channel: Channel) -> None:
+    def consider(self, session: SessionContext, claim: Claim, principal: Principal, channel: Channel) -> None:
         """Condense the beginning of the person's next turn, if it is long."""
         self._turns_to_wait -= 1
         if self._is_at_work or self._turns_to_wait > 0:
             return
-        agent, turn = self._deps.in_force.agent, claimed.turn
-        known = self._session.conversation.recall(turn.session_id, turn.user_id)
+        agent, turn = self._deps.in_force.agent, claim.turn
+        known = session.conversation.recall(turn.session_id, turn.user_id)
 
         def without_talk() -> ModelRequest:
             hints = self._deps.process.channels.hints(turn.address)
@@ -120,7 +119,7 @@ class Condenser:
             self._is_at_work = True
             now, hints = self._deps.process.clocks.now(), self._deps.process.channels.hints(turn.address)
             ended = Turn("", principal, known.history, (), now, hints, known.starts, known.summary)
-            keeper = SummaryKeeper(self._deps, self._session, channel, claimed, principal.locale)
+            keeper = SummaryKeeper(self._deps, session, channel, claim, principal.locale)
             self._tasks.create_task(self._condense(ended, keeper))
 
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:

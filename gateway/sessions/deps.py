@@ -1,4 +1,6 @@
-"""The objects that sessions share: in a process (`ProcessDeps`), in a tenant (`SessionDeps`), and one session's."""
+"""The objects that sessions share, in a process (`ProcessDeps`) and in a tenant (`SessionDeps`); and what of a session
+its turns see (`SessionContext`).
+"""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,11 +27,11 @@ from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.signs import StatusReactions
-from gateway.sessions.turn import SessionTurn
+from gateway.sessions.turn_lifecycle import Cancellations
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.store.engine import Store
 from gateway.store.erasure import Forgotten
-from gateway.store.journal import Fence
+from gateway.store.journal import Fence, TurnRow
 from gateway.store.people import Person
 
 RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
@@ -129,18 +131,19 @@ class SessionDeps:
     shown: Shown
 
 
-@dataclass(frozen=True, slots=True)
-class SessionContext:
-    """One session as its runner and its turns see it."""
+class SessionContext(Protocol):
+    """A session as its turns, and the questions beside them, see it."""
 
     key: str
     fence: Fence
     mailbox: Mailbox
     conversation: Conversation
-    reactions: StatusReactions
-    people: PeopleDirectory
-    turn: SessionTurn
+    cancellations: Cancellations
 
     def may_command(self, user_id: str, where: Address) -> bool:
         """Return True if this person may command the bot there now."""
-        return self.people.may_command(user_id, f"{where.channel}:{where.account}")
+        ...
+
+    def running_turn_of(self, user_id: str) -> TurnRow | None:
+        """Return the running turn, if it is this person's."""
+        ...

@@ -17,7 +17,7 @@ from channels.messages import Button, ButtonStyle
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.commands.decisions import ANSWERS
 from gateway.delivery.message_parts import OutboundMessage
-from gateway.sessions.turn import ClaimedTurn
+from gateway.sessions.turn_lifecycle import Claim
 from gateway.store.approvals import Approval
 
 STYLES = {Consent.ALLOWED: ButtonStyle.PRIMARY, Consent.DENIED: ButtonStyle.DANGER}
@@ -38,10 +38,10 @@ class Questions:
     valid: timedelta  # how long a question holds
 
     def message(
-        self, channel: Channel, claimed: ClaimedTurn, principal: Principal, ask: AskedCall, approval: Approval
+        self, channel: Channel, claim: Claim, principal: Principal, ask: AskedCall, approval: Approval
     ) -> OutboundMessage:
         """Return the question, addressed to the chat of the turn; in a group it names the person."""
-        turn, locale = claimed.turn, principal.locale
+        turn, locale = claim.turn, principal.locale
         words = _words(approval.may_remember)
         minutes = max(1, round(self.valid.total_seconds() / 60))
         what = "\n\n".join([_what(ask), *([self.texts.text(locale, "consent.destructive")] if ask.destructive else [])])
@@ -56,11 +56,11 @@ class Questions:
             asked = f"{asked}\n\n{self._list_answers(words, locale)}"
         return OutboundMessage(
             turn.address,
-            claimed.source_id,
+            claim.source_id,
             asked,
             turn.reply_to,
-            reply_route_of=claimed.answers,
-            buttons=() if approval.numbered else self._buttons(words, claimed, approval, locale),
+            reply_route_of=claim.answers,
+            buttons=() if approval.numbered else self._buttons(words, claim, approval, locale),
             locale=locale,
         )
 
@@ -69,9 +69,9 @@ class Questions:
         return "\n".join([*lines, "", self.texts.text(locale, "consent.type_number")])
 
     def _buttons(
-        self, words: Sequence[str], claimed: ClaimedTurn, approval: Approval, locale: str | None
+        self, words: Sequence[str], claim: Claim, approval: Approval, locale: str | None
     ) -> tuple[Button, ...]:
-        address, subject = claimed.turn.address, short_id(approval.id)
+        address, subject = claim.turn.address, short_id(approval.id)
         account, until = f"{address.channel}:{address.account}", approval.until + HEARD_FOR
         found = []
         for word in words:

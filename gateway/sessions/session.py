@@ -1,30 +1,33 @@
 """A session: one conversation, answered one turn at a time.
 
 `Session.run` takes the next row, gathers what belongs to it, waits for a slot, claims the rows and runs the turn
-(`turn_runner`). Sessions run concurrently, each strictly serial inside. The session's mode decides what a message does
+(`turn`). Sessions run concurrently, each strictly serial inside. The session's mode decides what a message does
 that arrives mid-turn.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import structlog
 
+from agent.consent import TurnParked
 from agent.errors import Fenced
+from agent.foreign_code import contain_exits
 from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted, UserItem
-from channels.base import Reaction
-from channels.messages import MessageDeleted
+from channels.base import Channel, Reaction
+from channels.messages import Address, MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
 from gateway.sessions.commits import JournalPlace
+from gateway.sessions.condensing import Condenser
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.deps import SessionContext, SessionDeps
+from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import (
     CHAT,
     JOIN_WITHIN,
@@ -42,8 +45,9 @@ from gateway.sessions.inbox_rules import (
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.prompt_hooks import MessageRefusal
 from gateway.sessions.questions import typed_consent
-from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
-from gateway.sessions.turn_runner import TurnRunner
+from gateway.sessions.turn import RunningTurn
+from gateway.sessions.turn_lifecycle import Cancellations, Claim
+from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.spans import span, trace_id_of
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
@@ -71,15 +75,14 @@ class Session:
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
         self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kinds)
         self._reactions = deps.shown.signs
-        self._turn = SessionTurn()
-        self._context = SessionContext(
-            key, self.fence, self.mailbox, self.conversation, self._reactions, deps.process.people, self._turn
-        )
-        self._runner = TurnRunner(deps, self._context, tasks)
-        self._agent = (*key.split(":", 2), "")[1]
+        self.cancellations = Cancellations()
+        self._condenser = Condenser(deps, tasks)
         self._closed = False
         self._asides = asyncio.Semaphore(ASIDES_AT_ONCE)
         self._open_turns: deque[OpenTurn] = deque()  # begun before, to be resumed; the first may be running
+        self._taken: list[InboxRow] = []  # from the mailbox, not claimed yet: an edit may still replace them
+        self._has_slot = False  # for the turn of a row, until that turn ends
+        self._turn: RunningTurn | None = None  # from the moment its claim is tried; after a failure until it is resumed
         self._tasks = tasks
         self._task: asyncio.Task[None] | None = None  # `run`, while there is anything to do
         self._care = care_of(tasks, "session", key)
@@ -103,10 +106,10 @@ class Session:
         while not self._closed:
             if self._open_turns:
                 await self._resume(self._open_turns[0])
-            elif (row := await self.mailbox.next()) is not None:
-                await self._answer(row)
-            else:
+            elif (row := await self.mailbox.next()) is None:
                 return
+            elif not await self._settles_question(row):
+                await self._answer(row)
 
     async def _resume(self, open_turn: OpenTurn) -> None:
         """Resume a turn that was begun before: by an earlier process, or before it waited for its person."""
@@ -115,21 +118,18 @@ class Session:
             async with self._process.turn_limit.slot(self.tenant, open_turn.attempts):
                 failpoint("recovery_turn")
                 if not self._closed:
-                    self._turn.begin()
-                    await self._run_turn(open_turn.turn, None)
+                    await self._run_turn(open_turn.turn)
         finally:
-            self._turn.end()
+            self._turn = None
             self._open_turns.popleft()
 
     async def _answer(self, row: InboxRow) -> None:
-        """Answer a row and what belongs to it by a turn, unless it is about a question that a turn waits with."""
-        if await self._settles_question(row):
-            return
-        self._turn.rows = [row]
+        """Answer a row, and what belongs to it, by a turn."""
+        self._taken = [row]
         await self._gather(row)  # no slot is held: a channel may never come
-        self._turn.rows += self.mailbox.take_along(row, (await self.conversation.load()).mode)
-        async with self._process.turn_limit.begin(self._turn.rows) as may_run:
-            rows = list(self._turn.rows)
+        self._taken += self.mailbox.take_along(row, (await self.conversation.load()).mode)
+        async with self._process.turn_limit.begin(self._taken) as may_run:
+            rows = list(self._taken)
             if not may_run:
                 await self.give_up(rows)
             elif not self._closed:
@@ -137,22 +137,53 @@ class Session:
 
     async def _claim_and_run(self, rows: Sequence[InboxRow]) -> None:
         try:
-            self._turn.begin()
-            claimed = await self._claim()
+            self._has_slot = True
+            turn = await self._claim()
         except Fenced as fenced:
-            log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
-            self.conversation.forget()
-            self._process.ownership.note_fenced()
+            self._note_fenced(fenced)
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
             await self.give_up(rows)
         else:
-            if claimed is not None:
+            if turn is not None:
                 self._reactions.note_taken([row.id for row in rows[1:]])
-                await self._run_turn(claimed.turn, claimed)
+                await self._run_turn(turn.claim.turn, turn)
         finally:
-            self._turn.end()
+            self._turn, self._has_slot = None, False
             self._reactions.end_wait([row.id for row in rows])
+
+    async def _run_turn(self, row: TurnRow, turn: RunningTurn | None = None) -> None:
+        """Run a turn to its end. Resume it from its journal, unless it was just claimed; an unexpected error counts
+        as a crash, and after the last attempt the person reads an apology.
+        """
+        attempts = 0
+        with _turn_span(self.key, row):
+            while attempts <= MAX_ATTEMPTS:
+                attempts += 1
+                try:
+                    if turn is None:
+                        turn = self._turn = await RunningTurn.resume(self._deps, self, row)
+                    attempts = max(attempts, turn.claim.attempts)
+                    with contain_exits():
+                        await turn.run(gives_up=attempts > MAX_ATTEMPTS)
+                except TurnParked:
+                    log.info("turn_parked", turn_id=row.id)
+                except Fenced as fenced:
+                    self._note_fenced(fenced)
+                except Exception:  # noqa: BLE001  one turn: recorded here, resumed, and its person told in the end
+                    log.exception("turn_broken", attempts=attempts)
+                    turn = None
+                    continue
+                else:
+                    self._condenser.consider(self, turn.claim, turn.principal, turn.channel)
+                return
+            log.error("turn_abandoned", session=self.key)
+
+    def _note_fenced(self, fenced: Fenced) -> None:
+        """Forget what another process may have changed: it owns the session now."""
+        log.error("turn_fenced", session=self.key, error=str(fenced))
+        self.conversation.forget()
+        self._process.ownership.note_fenced()
 
     # ------------------------------------------------------------ what others ask of it
 
@@ -172,21 +203,23 @@ class Session:
         if self._process.ownership.is_shared and row.id < self.mailbox.offered_id:  # committed elsewhere meanwhile
             self.put_back(row)
             return
-        if (interrupts or not self._turn.takes(row)) if self._turn.is_live else self._is_held_up():
+        if self._has_to_wait(row, interrupts=interrupts):
             self._reactions.show(row, Reaction.QUEUED)
         self.mailbox.offer(row)
         self._wake()
-        if interrupts:
-            self._turn.interrupt(row)
+        if interrupts and self._turn is not None:
+            self._turn.interrupt_for(row)
 
-    def _is_held_up(self) -> bool:
-        """Return True if a turn is about to run: one that is resumed, or one whose messages are being claimed."""
-        return bool(self._open_turns) or (self._turn.state is TurnState.CLAIMING and self.mode != "steer")
+    def _has_to_wait(self, row: InboxRow, *, interrupts: bool) -> bool:
+        """Return True if a turn runs that a message does not join, or is about to."""
+        if self._turn is not None and self._turn.is_live:
+            return interrupts or not self._turn.takes(row, self.mode)
+        return bool(self._open_turns) or (self._has_slot and self.mode != "steer")
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Give a message its new text, as long as no turn has claimed it."""
         self.mailbox.change(original_id, edit)
-        self._turn.rows[:] = [self.mailbox.current(row) for row in self._turn.rows]  # the list is gathered in
+        self._taken[:] = [self.mailbox.current(row) for row in self._taken]  # the list is gathered in
 
     def drop_cleared(self, ids: Collection[int]) -> None:
         """Forget rows that the store has cleared."""
@@ -201,26 +234,8 @@ class Session:
         """Stop for another process that owns the session by now; what runs ends soon and writes nothing."""
         self._closed = True
         self.mailbox.take(lambda _row: True)
-        self._turn.abandon()
-
-    async def _run_turn(self, turn: TurnRow, claimed: ClaimedTurn | None) -> None:
-        """Run a claimed turn in a span; log lines in it name the turn, its session and its person."""
-        agent = self._agent
-        attributes = {
-            "gen_ai.operation.name": "invoke_agent",
-            "gen_ai.agent.name": agent,
-            "user.id": turn.user_id,
-            "gen_ai.conversation.id": turn.session_id,
-            "tenk.turn.id": turn.id,
-            "tenk.turn.kind": turn.kind,
-        }
-        ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
-        with span(f"invoke_agent {agent}", attributes) as current:
-            before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
-            try:
-                await self._runner.run(turn, claimed)
-            finally:
-                structlog.contextvars.reset_contextvars(**before)
+        if self._turn is not None:
+            self._turn.interrupt(EndReason.STOPPED)
 
     @property
     def idle_s(self) -> float:
@@ -234,7 +249,16 @@ class Session:
     @property
     def running(self) -> bool:
         """True from the claim of a turn to its end."""
-        return self._turn.claimed is not None
+        return self._turn is not None
+
+    def running_turn_of(self, user_id: str) -> TurnRow | None:
+        """Return the running turn, if it is this person's."""
+        row = None if self._turn is None else self._turn.claim.turn
+        return row if row is not None and row.user_id == user_id else None
+
+    def may_command(self, user_id: str, where: Address) -> bool:
+        """Return True if this person may command the bot there now."""
+        return self._process.people.may_command(user_id, f"{where.channel}:{where.account}")
 
     @property
     def busy(self) -> bool:
@@ -255,7 +279,7 @@ class Session:
         """Answer a question beside the turn; a reaction shows its person that it is being answered."""
         self._reactions.show(row, Reaction.STEERED)
         async with self._asides:
-            return await answer_aside(self._deps, self._context, row, question, principal)
+            return await answer_aside(self._deps, self, row, question, principal)
 
     def is_missed(self, row: InboxRow) -> bool:
         """Return True if a row waited too long to be answered."""
@@ -267,7 +291,8 @@ class Session:
 
     def cancel(self, reason: EndReason, before_id: int, user_id: str | None) -> bool:
         """Cancel the turn that answers an earlier message of a person (None: anybody); return False if none does."""
-        return self._turn.cancel(reason, before_id, user_id)
+        self.cancellations.note(before_id, user_id)
+        return self._turn is not None and self._turn.cancel(reason)
 
     def go_on_in(self, state: SessionState) -> None:
         """Switch to another generation or mode of the conversation; read it anew if it has a history."""
@@ -275,8 +300,6 @@ class Session:
         self.conversation.use(state)
         if revived:
             self.conversation.forget()
-        if self._turn.is_live:
-            self._turn.steers = state.mode == "steer"
 
     async def _settles_question(self, row: InboxRow) -> bool:
         """Let a row settle the question that a turn of this session waits with; return False if it is about none.
@@ -302,7 +325,7 @@ class Session:
     async def _gather(self, row: InboxRow) -> None:
         """Wait for the rest of a message that its client split."""
         limits = (await self._process.channels.when_loaded(row.event.address)).limits
-        rows = self._turn.rows
+        rows = self._taken
         while (until := open_until(rows[-1], limits)) is not None:
             more = self.mailbox.take_next(lambda other: belongs(rows[-1], other, limits))
             wait_s = (until - self._clock()).total_seconds()
@@ -313,49 +336,51 @@ class Session:
             else:
                 break
 
-    async def _claim(self) -> ClaimedTurn | None:
-        """Claim the messages as they read now; return None if they were refused or deleted meanwhile."""
+    async def _claim(self) -> RunningTurn | None:
+        """Claim the taken rows as they read now; return None if they were refused or deleted meanwhile."""
         state = await self.conversation.load()
-        while rows := list(self._turn.rows):
+        while rows := list(self._taken):
             row, title = rows[0], ""
-            if not self._context.may_command(row.user_id, row.event.address):
+            if not self.may_command(row.user_id, row.event.address):
                 await self._refuse(rows, "the sender may not command the bot any more")
                 return None
-            items = await self._read(rows)
+            channel = await self._process.channels.when_loaded(row.event.address)
+            items = await self._read(rows, channel)
             if items is None:
                 continue
             if self.conversation.is_new(state.id):
                 title = title_of(title_words(row))
                 items = (await self._deps.user_items.begin(row.event, items[0]), *items[1:])
-            turn = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
+            new = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
             started = TurnStarted(items)
-            claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
-            self._turn.claim(claimed)
-            place = JournalPlace(self.fence, turn, self.conversation.next_seq(turn.session_id, 1))
-            claim = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started, title=title)
+            claim = Claim(new, row.id, message_id_of(row), own_route_id(row), (started,))
+            turn = self._turn = RunningTurn(self._deps, self, channel, claim)
+            self._taken = []
+            place = JournalPlace(self.fence, new, self.conversation.next_seq(new.session_id, 1))
+            commit = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started, title=title)
             failpoint("claim_pre")
-            still_open = await self._store.commit(claim)
+            still_open = await self._store.commit(commit)
             if len(still_open) == len(rows):
                 self.mailbox.note_begun(rows)
-                return claimed
+                return turn
             # a part was taken back: the rest is claimed anew, as it reads by now
-            self._turn.rows = [self.mailbox.current(row) for row in rows if row.id in still_open]
+            self._turn = None
+            self._taken = [self.mailbox.current(row) for row in rows if row.id in still_open]
         return None
 
-    async def _read(self, rows: Sequence[InboxRow]) -> tuple[UserItem, ...] | None:
+    async def _read(self, rows: Sequence[InboxRow], channel: Channel) -> tuple[UserItem, ...] | None:
         """Return what is said in these rows, an item a message; None if other rows are to be claimed by now.
 
         That is so if a row was edited, or if the guard refused some of them.
         """
-        channel = await self._process.channels.when_loaded(rows[0].event.address)
         messages = to_messages(rows, channel.limits)
         items = [await self._deps.user_items.build(join_rows(parts).event, channel) for parts in messages]
-        if rows != self._turn.rows:  # edited while its files were read
+        if rows != self._taken:  # edited while its files were read
             return None
         for why in MessageRefusal:
             refused = [row for parts, item in zip(messages, items, strict=True) if item is why for row in parts]
             if refused:
-                self._turn.rows = [row for row in rows if row not in refused]
+                self._taken = [row for row in rows if row not in refused]
                 await self._refuse(refused, why.detail, why)
                 return None
         return tuple(item for item in items if not isinstance(item, MessageRefusal))
@@ -390,3 +415,24 @@ class Session:
         log.info("message_refused", **ids, outcome=outcome, why=detail)
         if outcome is Outcome.REFUSED:
             self._reactions.show(row, Reaction.REFUSED)
+
+
+@contextmanager
+def _turn_span(session_key: str, turn: TurnRow) -> Iterator[None]:
+    """Open the span of a turn; log lines in it name the turn, its session and its person."""
+    agent = (*session_key.split(":", 2), "")[1]
+    attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": agent,
+        "user.id": turn.user_id,
+        "gen_ai.conversation.id": turn.session_id,
+        "tenk.turn.id": turn.id,
+        "tenk.turn.kind": turn.kind,
+    }
+    ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
+    with span(f"invoke_agent {agent}", attributes) as current:
+        before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
+        try:
+            yield
+        finally:
+            structlog.contextvars.reset_contextvars(**before)

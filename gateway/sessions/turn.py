@@ -1,152 +1,474 @@
-"""A session is at one turn at a time, drawn as states. Pure: its rules are tested without a store, a model or a clock.
+"""A turn of a session: one run of the agent, from its claim to its end.
 
-    ENDED ── begin ──▶ CLAIMING ── run ──▶ RUNNING ── finish ──▶ FINISHING
-      ▲                 │  ▲ ▲                │                     │
-      │                 │  │ └──── retry ─────┘                     │
-      │                 │  └──────────────── retry ────────────────┤
-      └────── end ──────┴────────────── end ────────────────────────┘
-
-`commits` says what is written where, `journaled_turn` what the agent may do meanwhile.
+The agent decides what is said, `commits` what each commit writes, the lane when it is sent.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import Enum
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NoReturn, Self
 
-from agent.consent import Parked
-from agent.transcript import EndReason, JournalEvent
-from gateway.sessions.inbox_rules import joins
-from gateway.store.inbox import InboxRow
-from gateway.store.journal import TurnRow
+import structlog
+
+from agent.consent import AskedCall, Consent, Parked, TurnParked
+from agent.fallbacks import Fallback, Recovered
+from agent.journal import models_and_tools, turn_figures
+from agent.ports import (
+    Change,
+    LocalEffect,
+    Principal,
+    Spent,
+    Summary,
+    TextDelta,
+    TextDiscarded,
+    Turn,
+    TurnEvent,
+    TurnPorts,
+)
+from agent.tools.results import success_result
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    Steered,
+    ToolIntended,
+    ToolReturned,
+    TurnEnded,
+    UserItem,
+    answer_text,
+)
+from agent.turn_events import TurnEvents
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
+from channels.base import Channel, Reaction, SendsMedia
+from gateway.delivery.live_answer import LiveAnswer, followers
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.failpoints import failpoint
+from gateway.sessions import commits
+from gateway.sessions.budgets import note_spender
+from gateway.sessions.commits import CostsBeside, JournalPlace
+from gateway.sessions.condensing import SummaryKeeper
+from gateway.sessions.deps import SessionContext, SessionDeps
+from gateway.sessions.inbox_rules import is_missed, missed_text
+from gateway.sessions.made_files import made_files
+from gateway.sessions.parking import ParkedTurn
+from gateway.sessions.prompt_hooks import MessageRefusal
+from gateway.sessions.questions import is_numbered
+from gateway.sessions.turn_end import final_parts, final_text
+from gateway.sessions.turn_lifecycle import Claim, TurnLifecycle
+from gateway.spans import note_attributes
+from gateway.store import approvals, inbox, journal, outbox
+from gateway.store.approvals import Approval
+from gateway.store.engine import Connection
+from gateway.store.journal import OpenTurn, TurnRow
+from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
+from gateway.store.tables.base import new_id
+from gateway.telemetry import TURN_SECONDS, TURNS, series
+
+WITHHELD = UserItem("(The input guard withheld a message here.)")
+
+SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
+"""The answers that hold for a question; a withdrawn question is asked anew."""
+log = structlog.get_logger()
+
+EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedTurn:
-    """A turn with its rows, and where it stands."""
+class RunningTurn(TurnLifecycle):
+    """One attempt at a turn: its claim and cancellation, and the agent's journal, consents and watchers.
 
-    turn: TurnRow
-    first_id: int  # the inbox row that it answers
-    message_id: str | None
-    answers: int | None  # the inbox row whose own way to answer it may use
-    events: tuple[JournalEvent, ...]
-    attempts: int = 1  # since its last journaled step, this one included
-    resumed: bool = False  # whether an earlier attempt may have left traces
-    waited: timedelta = timedelta()  # for its person's word: no part of its time
+    It ends with `finish`, with `park`, or with the process. Its name is not `Turn`: `agent.ports.Turn` is what the
+    agent reads of it.
+    """
 
-    def time_since_start(self, now: datetime) -> timedelta:
-        """Return the running time, without the time it waited for its person."""
-        return now - self.turn.started_at - self.waited
+    def __init__(self, deps: SessionDeps, session: SessionContext, channel: Channel, claim: Claim) -> None:
+        """Take a claim that is committed, or about to be."""
+        stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
+        super().__init__(claim, session.cancellations, stop.set_result)
+        turn = claim.turn
+        self.channel = channel
+        self.principal = deps.process.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        self._deps = deps
+        self._process = deps.process
+        self._session = session
+        self._turn = turn
+        self.events = list(claim.events)
+        self._stop = stop
+        self._has_streamed = False
+        self._watched = TurnEvents(
+            deps.shown.watch.note_event, *followers(channel, turn, deps.process.scrubber.last_look)
+        )
+        self._answer = OutboundMessage(
+            turn.address,
+            claim.source_id,
+            "",
+            turn.reply_to,
+            reply_route_of=claim.answers,
+            locale=self.principal.locale,
+        )
+        self._live = LiveAnswer(
+            deps.shown.live, channel, turn.tenant, self._answer, session.fence, self._watched.reader()
+        )
 
-    @property
-    def source_id(self) -> str:
-        """Return the outbox source id of its answer; another one after each wait, so that the question is not
-        overwritten.
+    # ---------------------------------------------------------------- its life
+
+    @classmethod
+    async def resume(cls, deps: SessionDeps, session: SessionContext, turn: TurnRow) -> Self:
+        """Read a turn that was begun before from its journal, and count the attempt."""
+        store, conversation = deps.store, session.conversation
+        attempts = await store.commit(commits.count_attempt, session.fence, turn.id)
+        await conversation.reload()
+        next_seq = await store.read(partial(journal.next_seq, session_id=turn.session_id), lasting=True)
+        conversation.number_from(turn.session_id, next_seq)
+        rows = await store.read(partial(inbox.rows_of_turn, turn_id=turn.id), lasting=True)
+        events = await store.read(partial(journal.events_of_turn, turn_id=turn.id), lasting=True)
+        waited = await store.read(partial(approvals.waiting_time, turn_id=turn.id), lasting=True)
+        first_id, event = rows[0]
+        if await store.read(partial(inbox.is_settled, id_=first_id), lasting=True):
+            session.cancellations.note(first_id + 1, turn.user_id)  # `/stop` was committed, the turn's own end was not
+        answers = first_id if inbox.route_of(event) is not None else None
+        message_id = getattr(event, "message_id", None)
+        claim = Claim(turn, first_id, message_id, answers, events, attempts, resumed=True, waited=waited)
+        return cls(deps, session, await deps.process.channels.when_loaded(turn.address), claim)
+
+    async def run(self, *, gives_up: bool) -> None:
+        """Let the agent run to the end of the turn; if it `gives_up`, apologise instead.
+
+        Raises:
+            TurnParked: the turn waits for its person's approval.
+            Fenced: another process owns the session now.
         """
-        waits = sum(isinstance(event, Parked) for event in self.events) if self.resumed else 0
-        return self.turn.id if not waits else f"{self.turn.id}.{waits}"
+        turn, claim = self._turn, self.claim
+        note_spender(turn, self.principal)
+        log.debug("turn_started", kind=turn.kind, attempt=claim.attempts, resumed=claim.resumed)
+        self.begin()
+        try:
+            await self._show_recovered()
+            if gives_up:
+                await self._end_unanswered(EndReason.MODEL_ERROR, self._text("answer.broken"))
+            elif is_missed(behind := claim.time_since_start(self._process.clocks.now()), self._deps.config):
+                missed = missed_text(self._deps.shown.texts, behind, self.principal.locale)
+                await self._end_unanswered(EndReason.TIMEOUT, missed)
+            else:
+                failpoint("model_asked")
+                await self._run_agent()
+        finally:
+            self._live.cancel()
+        self._session.conversation.note_ended(turn.session_id, turn.user_id, turn.id, self.events)
 
+    async def _show_recovered(self) -> None:
+        """Begin to show the answer, from what an earlier attempt left of it in the chat."""
+        claim = self.claim
+        standing: Sequence[outbox.RecoveredPart] = ()
+        if claim.resumed:
+            query = partial(outbox.recovered_parts, turn_id=claim.source_id)
+            standing = await self._deps.store.read(query, lasting=True)
+        self._live.start(claim.message_id, standing, answer_text(claim.events))
 
-class TurnState(Enum):
-    """The states of a turn."""
+    async def _run_agent(self) -> None:
+        turn, conversation = self._turn, self._session.conversation
+        await conversation.load()  # it may have been told to forget what it knew
+        known = conversation.recall(turn.session_id, turn.user_id, turn.id)
+        asked = Turn(
+            turn.id,
+            self.principal,
+            known.history,
+            self.claim.events,
+            turn.started_at,
+            self._process.channels.hints(turn.address),
+            known.starts,
+            known.summary,
+            conversation.prefix,
+            conversation.pieces,
+            known.tokens,
+        )
+        await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self), self._deps.in_force.agent)
 
-    CLAIMING = "claiming"  # rows are taken, or a turn of an earlier attempt is read; nothing runs yet
-    RUNNING = "running"  # the agent is at it: messages may join, a cancellation ends it at its next checkpoint
-    FINISHING = "finishing"  # its end is being committed: a cancellation comes too late
-    ENDED = "ended"  # nothing is at work
+    async def _end_unanswered(self, reason: EndReason, text: str) -> None:
+        await self.finish(reason, text, None, text)
 
+    def _text(self, key: str) -> str:
+        return self._deps.shown.texts.text(self.principal.locale, key)
 
-class SessionTurn:
-    """The turn of a session. One object serves one turn after another; a cancellation may come at any time."""
+    # ---------------------------------------------------------------- the journal
 
-    def __init__(self) -> None:
-        """Nothing is at work."""
-        self.state = TurnState.ENDED
-        self.rows: list[InboxRow] = []  # taken from the mailbox, not claimed yet: an edit may still replace them
-        self.claimed: ClaimedTurn | None = None  # what is answered now, from the moment its claim is tried
-        self.steers = False  # whether messages of its person join it; mode followup turns this off
-        self.cancelled: EndReason | None = None  # why the running turn is to end
-        self._before: dict[str | None, int] = {}  # up to which row everything is cancelled, of one person or of all
-        self._on_cancel: Callable[[EndReason], None] | None = None
+    async def record(self, *events: JournalEvent) -> None:
+        """Append events, durable when this returns."""
+        point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
+        place = self._reserve(len(events))
+        failpoint(f"{point}_pre")
+        await self._deps.store.commit(commits.record, place=place, events=events, clock=self._process.clocks.now)
+        self._note_journaled(events)
 
-    @property
-    def is_live(self) -> bool:
-        """Return True if the agent runs."""
-        return self.state in {TurnState.RUNNING, TurnState.FINISHING}
+    async def apply(self, effect: LocalEffect, returned: ToolReturned) -> ToolReturned:
+        """Run a local effect and journal its result in one commit."""
+        place, clock, dates = self._reserve(1), self._process.clocks.now, self._process.clocks.dates
 
-    @property
-    def may_steer(self) -> bool:
-        """Return True if a message could join it now."""
-        return self.state is TurnState.RUNNING and self.steers and self.cancelled is None
+        def run(connection: Connection) -> str:
+            change = Change(connection, self.principal, returned.call_key, dates())
+            return self.scrub(success_result(effect.run(change)))
 
-    def takes(self, row: InboxRow) -> bool:
-        """Return True if this message joins the running turn; otherwise it waits for a turn of its own."""
-        return self.is_live and self.claimed is not None and self.steers and joins(row, self.claimed.turn)
+        failpoint("effect_pre")
+        event = await self._deps.store.commit(commits.apply, place=place, returned=returned, run=run, clock=clock)
+        self._note_journaled((event,))
+        return event
 
-    # ------------------------------------------------------------ its life
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
+        """Let notes stand for the older part of the conversation, in one commit."""
+        keeper = SummaryKeeper(self._deps, self._session, self.channel, self.claim, self.principal.locale)
+        await keeper.keep(summary, responses)
+        self._watched.publish(HistoryShortened("summary"))
 
-    def begin(self) -> None:
-        """Enter CLAIMING from ENDED: rows are to be claimed, or an earlier turn is read."""
-        self._enter(TurnState.CLAIMING, TurnState.ENDED)
+    async def note_cost(self, response: Spent) -> None:
+        """Count what a model call cost that is no step of the turn."""
+        fence, turn, clock = self._session.fence, self._turn, self._process.clocks.now
+        await self._deps.store.commit(
+            commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock
+        )
 
-    def claim(self, claimed: ClaimedTurn) -> None:
-        """Its claim is tried, or known to hold: from here on the turn can be cancelled."""
-        self._enter(TurnState.CLAIMING, TurnState.CLAIMING)
-        self.claimed, self.rows = claimed, []
+    def scrub(self, text: str) -> str:
+        """Return a tool's result without secrets, before it is journaled."""
+        return self._process.scrubber.scrub(text)
 
-    def run(self, *, steers: bool, on_cancel: Callable[[EndReason], None]) -> None:
-        """CLAIMING → RUNNING; what was cancelled before it ran is told of it at once."""
-        self._enter(TurnState.RUNNING, TurnState.CLAIMING)
-        self.steers, self._on_cancel, self.cancelled = steers, on_cancel, None
-        if self._is_covered():
-            self._interrupt(EndReason.STOPPED)
+    async def whole_result(self, handle: str) -> str | None:
+        """Return the raw result of a call of this conversation, if it ran for the person of this turn."""
+        turn = self._turn
+        look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
+        return await self._deps.store.read(look)
 
-    def finish(self) -> None:
-        """Enter FINISHING: its end is committed now."""
-        self._enter(TurnState.FINISHING, TurnState.RUNNING)
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """Return the bytes of those of these pictures of the conversation that are still kept."""
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
-    def retry(self) -> None:
-        """Return to CLAIMING after a failed attempt, with its claim as it was."""
-        self._enter(TurnState.CLAIMING, TurnState.CLAIMING, TurnState.RUNNING, TurnState.FINISHING)
+    def _reserve(self, count: int) -> JournalPlace:
+        """Places for the next events, fixed before anything is awaited."""
+        seq = self._session.conversation.next_seq(self._turn.session_id, count)
+        return JournalPlace(self._session.fence, self._turn, seq)
 
-    def end(self) -> None:
-        """Nothing is at work any more, however it came to that."""
-        self.state, self.claimed, self.cancelled, self._on_cancel = TurnState.ENDED, None, None, None
+    def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
+        self.events += events
+        self._deps.shown.watch.note_journaled(events)
+        for event in events:
+            if isinstance(event, Recovered) and event.fallback is Fallback.COMPACTED:
+                self._watched.publish(HistoryShortened(event.fallback))
+            elif isinstance(event, TurnEnded):
+                self._watched.publish(TurnFinished(event.reason))
 
-    def cancel(self, reason: EndReason, before_id: int, user_id: str | None) -> bool:
-        """End what answers a message before this one, of one person (None: of anybody); whether such a turn is at work.
+    # ---------------------------------------------------------------- messages that join it
 
-        In CLAIMING it is told as soon as it runs, in RUNNING at once, in FINISHING it ends as it is about to. What has
-        not begun yet is remembered, so that it does not run.
-        """
-        self._before[user_id] = max(before_id, self._before.get(user_id, 0))
-        if not self._is_covered():
+    def steering_waits(self) -> bool:
+        """Return True if a queued message can steer this turn."""
+        return self.may_steer(self._session.conversation.mode) and bool(self._session.mailbox.steering(self._turn))
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        """Claim what the principal said meanwhile, with the results it causes, in one commit."""
+        if not self.steering_waits():
+            return ()
+        mailbox = self._session.mailbox
+        waiting = mailbox.steering(self._turn)
+        built = [await self._deps.user_items.build(row.event, self.channel) for row in waiting]
+        items = [WITHHELD if isinstance(item, MessageRefusal) else item for item in built]
+        rows = mailbox.take_rows(waiting)  # what was edited meanwhile is read at the next checkpoint
+        read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
+        place, clock = self._reserve(len(overtaken) + 1), self._process.clocks.now
+        try:
+            failpoint("steer_pre")
+            claimed = await self._deps.store.commit(
+                commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock
+            )
+        except BaseException:
+            mailbox.put_back(rows)
+            raise
+        mailbox.note_begun(row for row, _ in claimed)
+        taken = tuple(item for _, item in claimed)
+        if taken:
+            self._note_journaled((*overtaken, Steered(step, taken)))
+        for row, _ in claimed:
+            self._deps.shown.signs.show(row, Reaction.STEERED)
+        return taken
+
+    # ---------------------------------------------------------------- approvals
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """Return the answer to this call, a no to the same call earlier in the turn, or a remembered consent."""
+
+        def look(connection: Connection) -> Consent | None:
+            said = approvals.newest(connection, self._turn.id, ask.call_key)
+            if said is not None and said.fingerprint == ask.fingerprint and said.state in SPOKEN:
+                return said.state
+            if approvals.is_denied(connection, self._turn.id, ask.fingerprint):
+                return Consent.DENIED
+            mine = self._turn.tenant, self._turn.user_id
+            known = ask.may_remember and approvals.is_remembered(connection, *mine, ask.tool)
+            return Consent.REMEMBERED if known else None
+
+        return await self._deps.store.read(look, lasting=True)
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
+        await self._live.settle()
+        approval = self._approval(ask)
+        parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
+        said = self._deps.shown.questions.message(self.channel, self.claim, self.principal, ask, approval)
+        parts = to_parts(
+            self.channel, said, pieces=self._live.pages.all_of(said.text), standing=self._live.standing
+        )  # what stands there already becomes the question
+        rows = await self._deps.store.commit(commits.park, self._reserve(1), parked, approval, parts)
+        self._process.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
+        self._process.delivery.publish(rows)
+        self._note_journaled((parked,))
+        self._watched.publish(QuestionPut(ask.tool))
+        self._live.clear_reaction()
+        if self.stopping() is not None:
+            await self._deps.store.commit(approvals.settle, approval, Consent.WITHDRAWN, self._process.clocks.now())
+            self._process.parking.release([self._turn.id])
+        raise TurnParked
+
+    def _approval(self, ask: AskedCall) -> Approval:
+        now = self._process.clocks.now()
+        return Approval(
+            id=new_id(),
+            tenant=self._turn.tenant,
+            turn_id=self._turn.id,
+            user_id=self._turn.user_id,
+            call_key=ask.call_key,
+            tool=ask.tool,
+            fingerprint=ask.fingerprint,
+            may_remember=ask.may_remember,
+            numbered=is_numbered(self.channel),
+            asked_at=now,
+            until=now + self._deps.shown.questions.valid,
+        )
+
+    # ---------------------------------------------------------------- its watchers
+
+    def progress(self, event: TurnEvent) -> None:
+        """Tell the live answer, metrics and logs."""
+        if isinstance(event, TextDelta):
+            if not self._has_streamed:
+                self._has_streamed = True
+                failpoint("model_first_text")
+        elif isinstance(event, TextDiscarded):
+            event = TextDiscarded(answer_text(self.events))  # the response under way is void, not the answers before it
+        elif isinstance(event, ToolEnded):
+            failpoint("tool_done")
+        self._watched.publish(event)
+
+    async def let_watchers_read(self) -> None:
+        """Wait until the live answer is not too far behind."""
+        await self._watched.drain()
+
+    def stopping(self) -> EndReason | None:
+        """Why the turn should end now; asked before every step and every tool (A33)."""
+        if self.cancelled is None and not self._session.may_command(self._turn.user_id, self._turn.address):
+            self.interrupt(EndReason.STOPPED)
+        waiting = self._session.mailbox.first_to_interrupt(self._turn, self._session.conversation.mode)
+        if waiting is not None:  # it came before this ran, perhaps before a crash
+            self.interrupt(EndReason.STOPPED)
+        return self.cancelled
+
+    def until_stopped(self) -> asyncio.Future[EndReason]:
+        """Return a future of the reason to end."""
+        return self._stop
+
+    # ---------------------------------------------------------------- its end
+
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+        why: str = "",
+    ) -> bool:
+        """End the turn in one commit; False when a message came in that it should read first."""
+        if reason is EndReason.COMPLETED and self.steering_waits():
             return False
-        self._interrupt(reason)
+        await self._live.settle()
+        ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
+        nothing_left, alone_stopped = self._text("answer.nothing_left"), self._text("answer.alone_stopped")
+        buttons = self._deps.shown.replies.buttons(self.channel, self._turn, ended)
+        lines = self._deps.shown.replies.lines(self.channel, ended, self.principal.locale)
+        overtaken = await self._deps.shown.replies.standing(self._session.key, self._turn) if buttons else None
+        files = await self._made_files(reason)
+        standing, pages = self._live.standing, self._live.pages
+        is_shown = bool(standing) or self._has_streamed
+
+        def compose() -> tuple[str, list[OutboxPart]]:
+            said = self._process.scrubber.last_look(text).strip()
+            said = final_text(reason, said, alone_stopped=alone_stopped, nothing_left=nothing_left, is_shown=is_shown)
+            answer = replace(self._answer, text=said, buttons=buttons, media=files)
+            parts = final_parts(
+                self.channel, answer, lines=lines, nothing_left=nothing_left, pages=pages, standing=standing
+            )
+            return said, parts
+
+        said, parts = await self._process.delivery.long_texts.run(len(text), compose)
+        note = said if said == nothing_left else self._process.scrubber.last_look(note).strip()
+        if reason is EndReason.COMPLETED and self.steering_waits():
+            self._live.resume()
+            return False
+        await self._end(TurnEnded(reason, said, note, busy_s, why), response, parts)
+        if overtaken is not None:
+            self._deps.shown.replies.close(self.channel, self._turn.address, overtaken)
+        self._live.show_wait(busy_s)
         return True
 
-    def abandon(self) -> None:
-        """End what runs: it is another process's."""
-        self._interrupt(EndReason.STOPPED)
+    async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
+        """Return the files that this turn's tools made for its answer and that are still kept."""
+        named = made_files(self.events) if reason is EndReason.COMPLETED else ()
+        if not named or not isinstance(self.channel, SendsMedia):
+            return ()
+        ids = [file.blob for file in named]
+        kept = await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
+        return tuple(file for file in named if file.blob in kept)
 
-    def interrupt(self, row: InboxRow) -> None:
-        """Cancel the running turn for its person's new message; a turn that starts later finds it in the mailbox."""
-        turn = None if self.claimed is None else self.claimed.turn
-        if turn is not None and turn.user_id == row.user_id and turn.address == row.event.address:
-            self._interrupt(EndReason.STOPPED)
+    async def _end(self, ended: TurnEnded, response: ModelResponded | None, parts: Sequence[OutboxPart]) -> None:
+        self.begin_end()
+        reason = ended.reason
+        events = (ended,) if response is None else (response, ended)
+        delivery = self._process.delivery
+        place, first_id, clock = self._reserve(len(events)), self.claim.first_id, self._process.clocks.now
+        first_by = delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(parts[0]) else None
 
-    def _is_covered(self) -> bool:
-        if self.claimed is None:
-            return False
-        cancelled_before = max(self._before.get(None, 0), self._before.get(self.claimed.turn.user_id, 0))
-        return self.claimed.first_id < cancelled_before
+        def commit_end(connection: Connection) -> list[OutboxRow]:
+            rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)
+            failpoint("final_pre")
+            return rows
 
-    def _interrupt(self, reason: EndReason) -> None:
-        if self.state is TurnState.RUNNING and self.cancelled is None and self._on_cancel is not None:
-            self.cancelled = reason
-            self._on_cancel(reason)
+        try:
+            rows = await self._deps.store.commit(commit_end)
+        except Exception:
+            if parts:
+                delivery.release(parts[0])
+            raise
+        delivery.publish(rows)
+        self._note_journaled(events)
+        self._live.clear_reaction()
+        self._measure_end(ended, parts)
 
-    def _enter(self, state: TurnState, *sources: TurnState) -> None:
-        if self.state not in sources:
-            raise RuntimeError(f"a turn cannot go from {self.state.value} to {state.value}")
-        self.state = state
+    def _measure_end(self, ended: TurnEnded, parts: Sequence[OutboxPart]) -> None:
+        reason = ended.reason
+        series(TURNS, reason.value).inc()
+        duration_s = self.claim.time_since_start(self._process.clocks.now()).total_seconds()
+        TURN_SECONDS.observe(duration_s)
+        figures = turn_figures(self.events)
+        note_attributes(
+            {
+                "tenk.turn.end_reason": reason.value,
+                "gen_ai.usage.input_tokens": figures["input_tokens"],
+                "gen_ai.usage.output_tokens": figures["output_tokens"],
+            }
+        )
+        log.info(
+            "turn_ended",
+            kind=self._turn.kind,
+            reason=reason.value,
+            why=ended.why or None,
+            duration_s=round(duration_s, 3),
+            parts=len(parts),
+            **models_and_tools(self.events),
+            **figures,
+        )

@@ -193,7 +193,7 @@ def _of_calls_beside(connection: sa.Connection, tenant: str, turn_ids: Collectio
 
 
 def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -> Iterator[Hop]:
-    """Return what was sent, part by part; after each wait a turn uses another `ClaimedTurn.source_id`."""
+    """Return what was sent, part by part; after each wait a turn uses another `Claim.source_id`."""
     columns = sa.select(
         outbox.c.id,
         outbox.c.cause,

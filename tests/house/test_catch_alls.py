@@ -30,7 +30,7 @@ ALLOWED = {
     "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/command_runner.py:CommandRunner._run",  # one command
-    "gateway/sessions/turn_runner.py:TurnRunner.run",  # one turn
+    "gateway/sessions/session.py:Session._run_turn",  # one turn
     "gateway/sessions/session.py:Session._claim_and_run",  # one turn that cannot begin
     "gateway/store/writer.py:commit_group",  # one writer job
 }

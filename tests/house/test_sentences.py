@@ -51,7 +51,7 @@ FOR_THE_MODEL = {
     "channels/telegram/limits.py",
     "channels/web/adapter.py",
     "gateway/safety/guard.py",
-    "gateway/sessions/journaled_turn.py",
+    "gateway/sessions/turn.py",
     "gateway/sessions/user_items.py",
 }
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""

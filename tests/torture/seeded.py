@@ -59,7 +59,7 @@ BUGS = (
         deliver_twice,
     ),
     Bug(
-        3, "final outside the transaction", "gateway/sessions/journaled_turn.py",
+        3, "final outside the transaction", "gateway/sessions/turn.py",
         "            rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)\n"
         '            failpoint("final_pre")\n'
         "            return rows\n"
@@ -88,7 +88,7 @@ BUGS = (
         Case("result_pre", noting),
     ),
     Bug(
-        6, "effect outside the journaling commit", "gateway/sessions/journaled_turn.py",
+        6, "effect outside the journaling commit", "gateway/sessions/turn.py",
         '        failpoint("effect_pre")\n'
         "        event = await self._deps.store.commit("
         "commits.apply, place=place, returned=returned, run=run, clock=clock)\n",

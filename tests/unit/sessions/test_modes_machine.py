@@ -1,6 +1,6 @@
 """A session in all modes, on the pure objects: each message in exactly one turn of its person's, or cleared.
 
-The decisions are the product's (`SessionTurn`, `modes`, `inbox_rules`); a dictionary stands for the store, and one rule
+The decisions are the product's (`TurnLifecycle`, `inbox_rules`); a dictionary stands for the store, and one rule
 a step for the worker. `test_session_machine` plays the same over the real store, a hundred times more slowly.
 """
 
@@ -16,7 +16,7 @@ from agent.transcript import EndReason
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.commands.base import MODES
 from gateway.sessions.inbox_rules import is_marked, join_rows, joins, rows_to_merge, rows_to_steer, words_of
-from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
+from gateway.sessions.turn_lifecycle import Cancellations, Claim, TurnLifecycle, TurnState
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
 from tests.fakes.amounts import share
@@ -47,7 +47,7 @@ def marked(row: InboxRow) -> bool:
 
 @dataclass
 class KeptTurn:
-    claimed: ClaimedTurn
+    claim: Claim
     rows: list[InboxRow]  # as they read when they were taken
     ended: EndReason | None = None
     why: str | None = None  # whose word ended it
@@ -73,14 +73,18 @@ class ModesMachine(RuleBasedStateMachine):
         self.begin()
 
     def begin(self) -> None:
-        self.turn = SessionTurn()
+        self.cancellations = Cancellations()
+        self.taken: list[InboxRow] = []  # as the session keeps them until they are claimed
+        self.turn: TurnLifecycle | None = None
         self.at_work: KeptTurn | None = None
         under_way = [kept for kept in self.kept.turns if kept.ended is None]
         assert len(under_way) <= 1, "one turn at a time"
         if under_way:
-            self.turn.begin()
-            self.turn.claim(under_way[0].claimed)
+            self.turn = self.a_turn(under_way[0].claim)
             self.at_work = under_way[0]
+
+    def a_turn(self, claim: Claim) -> TurnLifecycle:
+        return TurnLifecycle(claim, self.cancellations, self.stops.append)
 
     # ------------------------------------------------------------ what people do
 
@@ -93,9 +97,9 @@ class ModesMachine(RuleBasedStateMachine):
         self.work(then)
 
     def offer(self, row: InboxRow) -> None:
-        if marked(row) or self.kept.mode == "interrupt":
+        if self.turn is not None and (marked(row) or self.kept.mode == "interrupt"):
             before = self.turn.cancelled
-            self.turn.interrupt(row)
+            self.turn.interrupt_for(row)
             if before is None and self.turn.cancelled is not None and self.at_work is not None:
                 self.at_work.why = row.user_id
 
@@ -106,13 +110,14 @@ class ModesMachine(RuleBasedStateMachine):
         assert isinstance(old.event, InboundMessage)
         row = replace(old, event=replace(old.event, text=f"{mark}w{old.id}"))
         self.kept.said[row.id] = self.kept.waiting[row.id] = row
-        self.turn.rows[:] = [row if other.id == row.id else other for other in self.turn.rows]
+        self.taken = [row if other.id == row.id else other for other in self.taken]
         self.offer(row)
 
     @rule(user=USERS)
     def stop(self, user: str) -> None:
         self.kept.newest += 1
-        if self.turn.cancel(EndReason.STOPPED, self.kept.newest, user) and self.at_work is not None:
+        self.cancellations.note(self.kept.newest, user)
+        if self.turn is not None and self.turn.cancel(EndReason.STOPPED) and self.at_work is not None:
             self.at_work.why = self.at_work.why or user
         for id_, row in list(self.kept.waiting.items()):
             if row.user_id == user:
@@ -122,8 +127,6 @@ class ModesMachine(RuleBasedStateMachine):
     @rule(mode=st.sampled_from(MODES))
     def set_mode(self, mode: str) -> None:
         self.kept.mode = mode
-        if self.turn.is_live:
-            self.turn.steers = mode == "steer"
 
     @rule(then=STEPS)
     def ask_beside(self, then: int) -> None:
@@ -136,60 +139,54 @@ class ModesMachine(RuleBasedStateMachine):
             self.work_once()
 
     def work_once(self) -> None:
-        match self.turn.state:
-            case TurnState.ENDED:
-                self.take()
-            case TurnState.CLAIMING if self.at_work is None:
-                self.claim()
-            case TurnState.CLAIMING:
-                self.turn.run(steers=self.kept.mode == "steer", on_cancel=self.stops.append)
-            case TurnState.RUNNING:
-                self.go_on()
-            case TurnState.FINISHING:
-                self.end(EndReason.COMPLETED)
+        if self.turn is None and not self.taken:
+            self.take()
+        elif self.turn is None:
+            self.claim()
+        elif self.turn.state is TurnState.CLAIMED:
+            self.turn.begin()
+        elif self.turn.state is TurnState.RUNNING:
+            self.go_on(self.turn)
+        else:
+            self.end(EndReason.COMPLETED)
 
     def take(self) -> None:
-        waiting = sorted(self.kept.waiting.values(), key=lambda row: row.id)
-        if waiting:
+        if waiting := self.in_order():
             first, *others = waiting
-            along = rows_to_merge(first, others, self.kept.mode, joins=lambda _: True, is_marked=marked)
-            self.turn.rows = [first, *along]
-            self.turn.begin()
+            self.taken = [first, *rows_to_merge(first, others, self.kept.mode, joins=lambda _: True, is_marked=marked)]
 
     def claim(self) -> None:
-        rows = [row for row in self.turn.rows if row.id in self.kept.waiting]
-        if not rows:
-            self.turn.end()
-            return
-        row = join_rows(rows[:1])
-        turn = TurnRow(f"t{len(self.kept.turns)}", "default", "s1", row.user_id, "chat", PLACE, None, NOON)
-        self.at_work = KeptTurn(ClaimedTurn(turn, row.id, None, None, ()), [])
-        self.kept.turns.append(self.at_work)
-        self.turn.claim(self.at_work.claimed)
-        self.read(rows)
+        rows, self.taken = [row for row in self.taken if row.id in self.kept.waiting], []
+        if rows:
+            row = join_rows(rows[:1])
+            turn = TurnRow(f"t{len(self.kept.turns)}", "default", "s1", row.user_id, "chat", PLACE, None, NOON)
+            self.at_work = KeptTurn(Claim(turn, row.id, None, None, ()), [])
+            self.kept.turns.append(self.at_work)
+            self.turn = self.a_turn(self.at_work.claim)
+            self.read(rows)
 
     def read(self, rows: list[InboxRow]) -> None:
         assert self.at_work is not None
         for row in rows:
             self.at_work.rows.append(self.kept.waiting.pop(row.id))
 
-    def go_on(self) -> None:
+    def go_on(self, turn: TurnLifecycle) -> None:
         assert self.at_work is not None
-        turn = self.at_work.claimed.turn
-        mine = [row for row in self.in_order() if row.user_id == turn.user_id]
-        ending = next((row for row in mine if marked(row) or self.kept.mode == "interrupt"), None)
-        if self.turn.cancelled is None and ending is not None:
-            self.turn.interrupt(ending)
+        row = turn.claim.turn
+        mine = [other for other in self.in_order() if other.user_id == row.user_id]
+        ending = next((other for other in mine if marked(other) or self.kept.mode == "interrupt"), None)
+        if turn.cancelled is None and ending is not None:
+            turn.interrupt_for(ending)
             self.at_work.why = ending.user_id
-        if self.turn.cancelled is not None:
-            self.turn.finish()
-            self.end(self.turn.cancelled)
+        if turn.cancelled is not None:
+            turn.begin_end()
+            self.end(turn.cancelled)
             return
-        steering = rows_to_steer(self.in_order(), joins=lambda row: joins(row, turn), is_marked=marked)
-        if self.turn.may_steer and steering:
+        steering = rows_to_steer(self.in_order(), joins=lambda other: joins(other, row), is_marked=marked)
+        if turn.may_steer(self.kept.mode) and steering:
             self.read(steering)
         else:
-            self.turn.finish()
+            turn.begin_end()
 
     def in_order(self) -> list[InboxRow]:
         return sorted(self.kept.waiting.values(), key=lambda row: row.id)
@@ -197,7 +194,7 @@ class ModesMachine(RuleBasedStateMachine):
     def end(self, reason: EndReason) -> None:
         assert self.at_work is not None
         self.at_work.ended, self.at_work = reason, None
-        self.turn.end()
+        self.turn = None
 
     @rule(then=STEPS)
     def kill(self, then: int) -> None:
@@ -217,7 +214,7 @@ class ModesMachine(RuleBasedStateMachine):
         assert not {row.id for row in read} & set(self.kept.cleared), "a message was cleared and read"
         assert all(self.kept.said[id_].user_id == who for id_, who in self.kept.cleared.items())
         for kept in self.kept.turns:
-            owner = kept.claimed.turn.user_id
+            owner = kept.claim.turn.user_id
             assert {owner} == {row.user_id for row in kept.rows}, "another member's words in a turn"
             assert kept.ended is EndReason.COMPLETED or kept.why == owner, "somebody else ended it"
         for user in ("p1", "p2"):

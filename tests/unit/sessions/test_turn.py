@@ -1,4 +1,4 @@
-"""The life of a session's turn and its cancellation, without a store, a model or a clock."""
+"""The life of a turn and its cancellation, without a store, a model or a clock."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from agent.transcript import EndReason
 from channels.messages import Address, ChatKind, InboundMessage, Sender
-from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
+from gateway.sessions.turn_lifecycle import Cancellations, Claim, TurnLifecycle, TurnState
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
 from tests.fakes.amounts import share
@@ -32,43 +32,41 @@ def a_row(id_: int, user: str = "p1") -> InboxRow:
     return InboxRow(id_, "default", "key", user, event, NOON)
 
 
-def a_claim(first_id: int, user: str = "p1") -> ClaimedTurn:
+def a_claim(first_id: int, user: str = "p1") -> Claim:
     turn = TurnRow(f"t{first_id}", "default", "s1", user, "chat", PLACE, None, NOON)
-    return ClaimedTurn(turn, first_id, str(first_id), None, ())
-
-
-def a_running_turn(told: list[EndReason]) -> SessionTurn:
-    turn = SessionTurn()
-    turn.begin()
-    turn.claim(a_claim(5))
-    turn.run(steers=True, on_cancel=told.append)
-    return turn
+    return Claim(turn, first_id, str(first_id), None, ())
 
 
 @pytest.mark.parametrize(("before_id", "user"), [(5, "p1"), (5, None), (9, "p2")])
 def test_an_earlier_or_another_persons_stop_does_not_cancel_it(before_id: int, user: str | None) -> None:
     told: list[EndReason] = []
-    turn = a_running_turn(told)
-    assert not turn.cancel(EndReason.STOPPED, before_id, user)
+    cancellations = Cancellations()
+    turn = TurnLifecycle(a_claim(5), cancellations, told.append)
+    turn.begin()
+    cancellations.note(before_id, user)
+    assert not turn.cancel(EndReason.STOPPED)
     assert ([], None) == (told, turn.cancelled)
 
 
-def test_its_rows_are_free_to_change_until_they_are_claimed() -> None:
-    turn = SessionTurn()
-    turn.rows = [a_row(5)]
+@pytest.mark.parametrize(("user", "told"), [("p1", [EndReason.STOPPED]), ("p2", [])])
+def test_a_persons_interruption_ends_only_their_own_turn(user: str, told: list[EndReason]) -> None:
+    seen: list[EndReason] = []
+    turn = TurnLifecycle(a_claim(5), Cancellations(), seen.append)
     turn.begin()
-    turn.claim(a_claim(5))
-    assert [] == turn.rows
+    turn.interrupt_for(a_row(6, user))
+    assert told == seen
 
 
 def test_a_turn_takes_no_way_that_is_not_drawn() -> None:
-    turn = a_running_turn([])
-    for step in (turn.begin, lambda: turn.claim(a_claim(6)), lambda: turn.run(steers=True, on_cancel=print)):
-        with pytest.raises(RuntimeError, match="cannot go from running"):
-            step()
-    turn.end()
-    for step in (turn.finish, turn.retry):
-        with pytest.raises(RuntimeError, match="cannot go from ended"):
+    turn = TurnLifecycle(a_claim(5), Cancellations(), print)
+    with pytest.raises(RuntimeError, match="cannot go from claimed"):
+        turn.begin_end()
+    turn.begin()
+    with pytest.raises(RuntimeError, match="cannot go from running"):
+        turn.begin()
+    turn.begin_end()
+    for step in (turn.begin, turn.begin_end):
+        with pytest.raises(RuntimeError, match="cannot go from ending"):
             step()
 
 
@@ -80,60 +78,65 @@ class TurnLives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.turn = SessionTurn()
+        self.cancellations = Cancellations()
+        self.turn: TurnLifecycle | None = None
         self.next_id = 1
         self.cancelled: list[tuple[int, str | None]] = []
         self.told: list[EndReason] = []
 
-    def is_cancelled(self, claimed: ClaimedTurn) -> bool:
-        about = [before for before, user in self.cancelled if user in (None, claimed.turn.user_id)]
-        return any(claimed.first_id < before for before in about)
+    def is_cancelled(self, claim: Claim) -> bool:
+        about = [before for before, user in self.cancelled if user in (None, claim.turn.user_id)]
+        return any(claim.first_id < before for before in about)
 
-    @precondition(lambda self: self.turn.state is TurnState.ENDED)
+    def claim(self, claim: Claim) -> None:
+        self.told = []
+        self.turn = TurnLifecycle(claim, self.cancellations, self.told.append)
+
+    @precondition(lambda self: self.turn is None)
     @rule(user=USERS)
-    def begin(self, user: str) -> None:
-        self.turn.begin()
-        self.turn.claim(a_claim(self.next_id, user))
+    def claim_a_row(self, user: str) -> None:
+        self.claim(a_claim(self.next_id, user))
         self.next_id += 1
 
-    @precondition(lambda self: self.turn.state is TurnState.CLAIMING)
+    @precondition(lambda self: self.turn is not None and not self.turn.is_live)
     @rule()
-    def run_it(self) -> None:
-        self.told = []
-        self.turn.run(steers=True, on_cancel=self.told.append)
+    def begin(self) -> None:
+        assert self.turn is not None
+        self.turn.begin()
 
-    @precondition(lambda self: self.turn.state is TurnState.RUNNING)
+    @precondition(lambda self: self.turn is not None and self.turn.state is TurnState.RUNNING)
     @rule()
-    def finish(self) -> None:
-        self.turn.finish()
+    def begin_end(self) -> None:
+        assert self.turn is not None
+        self.turn.begin_end()
 
-    @precondition(lambda self: self.turn.state is not TurnState.ENDED)
+    @precondition(lambda self: self.turn is not None)
     @rule()
-    def retry(self) -> None:
-        self.turn.retry()
+    def resume(self) -> None:
+        assert self.turn is not None
+        self.claim(self.turn.claim)
 
     @rule()
     def end(self) -> None:
-        self.turn.end()
+        self.turn = None
 
     @rule(user=st.one_of(st.none(), USERS))
     def cancel(self, user: str | None) -> None:
-        claimed = self.turn.claimed
         self.cancelled.append((self.next_id, user))
-        expected = claimed is not None and self.is_cancelled(claimed)
-        assert expected == self.turn.cancel(EndReason.STOPPED, self.next_id, user)
+        self.cancellations.note(self.next_id, user)
+        if self.turn is not None:
+            assert self.is_cancelled(self.turn.claim) == self.turn.cancel(EndReason.STOPPED)
         self.next_id += 1
 
     @invariant()
     def a_running_turn_knows_what_is_about_it(self) -> None:
-        if self.turn.state is TurnState.RUNNING:
-            assert self.turn.claimed is not None
-            assert [EndReason.STOPPED] * self.is_cancelled(self.turn.claimed) == self.told
+        if self.turn is not None and self.turn.state is TurnState.RUNNING:
+            assert [EndReason.STOPPED] * self.is_cancelled(self.turn.claim) == self.told
 
     @invariant()
-    def nothing_is_left_of_a_turn_that_ended(self) -> None:
-        if self.turn.state is TurnState.ENDED:
-            assert (None, None) == (self.turn.claimed, self.turn.cancelled)
+    def a_turn_that_does_not_run_yet_is_not_told(self) -> None:
+        if self.turn is not None and not self.turn.is_live:
+            assert ([], None) == (self.told, self.turn.cancelled)
 
 
 TestTurnLives = TurnLives.TestCase
