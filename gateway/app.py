@@ -5,7 +5,7 @@ import gc
 import signal
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
@@ -53,7 +53,7 @@ from gateway.sessions.waiting_rows import WaitingRows, make_bus
 from gateway.shared import Secrets, Shared
 from gateway.spans import record_spans
 from gateway.store.engine import Store
-from gateway.supervision import Faults, Supervised
+from gateway.supervision import Faults, Supervised, run_until
 from gateway.tenant import Tenant, TenantDeps, warn_of_unused
 
 log = structlog.get_logger()
@@ -99,6 +99,15 @@ class _Stopped(Exception):
     """Signal that ends the task group after the drain."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """The parts that a stop drains; the start may not have ended."""
+
+    shared: Shared
+    process: LoneProcess
+    intake: list[asyncio.Task[None]] = field(default_factory=list)  # receiving and routing, once they run
+
+
 class Gateway:
     """Running gateway over an open store."""
 
@@ -125,6 +134,7 @@ class Gateway:
         self._watch = ModelWatch(steady_now)
         self._faults = Faults()
         self._stop = asyncio.Event()
+        self._running: _Running | None = None  # None: nothing to drain
         self._budget_news = asyncio.Event()
         self.tenants: dict[str, Tenant] = {}
         """Every tenant by its name, the installation's own first; a reload replaces the entries."""
@@ -139,14 +149,20 @@ class Gateway:
         async with AsyncExitStack() as closing:  # after all tasks
             try:
                 async with Supervised(self._faults) as tasks:
-                    await self._serve(tasks, closing)
+                    await run_until(partial(self._start, tasks, closing), self._until_stopped, tasks)
+                    await self._stop.wait()
+                    if self._running is not None:
+                        await self._drain(self._running)
                     raise _Stopped
             except* _Stopped:
                 log.info("gateway_stopped")
             except* GatewayError as errors:
                 raise _first(errors) from None
 
-    async def _serve(self, tasks: Supervised, closing: AsyncExitStack) -> None:
+    async def _until_stopped(self) -> None:
+        await self._stop.wait()
+
+    async def _start(self, tasks: Supervised, closing: AsyncExitStack) -> None:
         settings, store, tenants = self._settings, self._store, self.tenants
         key = codes.load_key(settings.home)
         secrets = Secrets(key, AccessKeys.derive_from(key), self._rotation.vault)
@@ -166,6 +182,7 @@ class Gateway:
         turn_limit = TurnLimit(store, settings.sessions.max_turns)
         router = Router(bus, store, channels, ownership, tenants, turn_limit, clocks, tasks)
         shared = Shared(store, channels, delivery, bus, router, self._people, clocks, secrets)
+        self._running = running = _Running(shared, process)
 
         # for operators and programs
         models = ModelHealth(self._rests.board.states, self._watch)
@@ -206,7 +223,7 @@ class Gateway:
         await delivery.recover()
 
         # receiving, serving, answering
-        receiving = tasks.keep_task("channels", channels.run)
+        running.intake.append(tasks.keep_task("channels", channels.run))
         await process.resume(shared, self._budget_news, tasks)
         self.http = http
         tasks.keep("http", http.run)
@@ -224,10 +241,8 @@ class Gateway:
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("watchdog", LoopWatchdog().run)
-        routing = tasks.keep_task("routing", partial(_route, channels, router))
+        running.intake.append(tasks.keep_task("routing", partial(_route, channels, router)))
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
-        await self._stop.wait()
-        await self._drain(receiving, routing, shared, process)
 
     @property
     def _own(self) -> Tenant:
@@ -239,15 +254,14 @@ class Gateway:
     def _settings_in_force(self) -> Settings:
         return self._own.settings
 
-    async def _drain(
-        self, receiving: asyncio.Task[None], routing: asyncio.Task[None], shared: Shared, process: LoneProcess
-    ) -> None:
+    async def _drain(self, running: _Running) -> None:
         """Stop receiving, let running work end, leave the rest to the next start."""
         failpoint("shutdown_begun")
-        router, delivery, drain_s = shared.sessions, shared.delivery, self._own.settings.sessions.drain_s
+        router, delivery, process = running.shared.sessions, running.shared.delivery, running.process
+        drain_s = self._own.settings.sessions.drain_s
         log.info("gateway_stopping", running=router.running, drain_s=drain_s)
-        receiving.cancel()
-        routing.cancel()
+        for task in running.intake:
+            task.cancel()
         router.close()
         with suppress(StoreUnavailable):  # then this end counts as a crash, which does no harm
             await process.begin_leaving()

@@ -20,6 +20,7 @@ from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.safety.vault import load_keys
 from gateway.store.postgres import READERS
 from gateway.store.schema import whole
+from tests.fakes.ports import free_address
 from tests.fakes.postgres import PostgresServer
 from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict, examine
@@ -171,10 +172,11 @@ class ClusterWorld(World):
         self.server_of_rows = server
         self._size = count
         self.machines: list[GatewayProcess] = []
+        self.addresses: list[str] = []  # of each machine's HTTP server
         self.cuts: list[Cut] = []
         self.broken: list[str] = []  # machines that ended by themselves
         self._looker: Looker | None = None
-        self._url = ""
+        self.url = ""
 
     @property
     def looker(self) -> Looker:
@@ -184,8 +186,8 @@ class ClusterWorld(World):
     async def __aenter__(self) -> Self:
         await super().__aenter__()
         first = self.gateway
-        self._url = await self.server_of_rows.create_migrated()
-        self._looker = Looker(self._url)
+        self.url = await self.server_of_rows.create_migrated()
+        self._looker = Looker(self.url)
         load_key(first.home)
         load_keys(first.home)
         for number in range(self._size):
@@ -195,11 +197,12 @@ class ClusterWorld(World):
             home.mkdir(mode=0o700)
             for name in (KEY, SECRETS_KEY):
                 shutil.copy2(first.home / name, home / name)
-            url = self._url.replace(f":{self.server_of_rows.port}/", f":{cut.port}/")
+            url = self.url.replace(f":{self.server_of_rows.port}/", f":{cut.port}/")
             self.cuts.append(cut)
             off_s = str(CLOCKS_S[number % len(CLOCKS_S)])
-            env = {"DATABASE_URL": url, "TORTURE_CLOCK_S": off_s}
+            env = {"DATABASE_URL": url, "TORTURE_CLOCK_S": off_s, "TENK_HTTP": free_address()}
             env |= self.platform.environment_of(number)
+            self.addresses.append(env["TENK_HTTP"])
             self.machines.append(first.beside(home, env))
         return self
 

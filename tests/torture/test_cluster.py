@@ -1,9 +1,11 @@
 """Three machines on one PostgreSQL, under every kind of fault."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from channels.simulators.discord.server import DiscordSimulator
@@ -42,6 +44,22 @@ async def test_three_machines_lose_nothing_and_double_nothing(
     verdict, chaos = await run_chaos(tmp_path, server, faults=4, chats=6, seed=3)
     record_property("campaign", f"{' '.join(chaos.done)}: {verdict.line()}")
     assert [] == verdict.broken, f"{' '.join(chaos.done)}: {verdict.line()}"
+
+
+@pytest.mark.gate
+@pytest.mark.timeout(60)
+async def test_a_machine_that_is_stopped_during_its_start_leaves_at_once(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    async with ClusterWorld(tmp_path, 1, server) as world:
+        machine, members = world.machines[0], "SELECT id FROM members"
+        async with asyncpg.create_pool(world.url, min_size=1) as pool, pool.acquire() as locking, locking.transaction():
+            await locking.execute("LOCK TABLE parked_lanes")  # a start reads it after its join
+            await machine.start()
+            await world.until(lambda: bool(world.looker.rows(members)), 30.0, "a member")
+            machine.signal(signal.SIGTERM)
+            assert 0 == await machine.ended(10.0), machine.tail()
+            assert [] == world.looker.rows(members)
 
 
 @pytest.mark.gate
