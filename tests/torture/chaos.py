@@ -24,7 +24,8 @@ from tests.torture.cluster import ClusterWorld
 from tests.torture.gateway_process import GatewayProcess
 from tests.torture.invariants import Verdict
 from tests.torture.platforms import Platform
-from tests.torture.world import NotSettled, Said
+from tests.torture.tabs import Tabs, two_tabs
+from tests.torture.world import Said
 
 PAUSE_S = (0.5, 6.0)
 FAULT_EVERY_S = (0.2, 1.5)
@@ -115,9 +116,15 @@ class Chaos:
     """One campaign whose faults are drawn from a seed."""
 
     def __init__(
-        self, world: ClusterWorld, seed: int, faults: Mapping[str, Fault], pause_s: tuple[float, float] = PAUSE_S
+        self,
+        world: ClusterWorld,
+        tabs: Tabs,
+        seed: int,
+        faults: Mapping[str, Fault],
+        pause_s: tuple[float, float] = PAUSE_S,
     ) -> None:
         self.world = world
+        self._tabs = tabs
         self.chance = random.Random(seed)
         self._faults = faults
         self._pause_s = pause_s
@@ -130,7 +137,10 @@ class Chaos:
     async def run(self, faults: int, chats: int, every_s: float) -> None:
         """Break so many things while people write; then let all come to rest."""
         async with asyncio.TaskGroup() as tasks:
-            talking = tasks.create_task(talk(self.world, self.chance, chats, every_s))
+            talking = [
+                tasks.create_task(talk(self.world, self.chance, chats, every_s)),
+                tasks.create_task(self._tabs.talk()),
+            ]
             watching = tasks.create_task(self.waits.watch())
             for _ in range(faults):
                 await asyncio.sleep(self.chance.uniform(*FAULT_EVERY_S))
@@ -140,7 +150,8 @@ class Chaos:
                 await self._faults[name](self)
                 self.waits.broke_s.append((time.monotonic(), f"/{name}"))
                 await self.world.start_all()
-            talking.cancel()
+            for each in talking:
+                each.cancel()
             await self.waits.empty(RESTS_S)
             watching.cancel()
 
@@ -277,17 +288,20 @@ async def campaign(
         await world.until(lambda: world.platform.arrivals() > 0, RESTS_S, "a gateway that listens")
         if world.platform.forgets:
             await acquaint(world, chats)
-        chaos = Chaos(world, seed, kinds, pause_s)
-        yield chaos
-        if not world.server_of_rows.running:
-            await asyncio.to_thread(world.server_of_rows.start)
-        await world.start_all()
-        unsettled = None
-        try:
-            await world.settle(timeout_s=RESTS_S)
-        except NotSettled as flaw:
-            unsettled = str(flaw)
-        chaos.verdict = verdict = await world.end()
+        async with two_tabs(world.addresses) as tabs:
+            chaos = Chaos(world, tabs, seed, kinds, pause_s)
+            yield chaos
+            if not world.server_of_rows.running:
+                await asyncio.to_thread(world.server_of_rows.start)
+            await world.start_all()
+            unsettled = None
+            try:
+                await world.settle(timeout_s=RESTS_S)
+                await world.until(tabs.has_all, RESTS_S, "every answer in both tabs")
+            except AssertionError as flaw:
+                unsettled = str(flaw)
+            chaos.verdict = verdict = await world.end()
+            tabs.examine(verdict)
         chaos.fenced = sum(machine.tail(100_000_000).count("_fenced") for machine in world.machines)
     if unsettled is not None:
         verdict.wrong.append(f"I12: {unsettled}")
