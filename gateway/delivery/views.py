@@ -54,7 +54,7 @@ class StoredViews:
             StoreUnavailable: the store cannot be read.
         """
         after_id = None if self._first is None else max(self._first, self._newest - LATE_ROWS)
-        query = partial(outbox.shown_after, after_id=after_id)
+        query = partial(outbox.shown_after, after_id=after_id, known=frozenset(self._known))
         self._newest, rows = await self._store.read(query, lasting=True)
         if self._first is None:
             self._first = self._newest

@@ -5,7 +5,7 @@ Plain functions over a connection. Which state follows which attempt is decided 
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -141,12 +141,20 @@ def shown_id(part: OutboxPart) -> str:
     return part.target or f"b-{idem_key(replace(part, revision=0))}"
 
 
-def shown_after(connection: sa.Connection, after_id: int | None) -> tuple[int, list[OutboxRow]]:
-    """Return the newest id, and what was stored behind `after_id` for pages, terminals and programs; None: nothing."""
+def shown_after(
+    connection: sa.Connection, after_id: int | None, known: Container[int] = ()
+) -> tuple[int, list[OutboxRow]]:
+    """Return the newest id, and what was stored behind `after_id` for pages, terminals and programs; None: nothing.
+
+    Rows with `known` ids are left out.
+    """
     newest = connection.execute(sa.select(sa.func.max(outbox.c.id))).scalar() or 0
     if after_id is None:
         return newest, []
-    query = sa.select(outbox).where(outbox.c.id > after_id, IN_OWN_VIEWS).order_by(outbox.c.id)
+    found = connection.execute(sa.select(outbox.c.id).where(outbox.c.id > after_id, IN_OWN_VIEWS)).scalars()
+    if not (unknown := [id_ for id_ in found if id_ not in known]):
+        return newest, []
+    query = sa.select(outbox).where(outbox.c.id.in_(unknown)).order_by(outbox.c.id)
     return newest, [to_row(found) for found in connection.execute(query).all()]
 
 
@@ -342,7 +350,7 @@ def files_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, bytes]:
 
 _SENT = (
     sa.update(outbox)
-    .where(outbox.c.id == sa.bindparam("b_id"))
+    .where(outbox.c.id == sa.bindparam("b_id"), IS_OPEN)
     .values(state=PartState.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
 )
 _MARK = (
@@ -361,7 +369,7 @@ def mark_sending(connection: sa.Connection, id_: int, action: Action) -> bool:
 
 
 def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
-    """Record the receipt."""
+    """Record the receipt, unless the part has ended: another process sent on while this one was paused."""
     connection.execute(_SENT, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
 
 

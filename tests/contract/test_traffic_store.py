@@ -156,6 +156,21 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
     assert {} == await store.read(outbox.depths)
 
 
+async def test_a_receipt_that_comes_late_does_not_change_how_a_part_ended(store: Store) -> None:
+    (row,) = await put(store, part(0, 0, Action.PLACEHOLDER))
+    unknown = replace(row, state=PartState.UNKNOWN)
+    await store.commit(lambda c: outbox.save(c, unknown, "the process ended during the call", NOON))
+    await store.commit(lambda c: outbox.record_sent(c, row.id, "m1", NOON))
+    assert None is await store.read(lambda c: outbox.standing_id(c, part(0, 1)))
+
+
+async def test_a_look_for_what_pages_show_leaves_out_what_is_known(store: Store) -> None:
+    page = Address("web", "main", "1")
+    rows = await put(store, *(replace(part(number), address=page) for number in range(3)))
+    newest_id, found = await store.read(lambda c: outbox.shown_after(c, rows[0].id, {rows[1].id}))
+    assert (rows[2].id, [rows[2].id]) == (newest_id, [row.id for row in found])
+
+
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
     rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
     assert 2 == await store.commit(lambda c: outbox.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
