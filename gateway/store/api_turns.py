@@ -76,10 +76,10 @@ def find_asked(connection: sa.Connection, address: Address, message_id: str) -> 
     return (_to_asked_row(rows[0]) if rows else None), len(rows)
 
 
-def load_turn(connection: sa.Connection, address: Address, message_id: str) -> AskedTurn | None:
-    """Return a question with its turn and answer; None if it was not asked."""
+def load_turn(connection: sa.Connection, address: Address, message_id: str, *, brief: bool = False) -> AskedTurn | None:
+    """Return a question with its turn and answer; None if it was not asked. `brief` omits what is not finished."""
     row, _ = find_asked(connection, address, message_id)
-    return None if row is None else _with_turn(connection, row)
+    return None if row is None else _with_turn(connection, row, brief=brief)
 
 
 def load_turns(connection: sa.Connection, address: Address, prefix: str, limit: int) -> list[AskedTurn]:
@@ -105,10 +105,14 @@ def _to_asked_row(row: Any) -> AskedRow:
     return AskedRow(row.id, row.message_id or "", row.outcome, row.detail, turn_id, row.admitted_at, row.done_at, text)
 
 
-def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:
+def _with_turn(connection: sa.Connection, row: AskedRow, *, brief: bool = False) -> AskedTurn:
     if row.turn_id is None:
+        if brief and row.outcome is None:
+            return AskedTurn(row)
         return AskedTurn(row, said=_texts_of(connection, outbox.c.cause == f"inbox:{row.id}"))
     turn = connection.execute(sa.select(turns).where(turns.c.id == row.turn_id)).first()
+    if brief and turn is not None and turn.end_reason is None and turn.parked_at is None:
+        return AskedTurn(row)
     causes = sa.or_(
         outbox.c.cause == row.turn_id,
         outbox.c.cause.startswith(f"{row.turn_id}."),

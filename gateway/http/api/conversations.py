@@ -122,9 +122,9 @@ class Conversations:
         found = await self.load(asked)
         return None if found is None else to_turn_answer(found, asked.user)
 
-    async def load(self, asked: Asked) -> AskedTurn | None:
-        """Return the request's state from the store, or None if it is unknown."""
-        query = partial(api_turns.load_turn, address=asked.address, message_id=asked.message_id)
+    async def load(self, asked: Asked, *, brief: bool = False) -> AskedTurn | None:
+        """Return the request's state from the store, or None if it is unknown. `brief` omits what is not finished."""
+        query = partial(api_turns.load_turn, address=asked.address, message_id=asked.message_id, brief=brief)
         return await self._store.read(query)
 
     async def look_back(
@@ -190,7 +190,7 @@ class _Waiting:
         while True:
             now_s = loop.time()
             if self._is_to_be_looked_at() or now_s >= min(look_at_s, deadline_s):
-                answer = await self._look()
+                answer = await self._look(brief=now_s < deadline_s)
                 if answer.is_settled or now_s >= deadline_s:
                     return answer
                 look_at_s = loop.time() + LOOK_EVERY_S
@@ -201,9 +201,9 @@ class _Waiting:
         """Return True if there is news: a message was sent, or a turn grows that may be its own."""
         return self._watch.said or self._watch.turn_id not in {None, self._turn_id, self._other}
 
-    async def _look(self) -> TurnAnswer:
+    async def _look(self, *, brief: bool) -> TurnAnswer:
         self._watch.said, writing = False, self._watch.turn_id
-        found = await self._conversations.load(self._asked)
+        found = await self._conversations.load(self._asked, brief=brief)
         if found is None:
             raise ApiRefusal(404, "not_found", "there is no such request", "Send the message first.")
         self._turn_id, self._other = found.row.turn_id, writing
