@@ -19,6 +19,7 @@ import structlog
 from tests.bench import (
     acks,
     boot,
+    cluster,
     entered,
     growth,
     ingest,
@@ -60,8 +61,9 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "memory": lambda asked: memory.waves(asked.memory),
     "memory-hours": lambda asked: memory.hours(asked.memory),
     "boot": lambda _asked: boot.run(),
+    "cluster": lambda _asked: cluster.run(),
 }
-ASKED_FOR = ("acks-each", "profile", "growth", "memory", "memory-hours")
+ASKED_FOR = ("acks-each", "cluster", "profile", "growth", "memory", "memory-hours")
 USUAL = tuple(row for row in ROWS if row not in ASKED_FOR)
 
 
