@@ -90,7 +90,8 @@ class TestSchema:
             create_triggers(connection)
             expected = seeded(connection)
             bring_up_coach(connection)
-            assert [] == compare_metadata(MigrationContext.configure(connection), EVERYTHING)
+            differences = compare_metadata(MigrationContext.configure(connection), EVERYTHING)
+            assert [] == differences, "write a revision: CONTRIBUTING says how"
         with opened(tmp_path / "created.db") as connection:
             bring_up_coach(connection)
             assert expected == seeded(connection)

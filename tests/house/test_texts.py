@@ -193,6 +193,7 @@ def test_every_key_that_is_said_is_there() -> None:
             for pattern in said_in(path)
             if not any(re.fullmatch(pattern, key) for key in keys)
         ]
+    missing = [place.replace("\\", "") for place in missing]
     assert [] == missing, "add each text to the catalogue of every language in its folder"
 
 
