@@ -1,8 +1,10 @@
 """The gateway with its output on a full disk or a pipe that lost its reader."""
 
+import contextlib
 import fcntl
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -26,11 +28,16 @@ def test_gateway_serves_while_the_reader_of_its_log_stands_still(tmp_path: Path)
     log = tmp_path / "log"
     os.mkfifo(log)
     reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
-    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 8192)
+    size = fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 8192)
     with tenk_run(tmp_path, log) as running:
-        for _ in range(12):
+        writer = os.open(log, os.O_WRONLY | os.O_NONBLOCK)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"\n" * select.PIPE_BUF)
+        os.close(writer)
+        for _ in range(2):
             assert running.says("/log 45m guitar").startswith("Logged 45 min")
-        os.read(reader, 8192)
+        os.read(reader, size)
         assert running.says("/log 45m guitar").startswith("Logged 45 min")
         assert "log_lines_dropped" in os.read(reader, 1_000_000).decode()
     os.close(reader)

@@ -64,34 +64,31 @@ def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
     assert 0 <= done.stdout.find("30 min") < done.stdout.rfind("piano")
 
 
-@pytest.mark.parametrize("arguments", [("--print", "/forget everything yes"), ()])
-def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path, arguments: tuple[str, ...]):
-    said = "/log 45m guitar\n/forget everything yes\n" if not arguments else ""
-    assert 0 == chat(tmp_path, "--print", "/log 45m guitar").returncode
-    done = chat(tmp_path, *arguments, said=said)
+def test_who_asks_to_be_forgotten_is_when_it_has_ended(tmp_path: Path):
+    done = chat(tmp_path, said="/log 45m guitar\n/forget everything yes\n")
     assert (0, "") == (done.returncode, done.stderr)
     with closing(sqlite3.connect(tmp_path / "var" / "tenk.db")) as database:
         counts = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in HELD]
     assert [0] * len(HELD) == counts
 
 
-def test_running_gateway_is_talked_to(tmp_path: Path):
+def test_running_gateway_is_talked_to_and_continues_a_conversation(tmp_path: Path):
     with gateway(tmp_path):
-        assert "45 min" in chat(tmp_path, "--print", "/log 45m guitar").stdout
-        assert "guitar" in chat(tmp_path, "--print", "How is it going?").stdout
-
-
-def test_an_earlier_conversation_is_continued(tmp_path: Path):
-    with gateway(tmp_path):
-        chat(tmp_path, "--print", "I like scales")
+        assert 0 == chat(tmp_path, "--print", "I like scales").returncode
         chat(tmp_path, "--print", "/new")
         (held,) = json.loads(tenk_sessions(tmp_path))
         done = chat(tmp_path, "--resume", held["id"][-8:], "--print", "/title")
         assert "We are back in “I like scales”" in done.stdout and "is called “I like scales”" in done.stdout
         unknown = chat(tmp_path, "--resume", "abcdef12", "--print", "hello")
         other = chat(tmp_path, "--model", "offline", "--print", "hello")
+        long = "x" * (MAX_SAID_CHARS + 1)
+        printed, piped = chat(tmp_path, "--print", long), chat(tmp_path, said=f"{long}\n/log 45m guitar\n")
     assert (1, "", 1, "") == (unknown.returncode, unknown.stdout, other.returncode, other.stdout)
     assert "no such conversation" in unknown.stderr and "a gateway with its own model is running here" in other.stderr
+    assert (1, "") == (printed.returncode, printed.stdout)
+    assert f"not sent: {MAX_SAID_CHARS + 1} characters" in printed.stderr
+    assert (0, True) == (piped.returncode, "45 min" in piped.stdout)
+    assert f"not sent: {MAX_SAID_CHARS + 1} characters" in piped.stderr
 
 
 def tenk_sessions(home: Path) -> str:
@@ -143,16 +140,6 @@ def test_gateway_that_ends_is_waited_for_and_what_was_said_is_there(tmp_path: Pa
                 _until(ours, b"guitar")
                 _press_until_it_ends(ours, b"\x04")
                 assert 0 == running.wait_until(30)
-
-
-def test_line_too_long_is_not_said(tmp_path: Path):
-    with gateway(tmp_path):
-        printed = chat(tmp_path, "--print", "x" * (MAX_SAID_CHARS + 1))
-        piped = chat(tmp_path, said="x" * (MAX_SAID_CHARS + 1) + "\n/log 45m guitar\n")
-    assert (1, "") == (printed.returncode, printed.stdout)
-    assert f"not sent: {MAX_SAID_CHARS + 1} characters" in printed.stderr
-    assert (0, True) == (piped.returncode, "45 min" in piped.stdout)
-    assert f"not sent: {MAX_SAID_CHARS + 1} characters" in piped.stderr
 
 
 @contextmanager
