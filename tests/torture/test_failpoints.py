@@ -76,7 +76,7 @@ async def test_a_death_behind_each_kind_of_commit_costs_nothing(tmp_path: Path, 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize(
     "where",
-    sampled([(name, EVERY_COMMIT[at::5]) for name in ("telegram", "discord", "slack") for at in range(5)], 8),
+    sampled([(name, EVERY_COMMIT[at::5]) for name in ("telegram", "discord", "slack") for at in range(5)], 15),
     ids=lambda where: f"{where[0]}:{_names(where[1])}",
 )
 async def test_a_death_behind_any_commit_of_a_talk_costs_nothing(
