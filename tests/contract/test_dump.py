@@ -208,7 +208,9 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize(
+    ("other", "case"), [*(("sqlite", case) for case in BAD), ("postgresql", "a wrong count")], indirect=["other"]
+)
 async def test_a_bad_dump_is_refused_with_its_line_and_nothing_is_written(
     home: str, other: str, case: str, tmp_path: Path
 ) -> None:

@@ -129,8 +129,7 @@ async def test_a_caller_does_not_wait_for_ever(path: Path) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        b"\n",
-        b"nonsense\n",
+        b"\nnonsense\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         b"POST /v1/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
         b"x" * 200_000,

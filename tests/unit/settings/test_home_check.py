@@ -125,27 +125,22 @@ async def test_a_database_of_an_unknown_revision_is_left_alone(tmp_path: Path, r
     assert (True, True, None) == (f"revision {revision}" in found.words, to_do in found.to_do, found.mend)
 
 
-@pytest.mark.parametrize(
-    ("command", "done"),
-    [
-        (["doctor", "--fix", "--local"], "a copy of the old one is in"),
-        (["keys", "create", "eyes"], "Upgraded the database to this"),
-    ],
-)
-async def test_what_migrates_a_database_makes_a_backup_and_says_where(
-    tmp_path: Path, command: list[str], done: str
-) -> None:
+async def test_what_migrates_a_database_makes_a_backup_and_says_where(tmp_path: Path) -> None:
     newer, home = NewerVersion(tmp_path / "newer"), tmp_path / "home"
     await copy_fresh(home / "tenk.db")
     url = f"sqlite:///{home}/tenk.db"
-    output = newer.run(home, url, *command)
-    (copy,) = home.glob(f"before-{NEWER}-*.db")
-    assert done in output.stdout + output.stderr
-    assert str(copy) in output.stdout + output.stderr
-    seen = [(await inspect(f"sqlite:///{file}")).revision for file in (copy, home / "tenk.db")]
-    assert [HEAD, NEWER] == seen
-    with HomeLock(home):
+    for command, done in (
+        (["doctor", "--fix", "--local"], "a copy of the old one is in"),
+        (["keys", "create", "eyes"], "Upgraded the database to this"),
+    ):
+        output = newer.run(home, url, *command)
+        (copy,) = home.glob(f"before-{NEWER}-*.db")
+        assert done in output.stdout + output.stderr
+        assert str(copy) in output.stdout + output.stderr
+        seen = [(await inspect(f"sqlite:///{file}")).revision for file in (copy, home / "tenk.db")]
+        assert [HEAD, NEWER] == seen
         copy.replace(home / "tenk.db")
+    with HomeLock(home):
         held = newer.run(home, url, "doctor", "--fix", "--local")
     assert "already runs" in held.stdout + held.stderr, "what runs here keeps it from being done"
 
