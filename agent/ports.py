@@ -87,7 +87,6 @@ class ModelRequest:
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: none
     who: Principal | None = None  # whose credential may be used; None: only the gateway's
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
-    own_credential: bool = field(default=False, compare=False)  # the person's: its refusal affects only them
     estimated_tokens: int | None = field(default=None, compare=False)  # estimated, of all of it; None: not measured
     weight: float | None = None  # how hard its turn is, see agent.context.sizes; None: not part of a turn
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: no pictures are stored
@@ -104,6 +103,7 @@ class ModelFailure(Exception):
     retryable: bool = False
     retry_after_s: float | None = None
     unasked: bool = False  # the request was not sent and is not billed
+    own_credential: bool = False  # the person's own was refused: that affects only them
 
     def __str__(self) -> str:
         status = "" if self.status is None else f" (HTTP {self.status})"

@@ -1,6 +1,6 @@
 """The Anthropic Messages wire on aiohttp, for any server that speaks this API.
 
-One call gives one answer or one `ModelFailure`; `attempts` retries, `anthropic_format` and `anthropic_answer` convert.
+One call gives one answer or one `ModelFailure`; `link` retries, `anthropic_format` and `anthropic_answer` convert.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Mapping of a provider's errors to kinds of failure; pure. `attempts` decides about retries."""
+"""Mapping of a provider's errors to kinds of failure; pure. `link` decides about retries."""
 
 import json
 import math

@@ -55,7 +55,10 @@ class HealthBoard:
         self._cooldowns |= {(cooldown.model, cooldown.gate): cooldown for cooldown in here}
 
     def register(self, model: str, mark: str) -> None:
-        """Register a model, so that status shows it while it is healthy; call this before `load`."""
+        """Register a model, so that status shows it while it is healthy; call this before `load`.
+
+        `mark` identifies key and server: cooldowns with another mark are ignored.
+        """
         self._marks[model] = mark
 
     def check(self, model: str, gate: Gate) -> Cooldown | None:
@@ -69,7 +72,7 @@ class HealthBoard:
             return cooldown
         problem = cooldown.problem or ModelFailure(cooldown.why, "before the last start")
         words = f"{problem.message}; cools down for {left_s:.0f} s more ({gate.value})"
-        raise replace(problem, message=words, retryable=False, retry_after_s=left_s)
+        raise replace(problem, message=words, retryable=False, retry_after_s=left_s, unasked=True)
 
     def close(self, model: str, gate: Gate, problem: ModelFailure, for_s: float) -> None:
         """Refuse calls to a model for `for_s` seconds, with this problem; count one failure more."""

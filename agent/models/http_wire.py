@@ -1,6 +1,6 @@
 """One POST to a model server and its answer, whole or streamed as server-sent events, on aiohttp.
 
-`openai_format` and `anthropic_format` convert requests and answers; `attempts` retries. A model has one connection
+`openai_format` and `anthropic_format` convert requests and answers; `link` retries. A model has one connection
 pool, opened by the first call or by `connect`.
 """
 

@@ -1,6 +1,6 @@
 """The OpenAI chat completions wire on aiohttp; also Ollama, llama.cpp, vLLM and OpenRouter by base URL.
 
-One call gives one answer or one `ModelFailure`; `attempts` retries, `openai_format` converts.
+One call gives one answer or one `ModelFailure`; `link` retries, `openai_format` converts.
 """
 
 from collections.abc import Callable

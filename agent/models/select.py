@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 from agent.config import LinkConfig, ModelConfig
 from agent.credentials import Credential
 from agent.errors import FailureKind
-from agent.models.attempts import HURRY_S, Attempts
 from agent.models.chain import Chain, ModelRoute, Notice, RoutedModel, StandIn, needs_eyes, needs_tools
 from agent.models.credentials import CredentialSource
 from agent.models.facts import KnownModel, configured_prices, facts_of
 from agent.models.failures import RETRYABLE
 from agent.models.health import DOWN, HealthBoard
-from agent.models.link import ModelLink
+from agent.models.link import HURRY_S, ModelLink, RetryPolicy
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.prompted_tools import PromptedTools
 from agent.ports import ChatModel
@@ -100,8 +99,8 @@ class ModelDeps:
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
     """Return the model of this configuration, with retries and fallbacks if it uses a network; open no connection.
 
-    From outside in: the chain, each model with its credentials and their cooldowns (`ModelLink`), the attempts with one
-    of them (`Attempts`), the budget of each attempt, the facts of the model, the wire.
+    From outside in: the chain, each model with its credentials and attempts (`ModelLink`), the budget of each attempt,
+    the facts of the model, the wire.
 
     Raises:
         UnknownModel: the name is unknown, or its settings cannot work.
@@ -162,8 +161,10 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
         model = deps.charge(KnownModel(_foreign(wire, name, config), config), config)
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
-    attempts = Attempts(model, config, deps.board, passes_on=passes_on, hurry_s=hurry_s, retries=is_own)
-    return ModelLink(deps.measure(attempts), deps.board, deps.sources(config) if is_own else (), _mark(config))
+    deps.board.register(model.name, _mark(config))
+    sources, policy = deps.sources(config) if is_own else (), RetryPolicy(passes_on, hurry_s, is_own)
+    link = ModelLink(model, config, deps.board, sources=sources, policy=policy)
+    return deps.measure(link)
 
 
 def _mark(config: LinkConfig) -> str:

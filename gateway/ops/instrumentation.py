@@ -130,9 +130,11 @@ class MeasuredModel:
                 if current is not None:
                     current.set_attributes(_response_attributes(response))
         except ModelFailure as failure:
-            series(MODEL_FAILURES, self.name, failure.kind.value).inc()
-            if not (request.own_credential and failure.kind in REFUSED):
-                self._watch.note_failure(self.name, failure)
+            is_refusal = failure.kind in REFUSED
+            if not (is_refusal and failure.unasked):  # it cools down after a refusal that was counted
+                series(MODEL_FAILURES, self.name, failure.kind.value).inc()
+                if not (is_refusal and failure.own_credential):
+                    self._watch.note_failure(self.name, failure)
             raise
         series(MODEL_SECONDS, self.name).observe(time.monotonic() - asked_s)
         self._watch.note_response(self.name)

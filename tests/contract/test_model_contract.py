@@ -9,7 +9,7 @@ import pytest
 from agent.config import AgentConfig, ModelConfig
 from agent.loop import Agent, run_turn
 from agent.models.anthropic import AnthropicModel
-from agent.models.attempts import Attempts
+from agent.models.link import ModelLink
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.models.openai import OpenAIModel
 from agent.models.prompted_tools import PromptedTools
@@ -53,7 +53,7 @@ async def openai(**reply):
 
     async with ModelServer(brain) as server:
         config = ModelConfig(base_url=server.base_url)
-        yield Attempts(OpenAIModel("test", config), config)
+        yield ModelLink(OpenAIModel("test", config), config)
 
 
 @asynccontextmanager
@@ -69,7 +69,7 @@ async def anthropic(**reply):
 
     async with ModelServer(brain) as server:
         config = ModelConfig(base_url=server.root_url)
-        yield Attempts(AnthropicModel("test", config), config)
+        yield ModelLink(AnthropicModel("test", config), config)
 
 
 @asynccontextmanager
@@ -86,7 +86,7 @@ async def prompted():
 
     async with ModelServer(brain) as server:
         config = ModelConfig(base_url=server.base_url)
-        yield Attempts(PromptedTools(OpenAIModel("test", config)), config)
+        yield ModelLink(PromptedTools(OpenAIModel("test", config)), config)
 
 
 @pytest.fixture(params=[scripted, offline, openai, openai_plain, anthropic, anthropic_plain, prompted])

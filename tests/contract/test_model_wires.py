@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from agent.config import ModelConfig
 from agent.errors import FailureKind
-from agent.models.attempts import Attempts
+from agent.models.link import ModelLink
 from agent.models.openai import OpenAIModel
 from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
@@ -306,7 +306,7 @@ SIGNS = {
 @pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
 async def test_a_server_that_says_it_works_is_not_cut(server, signs):
     config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.6)
-    model = Attempts(OpenAIModel("test", config), config)
+    model = ModelLink(OpenAIModel("test", config), config)
     server.answers(Reply("at last", prefill=signs, prefill_s=1.0), Reply("never"))
     response, events = await ask(model)
     assert ("at last", 1) == (response.text, len(server.requests))
@@ -318,7 +318,7 @@ async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(se
     """Cover F21."""
     for local, requests in ((False, 2), (True, 1)):
         config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.5)
-        model = Attempts(OpenAIModel("test", config), config)
+        model = ModelLink(OpenAIModel("test", config), config)
         server.forget()
         server.requests.clear()
         server.answers(Fault(hang=True), Reply("whole"))

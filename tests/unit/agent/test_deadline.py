@@ -5,7 +5,7 @@ import pytest
 from agent.bounded import Deadline
 from agent.config import ModelConfig
 from agent.loop import run_turn
-from agent.models.attempts import Attempts
+from agent.models.link import ModelLink
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.transcript import EndReason
 from tests.fakes.agents import a_tool, an_agent, double
@@ -41,7 +41,7 @@ def turn(base_url: str | None, *delays_s: float, deadline_s: float = 150.0) -> t
 
     async def play(_loop: object) -> None:
         waits = [Says(one.text, one.calls, delay_s=delay_s) for one, delay_s in zip(script, delays_s, strict=True)]
-        model = Attempts(ScriptedModel(waits), ModelConfig(base_url=base_url))
+        model = ModelLink(ScriptedModel(waits), ModelConfig(base_url=base_url))
         agent = an_agent(model, a_tool("double", double), deadline_s=deadline_s)
         ends.append(await run_turn(a_turn(port), port.ports, agent))
 

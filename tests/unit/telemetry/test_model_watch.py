@@ -93,12 +93,20 @@ async def test_an_operator_reads_how_long_a_busy_provider_asks_to_wait() -> None
 
 async def test_a_persons_own_refused_key_is_their_matter() -> None:
     watch, told = ModelWatch(), Told()
-    own = replace(REQUEST, own_credential=True)
     for kind, failing in ((FailureKind.AUTH, 0), (FailureKind.QUOTA, 0), (FailureKind.SERVER, 1)):
-        told.next = ModelFailure(kind, "no")
+        told.next = ModelFailure(kind, "no", own_credential=True)
         with pytest.raises(ModelFailure):
-            await MeasuredModel(told, watch).respond(own, lambda _: None)
+            await MeasuredModel(told, watch).respond(REQUEST, lambda _: None)
         assert failing == len(watch.failing)
+
+
+async def test_a_model_that_cools_down_has_failed_once() -> None:
+    watch, told = ModelWatch(), Told()
+    for is_cool in (False, True):
+        told.next = ModelFailure(FailureKind.AUTH, "no", unasked=is_cool)
+        with pytest.raises(ModelFailure):
+            await MeasuredModel(told, watch).respond(REQUEST, lambda _: None)
+    assert 1 == watch.failing[told.name].times
 
 
 async def test_what_a_model_costs_is_counted() -> None:

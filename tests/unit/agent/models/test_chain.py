@@ -7,10 +7,9 @@ import pytest
 
 from agent.config import LinkConfig
 from agent.errors import FailureKind
-from agent.models.attempts import Attempts
 from agent.models.failures import failure
 from agent.models.health import Cooldown, Gate, HealthBoard
-from agent.models.link import ModelLink
+from agent.models.link import ModelLink, RetryPolicy
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,
@@ -63,12 +62,17 @@ async def test_what_a_failed_link_said_is_taken_back():
 # ---------------------------------------------------------------- cooldown
 
 
+def link(model, board, mark=""):
+    board.register(model.name, mark)
+    return ModelLink(model, LinkConfig(), board, policy=RetryPolicy(retries=False))
+
+
 @pytest.mark.parametrize(("kind", "first_s"), [(K.AUTH, 300), (K.QUOTA, 3600)])
 async def test_a_refused_key_rests_twice_as_long_each_time(kind, first_s):
     watch = Watch()
     board = HealthBoard(watch)
     inner = failing(kind)
-    model = ModelLink(inner, board)
+    model = link(inner, board)
     for strike in range(10):
         rest_s = min(first_s * 2**strike, 86_400)
         await ask(model)
@@ -83,7 +87,7 @@ async def test_a_refused_key_rests_twice_as_long_each_time(kind, first_s):
 async def test_a_key_that_works_again_is_forgiven():
     watch = Watch()
     script = [failure(K.AUTH, "x"), Says("ok"), failure(K.AUTH, "x")]
-    model = ModelLink(ScriptedModel(script, name="first:m"), HealthBoard(watch))
+    model = link(ScriptedModel(script, name="first:m"), HealthBoard(watch))
     for _ in range(3):
         await ask(model)
         watch.leap(301)
@@ -103,10 +107,10 @@ async def test_rests_survive_a_restart_but_not_another_key():
         kept[model, gate] = rest
 
     first = HealthBoard(watch, keep)
-    await ask(ModelLink(failing(K.AUTH), first, mark="key one"))
+    await ask(link(failing(K.AUTH), first, mark="key one"))
     for mark, asked in (("key one", 0), ("key two", 1)):
         board, inner = HealthBoard(watch), failing(K.AUTH)
-        model = ModelLink(inner, board, mark=mark)
+        model = link(inner, board, mark=mark)
         board.load(kept.values())
         await ask(model)
         assert asked == len(inner.requests)
@@ -115,7 +119,7 @@ async def test_rests_survive_a_restart_but_not_another_key():
 async def test_an_operator_reads_how_each_model_is():
     watch = Watch()
     board = HealthBoard(watch)
-    model = ModelLink(failing(K.QUOTA), board)
+    model = link(failing(K.QUOTA), board)
     assert {"first:m": "ready"} == board.states()
     await ask(model)
     assert {"first:m": "cools down until 2026-03-04 13:00:00 UTC: quota (cooldown)"} == board.states()
@@ -128,7 +132,7 @@ async def test_an_operator_reads_how_each_model_is():
 
 async def test_who_is_refused_while_a_model_rests_reads_what_it_failed_of():
     inner = ScriptedModel(lambda _: failure(K.NETWORK, "the answer is a web page"), name="first:m")
-    model = Attempts(inner, LinkConfig(tries=1), HealthBoard(Watch()))
+    model = ModelLink(inner, LinkConfig(tries=1), HealthBoard(Watch()))
     for _ in range(6):
         problem, _ = await ask(model)
     assert "network: the answer is a web page; cools down for 30 s more (circuit)" == str(problem)
@@ -150,7 +154,7 @@ async def test_only_one_call_tries_whether_it_is_back():
     slow, board = Slow(), HealthBoard(watch)
     board.register("first:m", "")
     board.load([Cooldown("first:m", Gate.CIRCUIT, K.SERVER, watch.now, 1)])
-    model = Attempts(slow, LinkConfig(tries=1), board)
+    model = ModelLink(slow, LinkConfig(tries=1), board)
     async with asyncio.TaskGroup() as group:
         trial = group.create_task(ask(model))
         await asyncio.sleep(0)

@@ -11,7 +11,7 @@ from agent.errors import FailureKind
 from agent.models.credentials import ConfiguredKey, access_of, lead_with, settings_key
 from agent.models.failures import failure
 from agent.models.health import HealthBoard
-from agent.models.link import ModelLink
+from agent.models.link import ModelLink, RetryPolicy
 from agent.ports import ModelFacts, ModelRequest, Principal, SystemPrompt
 from agent.transcript import ModelResponded, UserItem
 from tests.fakes.model_chain import ask
@@ -64,8 +64,9 @@ class Hand:
 
 
 def model_over(inner: Refusing, *levels, board=None, clock=None) -> ModelLink:
-    clock = clock or Hand()
-    return ModelLink(inner, board or HealthBoard(clock), levels)
+    board = board or HealthBoard(clock or Hand())
+    board.register(inner.name, "")
+    return ModelLink(inner, LinkConfig(), board, sources=levels, policy=RetryPolicy(retries=False))
 
 
 @pytest.mark.parametrize("kind", [FailureKind.RATE_LIMIT, FailureKind.SERVER, FailureKind.BAD_REQUEST])

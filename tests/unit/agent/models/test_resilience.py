@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.fallbacks import Fallback
-from agent.models.attempts import Attempts
 from agent.models.failures import failure
+from agent.models.link import ModelLink
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     PINGED,
@@ -62,7 +62,7 @@ class Stalling:
 
 def resilient(model, **config):
     pauses = Pauses()
-    return Attempts(model, ModelConfig(**config), sleep=pauses, jitter=lambda: 0.0), pauses
+    return ModelLink(model, ModelConfig(**config), sleep=pauses, jitter=lambda: 0.0), pauses
 
 
 async def ask(model, request=REQUEST):

@@ -6,11 +6,10 @@ import pytest
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
-from agent.models.attempts import Attempts
 from agent.models.chain import ModelRoute, RoutedModel, needs_tools
 from agent.models.failures import RETRYABLE, failure
 from agent.models.health import DOWN, HealthBoard
-from agent.models.link import ModelLink
+from agent.models.link import ModelLink, RetryPolicy
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import (
     ModelFacts,
@@ -33,7 +32,7 @@ def test_tokens_a_minute_count_what_the_provider_counted():
 
     async def scene(loop):
         used = ScriptedModel(lambda _: Says("ok", usage=Usage(90, 10)), name="first:m")
-        model = Attempts(used, LinkConfig(tokens_per_min=150))
+        model = ModelLink(used, LinkConfig(tokens_per_min=150))
         begun = []
         for _ in range(2):
             await ask(model, ModelRequest(SystemPrompt("x" * 210), ()))
@@ -48,7 +47,7 @@ def test_tokens_a_minute_count_what_the_provider_counted():
 def test_tokens_a_minute_count_the_tools_a_model_is_told_of():
 
     async def scene(loop):
-        model = Attempts(answering(), LinkConfig(tokens_per_min=150))
+        model = ModelLink(answering(), LinkConfig(tokens_per_min=150))
         told = ToolSpec("double", "x" * 350, {})
         for _ in range(2):
             await ask(model, ModelRequest(SystemPrompt(), (), (told,)))
@@ -60,7 +59,7 @@ def test_tokens_a_minute_count_the_tools_a_model_is_told_of():
 def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
 
     async def scene(loop):
-        model = Attempts(answering(), LinkConfig(requests_per_min=1))
+        model = ModelLink(answering(), LinkConfig(requests_per_min=1))
         await ask(model)
         await passes(20)
         problem, _ = await ask(model, ModelRequest(SystemPrompt(), (), retry_budget_s=30))
@@ -74,8 +73,8 @@ def test_another_model_answers_instead_of_waiting_for_room():
 
     async def scene(loop):
         limits = LinkConfig(requests_per_min=1)
-        first = Attempts(answering("one", "first:m"), limits, passes_on=frozenset({FailureKind.RATE_LIMIT}))
-        chain = chain_of(first, Attempts(answering("two", "second:m"), limits))
+        first = ModelLink(answering("one", "first:m"), limits, policy=RetryPolicy(frozenset({FailureKind.RATE_LIMIT})))
+        chain = chain_of(first, ModelLink(answering("two", "second:m"), limits))
         texts = [(await ask(chain))[0].text for _ in range(2)]
         assert (["one", "two"], 0.0) == (texts, loop.time())
         assert "two" == (await ask(chain))[0].text
@@ -91,7 +90,7 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
 
     async def scene(_loop):
         inner = ScriptedModel(lambda _: Says(f"answer {len(inner.requests)}", usage=Usage(9, 9)))
-        model = Attempts(inner, LinkConfig(cache_s=60))
+        model = ModelLink(inner, LinkConfig(cache_s=60))
         first, _ = await ask(model)
         again, events = await ask(model)
         assert (first.text, Usage(0, 0, cost_microusd=0), [TextDelta(first.text)]) == (again.text, again.usage, events)
@@ -99,7 +98,7 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
         await passes(61)
         assert "answer 3" == (await ask(model))[0].text
         calling = ScriptedModel(lambda _: Says("", (ToolCall("c", "log", "{}"),)))
-        cached = Attempts(calling, LinkConfig(cache_s=60))
+        cached = ModelLink(calling, LinkConfig(cache_s=60))
         await ask(cached)
         await ask(cached)
         assert 2 == len(calling.requests)
@@ -117,7 +116,7 @@ async def test_a_router_has_the_smallest_window_of_all():
 
 def stack(inner, board, config=None, passes_on=DOWN):
     config = config or ModelConfig(requests_per_min=100)
-    return ModelLink(Attempts(inner, config, board, passes_on=passes_on, jitter=lambda: 1.0), board)
+    return ModelLink(inner, config, board, policy=RetryPolicy(passes_on), jitter=lambda: 1.0)
 
 
 @pytest.mark.parametrize("kind", [K.SERVER, K.NETWORK, K.OVERLOADED])
