@@ -301,6 +301,8 @@ class Session:
         if revived:
             self.conversation.forget()
 
+    # ------------------------------------------------------------ from rows to a claim
+
     async def _settles_question(self, row: InboxRow) -> bool:
         """Let a row settle the question that a turn of this session waits with; return False if it is about none.
 
