@@ -8,11 +8,11 @@ from functools import cached_property
 from agent.calendar import utc_now
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
-from agent.context.sections import PromptBuilder
+from agent.context.sections import AddSections, PromptBuilder, add_nothing, compose, join_sections
 from agent.context.sizes import Calibration
 from agent.end_texts import TellResult
 from agent.permissions.chain import PermissionChain
-from agent.ports import ChatModel
+from agent.ports import ChatModel, Principal, SystemPrompt
 from agent.tools.base import Tool
 from agent.tools.guards import ChainPermissions, NoHooks, Permissions, TurnHooks, name_rules
 from agent.tools.toolbox import ToolBox
@@ -25,6 +25,7 @@ class Agent:
     model: ChatModel
     prompt: PromptBuilder
     texts: Catalogue
+    sections: AddSections = add_nothing
     tools: Sequence[Tool] = ()
     limits: AgentConfig = field(default_factory=AgentConfig)
     clock: Callable[[], datetime] = utc_now
@@ -34,6 +35,10 @@ class Agent:
     permissions: Permissions | None = None  # None: the name patterns of the limits
     calibration: Calibration = field(default_factory=Calibration)
     """Correction of our token estimates by the provider's counts."""
+
+    def system_prompt(self, principal: Principal, now: datetime, hints: str) -> SystemPrompt:
+        """Return the prompt for this person and time; `hints` say how the channel wants text formatted."""
+        return compose(join_sections(self.prompt(principal, now, hints), self.sections(principal)))
 
     @cached_property
     def toolbox(self) -> ToolBox:

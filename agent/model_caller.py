@@ -67,7 +67,7 @@ class ModelCaller:
         self._scope = scope
         self._model = agent.model
         self._executor = executor
-        self._prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
+        self._prompt = turn.prefix.latch(agent.system_prompt(turn.principal, now, turn.hints))
         self._context = context_of(turn.principal, now)
         self._weight = _weight_of(turn)
         fixed_tokens = agent.calibration.sizes.estimate_fixed(self._prompt, agent.toolbox.specs)

@@ -1,5 +1,6 @@
 """The coach's instructions: the same bytes for everybody first, then the person, their date and the channel's hints."""
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -7,8 +8,8 @@ from importlib.resources import files
 from agent.calendar import zone_of
 from agent.catalogue import NAMES, language_of
 from agent.coach.practice import LEVELS
-from agent.context.sections import Section, compose
-from agent.ports import Principal, SystemPrompt
+from agent.context.sections import Section
+from agent.ports import Principal
 from agent.wellformed import clean
 
 MAX_SHOWN_NAME_CHARS = 64
@@ -23,28 +24,25 @@ def _read_section(name: str) -> str:
     return files("agent.coach").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
-def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
-    """Return the whole system prompt for one person's turn; `hints` say how the channel wants text formatted."""
+def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> Mapping[Section, str]:
+    """Return the sections of the prompt for one person's turn; `hints` say how the channel wants text formatted."""
     local = now.astimezone(zone_of(principal.timezone))
-    own = compose(
-        {
-            Section.PERSON: _person(principal),
-            Section.TIME: _date(local.date(), local.hour, principal.timezone),
-            Section.FORMATTING: hints,
-            Section.REMINDER: _REMINDER,
-        }
-    )
-    return SystemPrompt(_static(), own.dynamic)
+    return {
+        **_static(),
+        Section.PERSON: _person(principal),
+        Section.TIME: _date(local.date(), local.hour, principal.timezone),
+        Section.FORMATTING: hints,
+        Section.REMINDER: _REMINDER,
+    }
 
 
 @cache
-def _static() -> str:
-    sections = {
+def _static() -> Mapping[Section, str]:
+    return {
         Section.IDENTITY: _read_section("identity"),
         Section.PERSONA: _read_section("persona").format(levels=_levels()),
         Section.SAFETY: _read_section("safety"),
     }
-    return compose(sections).static
 
 
 def _levels() -> str:

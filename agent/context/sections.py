@@ -6,9 +6,6 @@ from enum import IntEnum
 
 from agent.ports import Principal, SystemPrompt
 
-PromptBuilder = Callable[[Principal, datetime, str], SystemPrompt]
-"""(person for whom the turn runs, aware UTC now, the channel's formatting hints) to the system prompt."""
-
 
 class Section(IntEnum):
     """The sections of a prompt in their order; those from `PERSON` on are dynamic."""
@@ -27,6 +24,27 @@ class Section(IntEnum):
     PROJECT = 11
     MEMORY = 12
     REMINDER = 13  # critical rules are repeated at the end
+
+
+PromptBuilder = Callable[[Principal, datetime, str], Mapping[Section, str]]
+"""(person for whom the turn runs, aware UTC now, the channel's formatting hints) to the sections of the prompt."""
+
+AddSections = Callable[[Principal], Mapping[Section, str]]
+"""Sections of optional capabilities for this person; they stand behind the agent's own of the same kind."""
+
+
+def add_nothing(_principal: Principal) -> Mapping[Section, str]:
+    """Return no section: the agent has no optional capability."""
+    return {}
+
+
+def join_sections(*parts: Mapping[Section, str]) -> dict[Section, str]:
+    """Return all sections; texts of one section stand in the order of the parts."""
+    joined: dict[Section, str] = {}
+    for part in parts:
+        for section, text in part.items():
+            joined[section] = f"{joined[section]}\n\n{text}" if section in joined else text
+    return joined
 
 
 def compose(sections: Mapping[Section, str]) -> SystemPrompt:

@@ -112,7 +112,7 @@ class Condenser:
 
         def without_talk() -> ModelRequest:
             hints = self._deps.process.channels.hints(turn.address)
-            return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
+            return ModelRequest(agent.system_prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
 
         items = len(known.history)
         if is_long(items, known.tokens, agent.model, agent.limits, without_talk, agent.calibration):

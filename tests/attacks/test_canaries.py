@@ -9,8 +9,7 @@ import asyncio
 import json
 import random
 import tempfile
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from structlog.testing import capture_logs
 
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
+from agent.context.sections import Section
 from agent.errors import FailureKind
 from agent.ports import (
     CallStreamed,
@@ -27,7 +27,6 @@ from agent.ports import (
     ModelRequest,
     OnModelEvent,
     Principal,
-    SystemPrompt,
     TextDelta,
 )
 from agent.tools.base import Effect, ToolError, tools_of
@@ -201,9 +200,8 @@ async def _play(seed: int, operations: int) -> Watching:
     return model
 
 
-def prompt(principal: Principal, now: object, hints: str) -> SystemPrompt:
-    own = coach_prompt(principal, NOON, hints)
-    return replace(own, dynamic=f"{own.dynamic}\nuser:{principal.user_id}")
+def prompt(principal: Principal, now: object, hints: str) -> Mapping[Section, str]:
+    return {**coach_prompt(principal, NOON, hints), Section.MEMORY: f"user:{principal.user_id}"}
 
 
 def failing() -> tuple[object, ...]:

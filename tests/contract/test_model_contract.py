@@ -140,7 +140,7 @@ async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
         agent = Agent(
             texts=HARNESS,
             model=model,
-            prompt=lambda *_: SystemPrompt(),
+            prompt=lambda *_: {},
             limits=AgentConfig(deadline_s=2.0 if how == "deadline" else 60.0),
             clock=lambda: NOW,
         )

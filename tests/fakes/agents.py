@@ -3,8 +3,8 @@
 from pydantic import BaseModel, ConfigDict
 
 from agent.config import AgentConfig
+from agent.context.sections import Section
 from agent.loop import Agent
-from agent.ports import SystemPrompt
 from agent.tools.base import Effect, Tool
 from agent.transcript import ToolReturned
 from gateway.texts import HARNESS
@@ -30,7 +30,7 @@ def an_agent(model, *tools, **limits):
     return Agent(
         model=model,
         tools=tools,
-        prompt=lambda *_: SystemPrompt("be kind"),
+        prompt=lambda *_: {Section.IDENTITY: "be kind"},
         texts=HARNESS,
         limits=AgentConfig(**limits),
         clock=lambda: NOW,

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from agent.context.sections import PromptBuilder
+from agent.context.sections import PromptBuilder, Section
 from agent.hooks.chain import HookChain
 from agent.loop import Agent
 from agent.models.health import HealthBoard
-from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPorts
+from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, TextDelta, Turn, TurnPorts
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.clocks import Clocks
@@ -165,7 +165,7 @@ class Spine:
     live: DeliveryConfig = field(default_factory=lambda: DeliveryConfig(typing_after_s=NEVER_S))
     tools: tuple[Tool, ...] = ()
     practice: bool = False  # the coach's commands, weekly plan and changes, over the store
-    prompt: PromptBuilder = field(default=lambda *_: SystemPrompt("be kind"))
+    prompt: PromptBuilder = field(default=lambda *_: {Section.IDENTITY: "be kind"})
     agent: Callable[[Turn, TurnPorts], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: UserItemBuilder | None = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))

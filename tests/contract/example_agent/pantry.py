@@ -14,10 +14,10 @@ from pydantic import BaseModel, Field
 
 from agent.catalogue import Catalogue
 from agent.config import ModelConfig
-from agent.context.sections import Section, compose
+from agent.context.sections import Section
 from agent.hooks.chain import python_hook
 from agent.hooks.points import Hook, HookPoint
-from agent.ports import Change, LocalEffect, ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
+from agent.ports import Change, LocalEffect, ModelFacts, ModelRequest, OnModelEvent, Principal, TextDelta
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, UserItem
 from channels.base import CommandOption
@@ -103,13 +103,12 @@ def _commands(store: Store) -> Sequence[Command]:
     )
 
 
-def _prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
-    sections = {
+def _prompt(principal: Principal, now: datetime, hints: str = "") -> Mapping[Section, str]:
+    return {
         Section.IDENTITY: "You keep a household's pantry. Put there what they bring.",
         Section.TIME: f"It is {now:%Y-%m-%d}.",
         Section.FORMATTING: hints,
     }
-    return compose(sections)
 
 
 PANTRY = AgentProduct(

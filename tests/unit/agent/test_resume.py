@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from agent.config import AgentConfig
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import LocalEffect, SystemPrompt
+from agent.ports import LocalEffect
 from agent.tools.base import Effect, Tool, ToolContext
 from agent.transcript import CallOutcome, EndReason, ToolIntended, ToolItem, ToolReturned, fold
 from gateway.texts import HARNESS
@@ -61,7 +61,7 @@ def an_agent(world):
     return Agent(
         model=ScriptedModel(answer),
         tools=world.tools,
-        prompt=lambda *_: SystemPrompt(),
+        prompt=lambda *_: {},
         texts=HARNESS,
         limits=limits,
         clock=lambda: NOW,

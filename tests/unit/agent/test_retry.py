@@ -6,7 +6,6 @@ from agent.errors import FailureKind
 from agent.loop import Agent
 from agent.models.failures import failure
 from agent.models.scripted import ScriptedModel
-from agent.ports import SystemPrompt
 from agent.retry_command import run_retry_command
 from agent.transcript import AssistantItem, EndReason, NoteItem, ToolCall, ToolItem, UserItem, fold
 from gateway.texts import HARNESS
@@ -19,7 +18,7 @@ CALLED = (AssistantItem("", (ToolCall("c", "log", "{}"),)), ToolItem("c", "log",
 async def retry(*history, model=None):
     port = FakeTurnPort()
     model = model or ScriptedModel(["Here it is."])
-    agent = Agent(texts=HARNESS, model=model, prompt=lambda *_: SystemPrompt(), clock=lambda: NOW)
+    agent = Agent(texts=HARNESS, model=model, prompt=lambda *_: {}, clock=lambda: NOW)
     reason = await run_retry_command(a_turn(port, "/retry", history=history), port.ports, agent)
     return reason, port, model
 

@@ -9,7 +9,6 @@ from agent.consent import Consent, Parked, TurnParked
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.permissions.rules import Verdict
-from agent.ports import SystemPrompt
 from agent.tools.base import Effect
 from agent.tools.guards import ChainPermissions, NoHooks, PostTool
 from agent.transcript import CallOutcome, EndReason, ToolItem, ToolResultRewritten, ToolReturned, fold
@@ -45,7 +44,7 @@ def masked_agent(effect, hooks, seen):
     return Agent(
         model=ScriptedModel(answer),
         tools=tools,
-        prompt=lambda *_: SystemPrompt(),
+        prompt=lambda *_: {},
         texts=HARNESS,
         limits=AgentConfig(allow_tools=("*",)),
         clock=lambda: NOW,
@@ -87,7 +86,7 @@ def asking_agent(tools, wanted, **rule_of):
     return Agent(
         model=ScriptedModel(answer),
         tools=tools,
-        prompt=lambda *_: SystemPrompt(),
+        prompt=lambda *_: {},
         texts=HARNESS,
         limits=AgentConfig(),
         clock=lambda: NOW,
