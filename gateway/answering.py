@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
+from agent.context.sections import AddSections, add_nothing
 from agent.definition import Agent
 from agent.hooks.chain import HookChain
 from agent.permissions.chain import Mode, PermissionChain
@@ -44,11 +45,13 @@ def make_agent(
     judge: ChatModel | None,
     hooks: HookChain,
     dates: Clock,
+    sections: AddSections = add_nothing,
 ) -> Agent:
     """Make the agent that runs turns; without a `judge` the model judges its own calls in mode auto."""
     return Agent(
         model=model,
         prompt=product.prompt,
+        sections=sections,
         texts=product.catalogue,
         tools=tools,
         limits=settings.agent,

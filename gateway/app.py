@@ -238,6 +238,8 @@ class Gateway:
             show_link = partial(show_founding_link, http, page.store, rules, page.operators, self._show)
             tasks.keep("founding link", show_link)
         chores.begin(OwnerAlerts(store, status.troubles, channels, delivery, steady_now))
+        for tenant in tenants.values():
+            tenant.begin(tasks, tenants)
         tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("watchdog", LoopWatchdog().run)

@@ -5,6 +5,7 @@ import hashlib
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 
 import structlog
 from pydantic import BaseModel
@@ -19,6 +20,7 @@ from gateway.delivery.owner_notices import OwnerNotices
 from gateway.errors import GatewayError
 from gateway.operators.models import Reloaded
 from gateway.shared import Shared
+from gateway.supervision import Supervised
 from gateway.tenant import Tenant, TenantDeps
 from gateway.texts import HARNESS
 from gateway.threads import run_in_thread
@@ -87,7 +89,7 @@ class TenantChange:
         deps: TenantDeps,
         accounts: ConfiguredAccounts,
         chores: Chores,
-        tasks: asyncio.TaskGroup,
+        tasks: Supervised,
     ) -> None:
         """Take the gateway's tenants, and the parent task group of removed ones that are still busy."""
         self._tenants = tenants
@@ -105,19 +107,22 @@ class TenantChange:
             GatewayError: one cannot be made; nothing was changed.
         """
         names = (DEFAULT_TENANT, *settings.tenants)
+        new = [name for name in names if name not in self._tenants]
         made = {name: self._make(name, settings) for name in names}
         await bring_up_tables(self._shared.store, made.values())
         self._tenants.update(made)
         for tenant in made.values():
             tenant.put_in_force()
             tenant.hooks.retry_hung()
+        for name in new:
+            made[name].begin(self._tasks, self._tenants)
         if "channels" in tables:
             await self._shared.channels.reconfigure(
                 self._accounts.list_accounts(made[DEFAULT_TENANT].settings.channels)
             )
             await self._shared.delivery.recover()
         for name in self._tenants.keys() - made.keys():
-            self._tasks.create_task(self._let_go(self._tenants.pop(name)))
+            self._tasks.keep(f"end of {name}", partial(self._let_go, self._tenants.pop(name)))
         self._chores.begin_schedules()
 
     def _make(self, name: str, settings: Settings) -> Tenant:

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
@@ -20,6 +21,8 @@ from channels.api.adapter import ApiChannel
 from channels.base import Menus
 from gateway.agent_models import PriceLook, judge_of, model_of, price_words, take_up_prices
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
+from gateway.capabilities.base import CapabilityDeps
+from gateway.capabilities.table import Capabilities
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
 from gateway.commands.connect import Connecting, providers_of
@@ -40,6 +43,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.shared import Shared
 from gateway.store.api_keys import KEYS
 from gateway.store.engine import Store
+from gateway.supervision import Supervised
 from gateway.telemetry import learn_secrets
 from gateway.threads import run_in_thread
 
@@ -93,12 +97,17 @@ class Tenant:
             secrets.vault, providers_of(own.model.links(), own.connect), models=_names_to_choose(own.model)
         )
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
-        self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
+        self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks))
+        self._work: asyncio.Task[None] | None = None  # of its capabilities
+        added = self.capabilities.commands()
+        self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap, added)
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
         self.hooks = HookChain(load_hooks(own.hooks))
-        tools, _ = tool_pool(product.tools(store), (*load_tools(own.agent.tools), *deps.tools))
-        self.agent = make_agent(own, product, tools, self.model, self._judge, self.hooks, clocks.dates)
+        self._own_tools = tuple(product.tools(store))
+        self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)
+        sections = self.capabilities.sections
+        self.agent = make_agent(own, product, self._pool(), self.model, self._judge, self.hooks, clocks.dates, sections)
         self._in_force = AgentInForce(self.agent)
         items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
         turns = {RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
@@ -128,6 +137,25 @@ class Tenant:
         charge = self.budgets.charge_by(own.budgets, prices.lost)
         return model_of(own, self.product, replace(self._model_deps, charge=charge, note=asked.append)), asked
 
+    def _pool(self) -> tuple[Tool, ...]:
+        installed = (*self._installed_tools, *self.capabilities.tools())
+        return tool_pool(self._own_tools, installed)[0]
+
+    def begin(self, tasks: Supervised, tenants: Mapping[str, "Tenant"]) -> None:
+        """Start the work of its capabilities; `tenants` has its replacement after a reload."""
+        if self.capabilities:
+
+            def renew() -> None:
+                tenants[self.name].renew_tools()  # a reload has replaced this object
+
+            run = partial(self.capabilities.run, renew)
+            self._work = tasks.keep_task(f"capabilities of {self.name}", run)
+
+    def renew_tools(self) -> None:
+        """Give the next turn the tools that its capabilities have now."""
+        self.agent = replace(self.agent, tools=self._pool())
+        self._in_force.replace(self.agent)
+
     def with_settings(self, settings: Settings) -> "Tenant":
         """Return a copy of this tenant with new settings; nothing applies before `put_in_force`.
 
@@ -153,6 +181,7 @@ class Tenant:
         self._shared.people.configure(self.name, own.access, None if tables is None else tables.language)
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
+        self.capabilities.reconfigure(own)
         self._in_force.replace(self.agent)
 
     def count_waiting(self, key: str) -> int:
@@ -188,7 +217,10 @@ class Tenant:
             await model.connect()
 
     async def aclose(self) -> None:
-        """Close its models, also replaced ones, when nothing runs any more."""
+        """Close its capabilities and models, also replaced ones, when nothing runs any more."""
+        if self._work is not None:
+            self._work.cancel()
+        await self.capabilities.aclose()
         await self._levels.aclose()
         for model in self.models:
             await model.aclose()

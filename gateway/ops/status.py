@@ -73,7 +73,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """A problem that needs an operator."""
 
-    kind: str  # channel | hook | key | model | estimates | price | letters | versions
+    kind: str  # channel | hook | capability | key | model | estimates | price | letters | versions
     name: str  # the affected part: telegram:main, openai:gpt-5; "" if there is only one
     why: str  # the cause, as far as known
     at_once: bool = False  # True if it does not end by itself
@@ -115,6 +115,14 @@ class Cluster(Protocol):
         ...
 
 
+class ReportsTroubles(Protocol):
+    """The capabilities of a tenant's agent, as the status reads them."""
+
+    def troubles(self) -> Mapping[str, str]:
+        """Return the reason for each part that does not work now."""
+        ...
+
+
 class ShowsStatus(Protocol):
     """A tenant, as the status reads it."""
 
@@ -132,6 +140,9 @@ class ShowsStatus(Protocol):
 
     @property
     def hooks(self) -> HookChain: ...
+
+    @property
+    def capabilities(self) -> "ReportsTroubles": ...
 
     @property
     def floods(self) -> Mapping[str, int]:
@@ -200,7 +211,9 @@ class GatewayStatus:
         models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
         hung = [f"{hook.name}: {hook.why}" for hook in self._hooks() if hook.why]
         hooks = {"hooks": PartHealth(ChannelState.DEGRADED, "; ".join(hung))} if hung else {}
-        return {**models, **hooks, **self._resting_parts()}
+        broken = [f"{part.name}: {part.why}" for part in self._capabilities()]
+        capabilities = {"capabilities": PartHealth(ChannelState.DEGRADED, "; ".join(broken))} if broken else {}
+        return {**models, **hooks, **capabilities, **self._resting_parts()}
 
     def _resting_parts(self) -> Mapping[str, PartHealth]:
         resting = self._faults.resting()
@@ -241,6 +254,7 @@ class GatewayStatus:
         wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
         found |= {trouble.key: trouble for trouble in wrong}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._hooks()}
+        found |= {trouble.key: trouble for trouble in self._capabilities()}
         for tenant in (DEFAULT_TENANT, *others):
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found
@@ -254,6 +268,13 @@ class GatewayStatus:
             Trouble("hook", name, why, at_once=True, tenant=tenant)
             for tenant, each in self._list_all().items()
             for name, why in each.hooks.states().items()
+        ]
+
+    def _capabilities(self) -> list[Trouble]:
+        return [
+            Trouble("capability", name, why, tenant=tenant)
+            for tenant, each in self._list_all().items()
+            for name, why in each.capabilities.troubles().items()
         ]
 
     def _channel_troubles(self, tenants: Collection[str]) -> dict[str, Trouble | None]:

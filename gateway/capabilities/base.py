@@ -1,0 +1,59 @@
+"""An optional capability of a tenant's agent, such as MCP servers, skills or a workspace."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.context.sections import Section
+from agent.ports import Principal
+from agent.tools.base import Tool
+from channels.chat.probing import Finding
+from channels.clocks import Clocks
+from gateway.commands.base import Command
+from gateway.config.settings import Settings
+from gateway.safety.vault import Vault
+from gateway.store.engine import Store
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityDeps:
+    """Objects that capabilities use."""
+
+    store: Store
+    """The tenant's part of the store."""
+    vault: Vault
+    clocks: Clocks
+
+
+class Capability:
+    """A capability that adds nothing. Each subclass overrides the methods for what it adds.
+
+    It is made once for each tenant, when its table of the configuration is there at a start.
+    """
+
+    def tools(self) -> Sequence[Tool]:
+        """Return its tools as they are now; they are read anew after `run` has called `changed`."""
+        return ()
+
+    def commands(self) -> Sequence[Command]:
+        return ()
+
+    def sections(self, principal: Principal) -> Mapping[Section, str]:
+        """Return its sections of the prompt for this person."""
+        return {}
+
+    def troubles(self) -> Mapping[str, str]:
+        """Return the reason for each part of it that does not work now, for status, alerts and owners."""
+        return {}
+
+    async def check(self) -> Sequence[Finding]:
+        """Look for what `tenk doctor` should report; no gateway need run."""
+        return ()
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Apply the tenant's settings of a reload."""
+
+    async def run(self, changed: Callable[[], None]) -> None:
+        """Do its work in the background until cancelled; call `changed` when its tools have changed."""
+
+    async def aclose(self) -> None:
+        """Release its resources, when nothing runs any more."""
