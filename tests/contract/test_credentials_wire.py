@@ -66,15 +66,13 @@ async def test_a_profile_shapes_the_whole_request(wire: str) -> None:
 async def test_without_one_a_token_is_a_bearer_and_a_key_as_documented(wire: str) -> None:
     refusal = Fault(status=401, body={"error": {"message": "invalid canary-own-token settings-key"}})
     async with ModelServer() as server:
-        server.answers(refusal, refusal, Reply("hello"), refusal, refusal)
-        model = build_model(config_of(wire, server), ModelDeps(sources=sources))
+        server.answers(refusal, Reply("hello"), refusal)
+        model = build_model(config_of(wire, server, tries=1), ModelDeps(sources=sources))
         assert "hello" == (await model.respond(REQUEST, lambda _event: None)).text
         with pytest.raises(ModelFailure) as failed:
             await model.respond(REQUEST, lambda _event: None)
         await model.aclose()
-        first, _, second, third, _ = (
-            {name.lower(): value for name, value in one.headers.items()} for one in server.requests
-        )
+        first, second, third = ({name.lower(): value for name, value in one.headers.items()} for one in server.requests)
     assert ("Bearer canary-own-token", None) == (first["authorization"], first.get("x-api-key"))
     assert "Bearer settings-key" == second["authorization"] == third["authorization"]
     assert ("settings-key" if wire == "anthropic" else None) == second.get("x-api-key")

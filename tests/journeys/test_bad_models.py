@@ -11,6 +11,7 @@ from gateway.testing.model import Answer, Fault, Reply
 from tests.journeys.house import WAIT_S, house
 
 BAD_KEY = Fault(status=401, body={"error": {"message": "bad key"}})
+ONCE = "[model]\ntries = 1\n"  # a refused key is tried a second time after five seconds
 
 
 async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -> None:
@@ -22,11 +23,11 @@ async def test_one_refusal_of_a_key_is_the_providers_own_fault(tmp_path: Path) -
 
 
 async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
-    async with house(tmp_path) as here:
+    async with house(tmp_path, config=ONCE) as here:
         here.sim.say(1, "hello")
         await here.told(1, "A short answer.")
         await here.operator("POST /v1/users/telegram:1/role", {"role": "owner"})
-        here.model.answers(BAD_KEY, BAD_KEY)
+        here.model.answers(BAD_KEY)
         here.sim.say(2, "what is a fugue?")
         await here.told(2, "not connected")
         asked = len(here.model.requests)
@@ -43,8 +44,8 @@ async def test_an_owner_ends_a_cooldown_by_asking_again(tmp_path: Path) -> None:
 
 
 async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path: Path) -> None:
-    async with house(tmp_path, model="openai:test") as here:
-        here.model.answers(BAD_KEY, BAD_KEY)
+    async with house(tmp_path, model="openai:test", config=ONCE) as here:
+        here.model.answers(BAD_KEY)
         here.sim.say(1, "hello")
         await here.told(1, "not connected")
         environ = {
@@ -73,7 +74,7 @@ async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path:
 @pytest.mark.parametrize(
     ("faults", "words", "shown"),
     [
-        ([BAD_KEY] * 2, "not connected", "auth (cooldown); look at OPENAI_API_KEY"),
+        ([BAD_KEY], "not connected", "auth (cooldown); look at OPENAI_API_KEY"),
         ([Fault(status=402, body={"error": {"message": "pay"}})], "out of credit", "quota (cooldown)"),
     ],
     ids=["F09 a bad key", "F10 no credit"],
@@ -81,7 +82,7 @@ async def test_the_doctor_ends_the_cooldown_of_a_model_that_answers_it(tmp_path:
 async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
     tmp_path: Path, faults: list[Answer], words: str, shown: str
 ) -> None:
-    async with house(tmp_path) as here:
+    async with house(tmp_path, config=ONCE) as here:
         here.model.answers(*faults)
         here.sim.say(1, "hello")
         await here.told(1, words)

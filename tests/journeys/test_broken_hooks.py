@@ -46,10 +46,7 @@ def test_broken_hooks_refuse_their_messages_and_the_gateway_serves_on(tmp_path: 
         assert running.says("/log 45m guitar").startswith("Logged 45 min")
         assert "yyxyxyxy" == (tmp_path / "calls").read_text(), "a hook that hangs was called again"
         status = running.tenk("status")
-        assert (
-            "hook house rules:check user prompt" in status,
-            "hook house rules:check async user prompt" in status,
-        ) == (True, True)
+        assert [True, True] == [f"hook house rules:{name} user prompt" in status for name in ("check", "check async")]
         running.tenk("reload")
         assert UNCHECKED not in running.says("what can you do?")
         assert "hook house rules" not in running.tenk("status")

@@ -45,7 +45,7 @@ async def test_an_undelivered_answer_is_found_reported_resent_and_traced(tmp_pat
 
 
 async def test_a_model_that_fails_everybody_is_not_ready(tmp_path: Path) -> None:
-    async with house(tmp_path, config="[model]\noffline_when_down = true\n") as here:
+    async with house(tmp_path, config="[model]\noffline_when_down = true\ntries = 1\n") as here:
         await owner(here)
         here.model.answers(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
         here.sim.say(2, "what is a fugue?")
