@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from agent.coach.practice import Insight, InsightType, WeeklyPlan
+from agent.coach.texts import say
 from agent.coach.tools import CoachTools
 from agent.ports import LocalEffect
 from agent.tools.base import Effect, ToolContext, ToolError, tools_of
@@ -38,6 +39,11 @@ class TestDeclarations:
         for tool in tools_of(CoachTools(FakePractice(), writer)):
             assert tool.effect in {Effect.NONE, Effect.LOCAL}
             assert (tool.effect is Effect.NONE) == tool.concurrency_safe
+
+    def test_what_is_shown_while_a_tool_runs_has_no_fields(self):
+        shown = [say("en", tool.says) for tool in tools_of(CoachTools(FakePractice(), writer)) if tool.says]
+        assert "Writing it down" in shown
+        assert [] == [text for text in shown if "{" in text], "nothing fills them"
 
     def test_no_tool_has_an_argument_that_names_a_person(self):
         """Cover A49."""
