@@ -17,6 +17,7 @@ from pathlib import Path
 
 import structlog
 
+from channels.base import OWN_VIEWS
 from gateway.cluster.membership import ClusterMembership
 from gateway.cluster.wakeups import Wakeups
 from gateway.config.settings import Settings
@@ -26,7 +27,7 @@ from gateway.operators.models import ClusterReport
 from gateway.ops.operators import load_people
 from gateway.ops.status import cluster_report, differing_versions
 from gateway.ops.unannounced import Unannounced
-from gateway.ownership import CHORES, IN, OUT, POLL_S, Ownership
+from gateway.ownership import CHORES, IN, OUT, POLL_S, Ownership, out_name
 from gateway.shared import Secrets, Shared
 from gateway.store import journal, leases, people
 from gateway.store.engine import Store, link_to
@@ -148,7 +149,7 @@ class ClusterProcess(LoneProcess):
             self._wakeups.on(topic, self._note_person)
         for topic in RULES:
             self._wakeups.on(topic, lambda _name: self._note_all())
-        self._wakeups.on(OUT, lambda _account: self._look.set())
+        self._wakeups.on(OUT, self._note_out)
         self._wakeups.on(IN, bus.wake)
         self._working = shared, tasks
         await self._adopt(shared, dict(self._membership.ownership.shards))
@@ -256,6 +257,11 @@ class ClusterProcess(LoneProcess):
         if self._connected:
             self._note_all()
         self._connected = True
+
+    def _note_out(self, name: str) -> None:
+        """Look for messages to show, or to send if this process sends for the account of this name."""
+        if name in OWN_VIEWS or out_name(name) in self._membership.ownership.names:
+            self._look.set()
 
     def _note_person(self, user_id: str) -> None:
         self._changed.add(user_id)
