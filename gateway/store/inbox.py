@@ -164,6 +164,12 @@ _WAITING = sa.select(
 ).where(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
 
 
+_WAITING_BEHIND = (
+    _WAITING.where(inbox.c.id > sa.bindparam("b_after")).order_by(inbox.c.id).limit(sa.bindparam("b_limit"))
+)
+_WAITING_OF_SESSION = _WAITING_BEHIND.where(inbox.c.session_key == sa.bindparam("b_session"))
+
+
 class UnreadableRow(Exception):
     """A row whose event cannot be read: another version wrote it, or something else did."""
 
@@ -204,10 +210,9 @@ def waiting(
     Raises:
         UnreadableRow: the first of them that is no event.
     """
-    query = _WAITING.where(inbox.c.id > after_id, *which).order_by(inbox.c.id).limit(limit)
-    if session_key is not None:
-        query = query.where(inbox.c.session_key == session_key)
-    return _rows(connection.execute(query))
+    query = _WAITING_BEHIND if session_key is None else _WAITING_OF_SESSION
+    values = {"b_after": after_id, "b_limit": limit} | ({} if session_key is None else {"b_session": session_key})
+    return _rows(connection.execute(query.where(*which) if which else query, values))
 
 
 _CLAIM = (

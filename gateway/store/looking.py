@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from gateway.errors import StoreUnavailable
 from gateway.store.addresses import ESCAPES
+from gateway.store.prepared import prepare_on
 
 T = TypeVar("T")
 
@@ -127,6 +128,7 @@ def reading_engine(path: Path, *, read_only: bool = False) -> sa.Engine:
     readers = sa.create_engine(url, poolclass=QueuePool, pool_size=READERS, max_overflow=0)
     event.listen(readers, "connect", _set_up_reader)
     event.listen(readers, "begin", _begin)
+    prepare_on(readers)
     return readers
 
 

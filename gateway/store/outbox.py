@@ -39,6 +39,9 @@ OPEN = (PartState.READY, PartState.SENDING)
 MOST_AT_ONCE = 2_000
 """Rows that are read for several lanes in one statement."""
 
+LANES_AT_ONCE = 64
+"""Lanes that one statement reads, which has a place for each: fewer lanes fill it by the last one."""
+
 IS_OPEN = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in OPEN])
 """Written out, because the index of open parts serves no query that binds the states."""
 
@@ -236,21 +239,36 @@ def said_for(connection: sa.Connection, causes: Collection[str]) -> list[tuple[s
     return [(row.cause, Address(row.channel, row.account, row.chat, row.thread)) for row in rows]
 
 
+_OPEN_BEHIND = (
+    sa.select(outbox)
+    .where(IS_OPEN, outbox.c.id > sa.bindparam("b_after"))
+    .order_by(outbox.c.id)
+    .limit(sa.bindparam("b_limit"))
+)
+_OPEN_OF_LANE = _OPEN_BEHIND.where(outbox.c.lane == sa.bindparam("b_lane"))
+_OPEN_OF_LANES = _OPEN_BEHIND.where(outbox.c.lane.in_([sa.bindparam(f"b_lane{n}") for n in range(LANES_AT_ONCE)]))
+
+
 def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
     """Return the open parts of a lane, in order."""
-    of_lane = sa.select(outbox).where(outbox.c.lane == lane, IS_OPEN, outbox.c.id > after_id)
     # Fetched before any is read: a statement cut short by a row that cannot be would hold the reader's snapshot.
-    return [to_row(found) for found in connection.execute(of_lane.order_by(outbox.c.id).limit(limit)).all()]
+    rows = connection.execute(_OPEN_OF_LANE, {"b_lane": lane, "b_after": after_id, "b_limit": limit}).all()
+    return [to_row(found) for found in rows]
 
 
 def open_parts_of(connection: sa.Connection, asked: Mapping[str, tuple[int, int]]) -> dict[str, list[OutboxRow]]:
-    """Return the open parts of several lanes, each behind an id and up to a limit, in one statement if they are few.
+    """Return the open parts of several lanes, each behind an id and up to a limit, in few statements if they are few.
 
     A lane is left out if one of its rows cannot be read.
     """
-    after_id = min(after_id for after_id, _ in asked.values())
-    query = sa.select(outbox).where(outbox.c.lane.in_(asked), IS_OPEN, outbox.c.id > after_id)
-    rows = connection.execute(query.order_by(outbox.c.id).limit(MOST_AT_ONCE + 1)).all()
+    lanes = list(asked)
+    if len(lanes) > LANES_AT_ONCE:
+        halves = lanes[:LANES_AT_ONCE], lanes[LANES_AT_ONCE:]
+        first, rest = [open_parts_of(connection, {lane: asked[lane] for lane in half}) for half in halves]
+        return first | rest
+    values: dict[str, object] = {f"b_lane{n}": lanes[min(n, len(lanes) - 1)] for n in range(LANES_AT_ONCE)}
+    values |= {"b_after": min(after_id for after_id, _ in asked.values()), "b_limit": MOST_AT_ONCE + 1}
+    rows = connection.execute(_OPEN_OF_LANES, values).all()
     if len(rows) > MOST_AT_ONCE:
         return {lane: open_parts(connection, lane, *behind) for lane, behind in asked.items()}
     found: dict[str, list[OutboxRow]] = {lane: [] for lane in asked}

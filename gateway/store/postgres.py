@@ -20,6 +20,7 @@ from gateway.store import schema
 from gateway.store.addresses import public_url, server_of
 from gateway.store.inspection import RISKS, refuse_unfit, risks_of
 from gateway.store.looking import unavailable
+from gateway.store.prepared import prepare_on
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
 from gateway.threads import run_in_thread
 
@@ -380,6 +381,7 @@ def make_engine(
         },
     )
     mark_errors(engine.sync_engine)
+    prepare_on(engine.sync_engine)
     return engine
 
 

@@ -30,6 +30,7 @@ from gateway.store.looking import (
     run_all,
     unavailable,
 )
+from gateway.store.prepared import prepare_on
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors
 
 T = TypeVar("T")
@@ -240,6 +241,7 @@ def writing_engine(path: Path, synchronous: str = "FULL", busy_timeout_ms: int =
     event.listen(engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
     event.listen(engine, "begin", _begin_immediate)
     mark_errors(engine)
+    prepare_on(engine)
     return engine
 
 
