@@ -37,6 +37,24 @@ async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) ->
     assert {row: "failed"} == await spine.outcomes()
 
 
+async def test_a_turn_that_breaks_behind_each_new_step_is_apologised_for(spine: Spine) -> None:
+    begun: list[Turn] = []
+
+    async def broken(turn: Turn, ports: TurnPorts) -> EndReason:
+        begun.append(turn)
+        await ports.journal.record(ModelResponded(len(begun), "one moment"))
+        raise KeyError("a bug")
+
+    await spine.kill()
+    spine.agent = broken
+    await spine.begin()
+    row = await spine.say("hello")
+    await spine.quiet()
+    assert 3 == len(begun)
+    assert [SORRY] == spine.channel.shown()
+    assert {row: "failed"} == await spine.outcomes()
+
+
 async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spine: Spine) -> None:
     await spine.say("hello")
     await spine.asked()
