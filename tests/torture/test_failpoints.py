@@ -95,11 +95,13 @@ async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("platform", ["discord", "slack"])
-@pytest.mark.parametrize("cases", sampled(_groups(ELSEWHERE, 4), 4), ids=_names)
-async def test_a_death_on_another_platform_costs_nothing(
-    tmp_path: Path, cases: tuple[Case, ...], platform: str
-) -> None:
+@pytest.mark.parametrize(
+    "where",
+    sampled([(name, cases) for name in ("discord", "slack") for cases in _groups(ELSEWHERE, 4)], 8),
+    ids=lambda where: f"{where[0]}:{_names(where[1])}",
+)
+async def test_a_death_on_another_platform_costs_nothing(tmp_path: Path, where: tuple[str, tuple[Case, ...]]) -> None:
+    platform, cases = where
     await _survives(tmp_path, cases, PLATFORMS[platform]())
 
 

@@ -62,7 +62,7 @@ async def test_what_is_delivered_twice_is_answered_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("platform", sampled(["discord", "slack"], 2))
 async def test_a_gap_that_was_cut_is_filled_before_what_came_after_it(tmp_path: Path, platform: str) -> None:
     async with World(tmp_path, PLATFORMS[platform]()) as world:
         await world.start()
