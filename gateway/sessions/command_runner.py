@@ -27,7 +27,7 @@ from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
 from gateway.sessions.deps import PeopleDirectory, ProcessDeps
-from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, words_of
+from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, read_words
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import close_buttons, delete_said, find_asked
@@ -73,7 +73,7 @@ class CommandSession:
         rows = inbox.clear_session(connection, self.key, self.row.id, now, why, user_id)
         running = inbox.clear_claimed(connection, self.key, self.row.id, now, why, user_id) > 0
         unparked = approvals.withdraw_session(connection, self.row.tenant, self.key, now, user_id)
-        texts = [words_of(row.event, self.talk) for row in rows]
+        texts = [read_words(row.event, self.talk).said for row in rows]
         return Cleared([row.id for row in rows], texts, running, unparked)
 
     async def answer_aside(self, question: str) -> str:

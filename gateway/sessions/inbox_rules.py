@@ -5,7 +5,7 @@ Everything here depends on the rows alone, so that a restart decides as the firs
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise, takewhile
@@ -119,32 +119,48 @@ class RowClassifier:
 
     def is_marked(self, row: InboxRow) -> bool:
         """Return True if the row interrupts in any mode."""
-        return is_marked(row.event, self._table.talk)
+        return not only_reads(row.event) and read_words(row.event, self._table.talk).is_marked
 
     def _command(self, said: str) -> Command | None:
         parsed = self._table.parse(said)
         return None if parsed is None else parsed[0]
 
 
-def words_of(event: InboundEvent, talk: str) -> str:
-    """Return the words of a message, as if typed; those behind /`talk` stand for themselves, and alone it asks for
-    help.
+@dataclass(frozen=True, slots=True)
+class TypedWords:
+    """The words of a message, as if typed."""
 
-    Forwarded words are not the sender's (A32): they are no command and no correction. The mark of an interruption is no
-    word.
-    """
-    return _words_of(_read_typed(event), talk)
+    said: str  # without the mark of an interruption; /`talk` is left out, and alone it asks for help
+    behind: str | None  # the words behind /`talk`; None for other messages
+    is_marked: bool  # they are marked as an interruption
+
+
+def read_words(event: InboundEvent, talk: str) -> TypedWords:
+    """Return the words of a message. Forwarded words are not the sender's: they are no command and no correction."""
+    match event:
+        case InboundMessage(forwarded=False, text=text):
+            typed = text
+        case CommandInvoked(name=name, arguments=arguments):
+            typed = f"/{name} {arguments}".rstrip()
+        case _:
+            typed = ""
+    named = _NAMED.match(typed.strip())
+    behind = (named[2] or "").strip() if named is not None and named[1].lower() == talk else None
+    said = typed if behind is None else HELP if behind.lower() in {"", "help"} else behind
+    unmarked = strip_mark(said)
+    return TypedWords(unmarked or said, behind, unmarked is not None)
 
 
 def command_words(event: InboundEvent, table: CommandTable) -> str:
-    """As `words_of`; but what is typed behind /`talk` as a command would be is one, for platforms that keep a name for
-    themselves or know it not ("/coach stop").
+    """Return the words of a message, with a slash if they stand behind /`talk` and name a command.
+
+    Platforms that reserve a command's name, or do not know it, take "/coach stop".
     """
-    typed = _read_typed(event)
-    said = _words_of(typed, table.talk)
-    behind = "" if said.startswith("/") else _behind(typed, table.talk) or ""
+    words = read_words(event, table.talk)
     pressed = event.event_id.startswith(PRESSED)  # an answer suggested these words: they are none of a person's
-    return f"/{behind}" if behind and not pressed and table.calls(behind) else said
+    if words.behind and not words.said.startswith("/") and not pressed and table.calls(words.behind):
+        return f"/{words.behind}"
+    return words.said
 
 
 def to_typed(event: InboundEvent) -> InboundEvent:
@@ -155,39 +171,6 @@ def to_typed(event: InboundEvent) -> InboundEvent:
 def only_reads(event: InboundEvent) -> bool:
     """Return whether the answer may change nothing: it is no command, and ends and joins no turn."""
     return isinstance(event, InboundMessage) and event.only_reads
-
-
-def is_marked(event: InboundEvent, talk: str) -> bool:
-    """Return True if the message is marked as an interruption."""
-    return not only_reads(event) and strip_mark(_as_typed(_read_typed(event), talk)) is not None
-
-
-def _words_of(typed: str, talk: str) -> str:
-    said = _as_typed(typed, talk)
-    return strip_mark(said) or said
-
-
-def _as_typed(said: str, talk: str) -> str:
-    behind = _behind(said, talk)
-    if behind is None:
-        return said
-    return HELP if behind.lower() in {"", "help"} else behind
-
-
-def _read_typed(event: InboundEvent) -> str:
-    match event:
-        case InboundMessage(forwarded=False, text=text):
-            return text
-        case CommandInvoked(name=name, arguments=arguments):
-            return f"/{name} {arguments}".rstrip()
-    return ""
-
-
-def _behind(said: str, talk: str) -> str | None:
-    """Return the words behind /`talk`; None for other messages."""
-    said = said.strip()
-    named = _NAMED.match(said) if said.startswith("/") else None
-    return (named[2] or "").strip() if named is not None and named[1].lower() == talk else None
 
 
 def _deciding_words(row: InboxRow, table: CommandTable) -> str:

@@ -26,7 +26,7 @@ from channels.messages import (
     to_quoted,
 )
 from gateway.safety.guard import GuardVerdict, InputGuard
-from gateway.sessions.inbox_rules import words_of
+from gateway.sessions.inbox_rules import read_words
 from gateway.sessions.pictures import NO_EYES, PictureFetcher, Whose, is_picture
 from gateway.store.outbox import came_with
 from gateway.telemetry import GUARD_FINDINGS, series
@@ -91,7 +91,7 @@ class UserItemBuilder:
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
         """Return the message as a user item, with its attachments; a group's says who wrote. None if it is refused."""
-        verdict = self._check(words_of(event, self._talk), "message", event)
+        verdict = self._check(read_words(event, self._talk).said, "message", event)
         if verdict.blocked:
             return None
         at = event.received_at.isoformat()

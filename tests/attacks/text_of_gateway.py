@@ -30,7 +30,7 @@ from gateway.http.api.problems import ApiRefusal
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.sessions import pictures
-from gateway.sessions.inbox_rules import is_marked, words_of
+from gateway.sessions.inbox_rules import read_words
 from gateway.sessions.questions import describe, typed_answer
 from gateway.sessions.user_items import frame
 from gateway.telemetry import Cleaner
@@ -60,9 +60,8 @@ def a_message(text: str) -> InboundMessage:
 
 def words(text: str) -> None:
     event = a_message(text)
-    is_marked(event, "coach")
-    words_of(event, "coach")
-    words_of(
+    read_words(event, "coach")
+    read_words(
         CommandInvoked(
             event_id="e1",
             address=event.address,
@@ -152,7 +151,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.safety.output:Scrubber.last_look": Entry(SCRUBBER.last_look),
     "gateway.safety.redaction:Redactor.redact of digits": Entry(lambda text: SCRUBBER.scrub(f"{text} {'0f' * 32}")),
     "gateway.telemetry:Cleaner": Entry(logged),
-    "gateway.sessions.inbox_rules:words_of": Entry(words),
+    "gateway.sessions.inbox_rules:read_words": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.http.api.openai_format": Entry(completions),
     "gateway.http.api.openai_conversation": Entry(completions),

@@ -10,7 +10,7 @@ from gateway.coach.commands import PLAN
 from gateway.coach.product import COACH
 from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable
-from gateway.sessions.inbox_rules import CHAT, RowClassifier, words_of
+from gateway.sessions.inbox_rules import CHAT, RowClassifier, read_words
 from gateway.store.inbox import InboxRow
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -62,7 +62,7 @@ def kind_of(event: InboundEvent) -> str | None:
     ],
 )
 def test_what_follows_coach_stands_for_itself(event: InboundEvent, expected: str) -> None:
-    assert expected == words_of(event, "coach")
+    assert expected == read_words(event, "coach").said
 
 
 @pytest.mark.parametrize(

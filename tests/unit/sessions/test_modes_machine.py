@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from agent.transcript import EndReason
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.commands.base import MODES
-from gateway.sessions.inbox_rules import is_marked, join_rows, joins, rows_to_merge, rows_to_steer, words_of
+from gateway.sessions.inbox_rules import join_rows, joins, read_words, rows_to_merge, rows_to_steer
 from gateway.sessions.turn_lifecycle import Cancellations, Claim, TurnLifecycle, TurnState
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
@@ -42,7 +42,7 @@ def a_row(id_: int, user: str, text: str) -> InboxRow:
 
 
 def marked(row: InboxRow) -> bool:
-    return is_marked(row.event, "talk")
+    return read_words(row.event, "talk").is_marked
 
 
 @dataclass
@@ -220,7 +220,7 @@ class ModesMachine(RuleBasedStateMachine):
         for user in ("p1", "p2"):
             mine = [row.id for row in read if row.user_id == user]
             assert sorted(mine) == mine, "a person's own order"
-        assert all(words_of(row.event, "talk") == f"w{row.id}" for row in read), (
+        assert all(read_words(row.event, "talk").said == f"w{row.id}" for row in read), (
             "as it reads in the end, without the mark"
         )
 
