@@ -6,6 +6,7 @@ and retries. Recovery steps are collected during a call and journaled after it.
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from agent.bounded import Interrupted, run_bounded
 from agent.calendar import context_of
@@ -69,7 +70,7 @@ class ModelCaller:
         self._executor = executor
         self._prompt = turn.prefix.latch(agent.system_prompt(turn.principal, now, turn.hints))
         self._context = context_of(turn.principal, now)
-        self._weight = _weight_of(turn)
+        self._weigh = partial(_weight_of, turn)
         fixed_tokens = agent.calibration.sizes.estimate_fixed(self._prompt, agent.toolbox.specs)
         self._window = ContextWindow(scope, agent.model, agent.calibration, fixed_tokens, agent.hooks.pre_compact)
         self._recoveries = Recoveries(scope.journal, agent.model)
@@ -128,7 +129,7 @@ class ModelCaller:
             pieces=turn.pieces,
             who=turn.principal,
             estimated_tokens=self._window.asked_tokens if with_tools else None,
-            weight=self._weight,
+            weigh=self._weigh,
             load_pictures=self._scope.ports.journal.load_pictures,
         )
 

@@ -88,7 +88,8 @@ class ModelRequest:
     who: Principal | None = None  # whose credential may be used; None: only the gateway's
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
     estimated_tokens: int | None = field(default=None, compare=False)  # estimated, of all of it; None: not measured
-    weight: float | None = None  # how hard its turn is, see agent.context.sizes; None: not part of a turn
+    weigh: Callable[[], float | None] = field(default=lambda: None, compare=False)
+    """Returns how hard its turn is, see agent.context.sizes; None: not part of a turn."""
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: no pictures are stored
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # loaded so far, by id
 

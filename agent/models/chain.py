@@ -81,7 +81,8 @@ def joint_facts(facts: Sequence[ModelFacts]) -> ModelFacts:
 
 def is_light(request: ModelRequest) -> bool:
     """Return True if the turn is so simple that a cheaper model will do; equal in all its steps."""
-    return request.weight is not None and request.weight < HEAVY_FROM and not needs_eyes(request)
+    weight = request.weigh()
+    return weight is not None and weight < HEAVY_FROM and not needs_eyes(request)
 
 
 def needs_tools(request: ModelRequest) -> bool:

@@ -51,6 +51,8 @@ class PersonLimits:
 
     def __init__(self, config: LimitsConfig, clock_s: Callable[[], float]) -> None:
         self._config = config
+        self._most = float(config.burst_messages)
+        self._per_s = config.messages_per_min / 60.0
         self._clock_s = clock_s
         self._buckets: dict[str, _PersonBucket] = {}
         self._takes = 0
@@ -80,14 +82,6 @@ class PersonLimits:
         if used is not None and new not in self._buckets:
             self._buckets[new] = used
             self.give_back(new)
-
-    @property
-    def _most(self) -> float:
-        return float(self._config.burst_messages)
-
-    @property
-    def _per_s(self) -> float:
-        return self._config.messages_per_min / 60.0
 
     def _refill(self, user_id: str, now_s: float) -> _PersonBucket:
         self._takes += 1

@@ -66,8 +66,8 @@ async def test_a_light_turn_stays_with_the_light_model_in_all_its_steps():
 async def test_where_the_light_model_gives_nothing_the_model_answers(kind):
     light, main = failing(kind, "light:m"), answering("ok", "main:m")
     chain = Chain([main], light=light)
-    weighed = ModelRequest(SystemPrompt(), REQUEST.items, weight=HEAVY_FROM - 0.01)
+    weighed = ModelRequest(SystemPrompt(), REQUEST.items, weigh=lambda: HEAVY_FROM - 0.01)
     assert "main:m" == (await ask(chain, weighed))[0].model
-    for request in (REQUEST, ModelRequest(SystemPrompt(), REQUEST.items, weight=HEAVY_FROM)):
+    for request in (REQUEST, ModelRequest(SystemPrompt(), REQUEST.items, weigh=lambda: HEAVY_FROM)):
         await ask(chain, request)
     assert (1, 3) == (len(light.requests), len(main.requests))
