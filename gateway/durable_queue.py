@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
-from gateway.supervision import Care, run_again, start
+from gateway.supervision import Supervised, run_again
 
 
 class Numbered(Protocol):
@@ -141,18 +141,19 @@ class SerialWorker(Generic[T]):
         self,
         head: QueueHead[T],
         handle: Callable[[T], Awaitable[None]],
-        tasks: asyncio.TaskGroup,
-        care: Care | None = None,
+        tasks: Supervised,
+        kind: str,
+        name: str,
     ) -> None:
         """Take a handler, which gets one row after another, never two at once.
 
-        If it or the window raises, the queue pauses and reads the store again; without `care` the error travels up.
+        If it or the window raises, the queue pauses and reads the store again; operators see it by kind and name.
         """
         self.head = head
         self.handled: T | None = None  # row that is being handled
         self._handle = handle
         self._tasks = tasks
-        self._care = care
+        self._care = tasks.care_of(kind, name)
         self._is_draining = False
         self._task: asyncio.Task[None] | None = None
 
@@ -174,7 +175,7 @@ class SerialWorker(Generic[T]):
         """Start the task if it does not run."""
         if self._task is None:
             with suppress(RuntimeError):  # the parent is ending; the rows stay in the store
-                self._task = start(self._tasks, self._run)
+                self._task = self._tasks.start(self._run)
 
     def put_back(self, rows: Iterable[T]) -> None:
         """Requeue rows and start the task if it does not run."""

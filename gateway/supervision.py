@@ -175,11 +175,11 @@ class Supervised(asyncio.TaskGroup):
         return broke[0] if broke else None
 
 
-async def run_again(care: Care | None, run: Run, before_again: Callable[[], None]) -> None:
+async def run_again(care: Care, run: Run, before_again: Callable[[], None]) -> None:
     """Run a piece of work to its end; if it breaks, pause, call `before_again` and run it again.
 
     Raises:
-        GatewayError: the process cannot go on; without `care` any error.
+        GatewayError: the process cannot go on.
     """
     failures, loop = 0, asyncio.get_running_loop()
     while True:
@@ -187,7 +187,7 @@ async def run_again(care: Care | None, run: Run, before_again: Callable[[], None
         try:
             await run()
         except Exception as error:  # noqa: BLE001  one piece of work: recorded, told, and tried again after a rest
-            if care is None or isinstance(error, GatewayError):
+            if isinstance(error, GatewayError):
                 raise
             failures = 1 if loop.time() - begun_s > STEADY_S else failures + 1
             await care.rest(error, failures)
@@ -227,23 +227,6 @@ async def _note_failure(run: Run, broke: list[Exception]) -> None:
             await run()
     except Exception as error:  # noqa: BLE001  one run of one part: given to who keeps it
         broke.append(error)
-
-
-def start(tasks: asyncio.TaskGroup, run: Run) -> "asyncio.Task[None]":
-    """Call `Supervised.start`, or start the task under a plain task group, which lets errors travel up."""
-    if isinstance(tasks, Supervised):
-        return tasks.start(run)
-    begun = run()
-    try:
-        return tasks.create_task(begun)
-    except RuntimeError:
-        begun.close()
-        raise
-
-
-def care_of(tasks: asyncio.TaskGroup, kind: str, name: str) -> Care | None:
-    """Return `Supervised.care_of`, or None under a plain task group, which lets errors travel up."""
-    return tasks.care_of(kind, name) if isinstance(tasks, Supervised) else None
 
 
 def _words(error: BaseException) -> str:

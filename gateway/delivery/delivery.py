@@ -28,6 +28,7 @@ from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.supervision import Supervised
 from gateway.telemetry import OUTBOUND, series
 from gateway.threads import run_in_thread
 
@@ -54,7 +55,7 @@ class Delivery:
         config: DeliveryConfig,
         clock: Callable[[], datetime],
         fill_secret: FillSecret,
-        tasks: asyncio.TaskGroup,
+        tasks: Supervised,
         vault: Vault,
         ownership: Ownership | None = None,
     ) -> None:

@@ -25,7 +25,7 @@ from gateway.store import chats, leases, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.leases import Lease
 from gateway.store.outbox import OPEN, Action, OutboxPart, OutboxRow, PartState
-from gateway.supervision import care_of
+from gateway.supervision import Supervised
 from gateway.telemetry import OUTBOUND, series
 from gateway.texts import HARNESS
 
@@ -114,7 +114,7 @@ class LaneDeps:
     config: DeliveryConfig
     clock: Callable[[], datetime]
     sender: PartSender
-    tasks: asyncio.TaskGroup  # parent of every lane
+    tasks: Supervised  # parent of every lane
     ownership: Ownership
     reader: LaneReader
 
@@ -149,7 +149,7 @@ class LaneWorker:
         self._shared = shared
         self._lanes = lanes
         head = QueueHead(deps.config.lane_size, self._load)
-        self.queue = SerialWorker(head, partial(lanes.deliver, self), deps.tasks, care_of(deps.tasks, "lane", name))
+        self.queue = SerialWorker(head, partial(lanes.deliver, self), deps.tasks, "lane", name)
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
         return await self._deps.reader.read(self.name, after_id, limit)

@@ -1,6 +1,5 @@
 """Runs commands in a session: each commits its effect, its reply and its row's outcome in one transaction."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -39,7 +38,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
 from gateway.store.outbox import OutboxRow
-from gateway.supervision import care_of
+from gateway.supervision import Supervised
 from gateway.telemetry import log_end
 
 
@@ -138,7 +137,7 @@ class CommandDeps:
 class CommandRunner:
     """Runs the commands of a tenant's sessions, one after another within each session."""
 
-    def __init__(self, deps: CommandDeps, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, deps: CommandDeps, tasks: Supervised) -> None:
         """`tasks` is the parent of what runs."""
         self._deps = deps
         self._process = deps.process
@@ -156,8 +155,7 @@ class CommandRunner:
         where = self._queue_of(session, row)
         if where not in self.queues:
             head = QueueHead(COMMANDS_KEPT, partial(self._load, session, where))
-            care = care_of(self._tasks, "commands", session.key)
-            self.queues[where] = SerialWorker(head, self._run, self._tasks, care)
+            self.queues[where] = SerialWorker(head, self._run, self._tasks, "commands", session.key)
         queue, queued = self.queues[where], _Queued(row, session)
         queue.put_back([queued]) if again or row.id < queue.head.offered_id else queue.offer(queued)
 

@@ -30,6 +30,7 @@ from gateway.store import earlier, inbox, journal
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn
+from gateway.supervision import Supervised
 from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
@@ -63,7 +64,7 @@ class Router:
         tenants: Mapping[str, AnsweringTenant],
         turn_limit: TurnLimit,
         clocks: Clocks,
-        tasks: asyncio.TaskGroup,
+        tasks: Supervised,
     ) -> None:
         """`tenants` changes with a reload: a row of a tenant that is not among them waits until it is.
 
@@ -102,7 +103,7 @@ class Router:
         """Route until cancelled."""
         if not self._sweeps:
             self._sweeps = True
-            self.tasks.create_task(self._sweep())
+            self.tasks.create_task(self._sweep()).set_name("sweep")
         while True:
             row = await self._bus.consume()
             for _ in range(TRIES):
@@ -115,7 +116,7 @@ class Router:
                     log.exception("row_not_routed", inbox_id=row.id, session=row.session_key)
                     series(FAULTS, "row").inc()
             else:
-                self.tasks.create_task(self._give_up(row))
+                self.tasks.create_task(self._give_up(row)).set_name(f"give up {row.id}")
 
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""

@@ -52,7 +52,7 @@ from gateway.spans import span, trace_id_of
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn, SessionState, TurnRow
-from gateway.supervision import care_of, run_again, start
+from gateway.supervision import Supervised, run_again
 
 log = structlog.get_logger()
 
@@ -64,7 +64,7 @@ ASIDES_AT_ONCE = 3
 class Session:
     """One conversation of one person or group with the agent."""
 
-    def __init__(self, deps: SessionDeps, tenant: str, key: str, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, deps: SessionDeps, tenant: str, key: str, tasks: Supervised) -> None:
         self._deps = deps
         self._process = deps.process
         self.tenant = tenant
@@ -85,7 +85,7 @@ class Session:
         self._turn: RunningTurn | None = None  # from the moment its claim is tried; after a failure until it is resumed
         self._tasks = tasks
         self._task: asyncio.Task[None] | None = None  # `run`, while there is anything to do
-        self._care = care_of(tasks, "session", key)
+        self._care = tasks.care_of("session", key)
 
     # ------------------------------------------------------------ one turn after another
 
@@ -93,7 +93,7 @@ class Session:
         """Start `run`, if it does not run and the process does not end."""
         if self._task is None:
             with suppress(RuntimeError):
-                self._task = start(self._tasks, self._keep_running)
+                self._task = self._tasks.start(self._keep_running)
 
     async def _keep_running(self) -> None:
         try:

@@ -17,6 +17,7 @@ from gateway.delivery.pacing import Pacer
 from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.tables.traffic import outbox as outbox_table
+from gateway.supervision import Faults, Run, Supervised
 from tests.contract.channel_rig import Rig, Trouble
 
 BEGAN = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,8 +44,7 @@ class One:
 
 @asynccontextmanager
 async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
-    async with asyncio.TaskGroup() as lanes:
-        tasks = Lanes(lanes)
+    async with Lanes() as tasks:
         delivery = Delivery(
             rig.store,
             One(rig.channel),
@@ -57,15 +57,16 @@ async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
         await delivery.recover()
         yield delivery
         tasks.cancel()
+    assert 0 == tasks.faults.noted
 
 
-class Lanes:
-    def __init__(self, group: asyncio.TaskGroup) -> None:
-        self._group = group
+class Lanes(Supervised):
+    def __init__(self) -> None:
+        super().__init__(Faults())
         self._begun: list[asyncio.Task[None]] = []
 
-    def create_task(self, work, **more):
-        self._begun.append(self._group.create_task(work, **more))
+    def start(self, run: Run) -> asyncio.Task[None]:
+        self._begun.append(super().start(run))
         return self._begun[-1]
 
     def cancel(self) -> None:

@@ -18,6 +18,7 @@ from gateway.store.engine import Store
 from gateway.store.leases import Lease, Round
 from gateway.store.tables.traffic import outbox as outbox_table
 from gateway.store.tables.turns import leases
+from gateway.supervision import Supervised
 from tests.fakes.chat import Hang
 from tests.fakes.spine import Spine
 
@@ -53,7 +54,7 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
     ownership = SharedOwnership(lambda: 0.0, lambda *_: None)
     await hold(spine, ownership, 1)
     spine.channel.fates.extend([None, hang := Hang()])
-    async with asyncio.TaskGroup() as tasks:
+    async with Supervised(spine.faults) as tasks:
         own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
@@ -106,7 +107,7 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
         for text in said:
             await say(text)
 
-    async with asyncio.TaskGroup() as tasks:
+    async with Supervised(spine.faults) as tasks:
         slow = cast(Store, SlowStore(spine.store, meanwhile))
         own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
         delivery = Delivery(slow, spine.channels, *own, tasks, spine.vault, ownership)
@@ -133,7 +134,7 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, 
     now_s = 0.0
     ownership = NotedOwnership(lambda: now_s, lambda *_: None)
     await hold(spine, ownership, 1)
-    async with asyncio.TaskGroup() as tasks:
+    async with Supervised(spine.faults) as tasks:
         own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()

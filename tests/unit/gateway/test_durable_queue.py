@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from gateway.durable_queue import QueueHead, SerialWorker
+from gateway.supervision import Faults, Supervised
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ async def test_one_task_works_one_row_at_a_time() -> None:
         seen.append(row.id)
         busy -= 1
 
-    async with asyncio.TaskGroup() as tasks:
-        drained = SerialWorker(QueueHead(10, table.load), work, tasks)
+    async with Supervised(Faults()) as tasks:
+        drained = SerialWorker(QueueHead(10, table.load), work, tasks, "lane", "c1")
         for _ in range(5):
             drained.offer(table.add())
     assert [1, 2, 3, 4, 5] == seen

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gateway.errors import AlreadyRunning, StoreUnavailable
-from gateway.supervision import REST_S, Faults, Supervised, care_of, start
+from gateway.supervision import REST_S, Faults, Supervised
 from tests.fakes.simulated_channel import Pauses
 
 
@@ -67,17 +67,16 @@ async def test_what_is_started_is_called_as_its_task_begins() -> None:
         called.append("never")
 
     async with supervised() as (tasks, _):
-        start(tasks, never).cancel()
-        await asyncio.wait([start(tasks, breaks)])
+        tasks.start(never).cancel()
+        await asyncio.wait([tasks.start(breaks)])
         assert (["breaks"], 1) == (called, tasks.faults.noted)
 
 
 async def test_nothing_is_started_in_a_group_that_has_ended() -> None:
-    for tasks in (Supervised(Faults()), asyncio.TaskGroup()):
-        async with tasks:
-            pass
-        with pytest.raises(RuntimeError):
-            start(tasks, broken)
+    async with Supervised(Faults()) as tasks:
+        pass
+    with pytest.raises(RuntimeError):
+        tasks.start(broken)
 
 
 async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:
@@ -107,11 +106,6 @@ async def test_a_store_that_does_not_answer_ends_nothing_and_counts_for_nothing(
         assert ([REST_S[0]] * 7, 0, {}) == (rests.asked_s, tasks.faults.noted, dict(tasks.faults.resting()))
         away.append(StoreUnavailable("the store did not answer"))
         assert await tasks.create_task(part()) is None
-
-
-async def test_under_a_plain_group_nothing_is_contained() -> None:
-    async with asyncio.TaskGroup() as tasks:
-        assert care_of(tasks, "lane", "c1") is None
 
 
 async def test_what_comes_after_the_end_of_the_group_is_closed() -> None:
