@@ -41,7 +41,7 @@ class Conversation:
 
     @property
     def mode(self) -> str:
-        """Return the mode for messages that arrive mid-turn."""
+        """Return the mode for messages that arrive mid-turn: steer, followup, collect or interrupt."""
         return self._mode
 
     async def load(self) -> SessionState:

@@ -199,7 +199,7 @@ class Session:
 
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
-        interrupts = self.mailbox.interrupts(row, self.mode)
+        interrupts = self.mailbox.interrupts(row, self.conversation.mode)
         if self._process.ownership.is_shared and row.id < self.mailbox.offered_id:  # committed elsewhere meanwhile
             self.put_back(row)
             return
@@ -213,8 +213,8 @@ class Session:
     def _has_to_wait(self, row: InboxRow, *, interrupts: bool) -> bool:
         """Return True if a turn runs that a message does not join, or is about to."""
         if self._turn is not None and self._turn.is_live:
-            return interrupts or not self._turn.takes(row, self.mode)
-        return bool(self._open_turns) or (self._has_slot and self.mode != "steer")
+            return interrupts or not self._turn.takes(row, self.conversation.mode)
+        return bool(self._open_turns) or (self._has_slot and self.conversation.mode != "steer")
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Give a message its new text, as long as no turn has claimed it."""
@@ -269,11 +269,6 @@ class Session:
     def where(self) -> tuple[str, str]:
         """Tenant and key, which identify the session."""
         return self.tenant, self.key
-
-    @property
-    def mode(self) -> str:
-        """Return the mode for messages that arrive mid-turn: steer, followup, collect or interrupt."""
-        return self.conversation.mode
 
     async def answer_aside(self, row: InboxRow, principal: Principal, question: str) -> str:
         """Answer a question beside the turn; a reaction shows its person that it is being answered."""
