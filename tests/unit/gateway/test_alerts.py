@@ -15,6 +15,8 @@ from agent.hooks.chain import HookChain
 from agent.ports import ModelFailure
 from channels.base import ChannelState
 from channels.messages import Address, Rendered
+from gateway.capabilities.table import Capabilities
+from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
 from gateway.ops.alerts import ALERTS, Alert, OwnerAlerts, Review, review
 from gateway.ops.instrumentation import ModelWatch
@@ -151,6 +153,8 @@ class Asks:
         self.model_names = frozenset(models)
         self.lost_prices: dict[str, str] = {}
         self.hooks = HookChain()
+        nothing: Any = None
+        self.capabilities = Capabilities(Settings(), nothing)
 
 
 def shared(store: Any, channels: Any) -> Shared:
