@@ -112,18 +112,32 @@ class ViewerSocket:
                 break
 
     async def _admit(self, viewer: Viewer, waiting: WaitingFrames) -> NoReturn:
-        """Commit the waiting frames in batches and confirm them to the view."""
+        """Commit the waiting frames in batches and confirm them to the view.
+
+        After a refusal the view sends all its frames again, in order: refuse those that it sent before it heard of it.
+        """
+        now_s = asyncio.get_running_loop().time
+        first_refused, until_s = "", float("-inf")
         while True:
             batch = [await waiting.get()]
             while not waiting.empty():
                 batch.append(waiting.get_nowait())
             said = [frame for frame in batch if not isinstance(frame, HelloFrame)]
             ids = [frame.id for frame in said]
+            if now_s() < until_s:
+                overtaking = ids.index(first_refused) if first_refused in ids else len(ids)
+                if overtaking:
+                    _refuse(viewer, ids[:overtaking])
+                ids, said = ids[overtaking:], said[overtaking:]
+                if not said:
+                    continue
             try:
                 await self._take(said)
             except NotPersisted:
-                viewer.push({"type": "not_taken", "ids": list(ids), "again_after_s": OFFER_AGAIN_S})
+                first_refused, until_s = ids[0] if ids else "", now_s() + OFFER_AGAIN_S
+                _refuse(viewer, ids)
             else:
+                until_s = float("-inf")
                 viewer.push({"type": "taken", "ids": list(ids)})
 
     async def _write(self, viewer: Viewer) -> None:
@@ -136,3 +150,7 @@ class ViewerSocket:
             viewer.close()
         code, why = (COME_LATER, b"come later") if viewer.displaced else (COME_AGAIN, b"come again")
         await self._socket.close(code=code, message=why)
+
+
+def _refuse(viewer: Viewer, ids: Sequence[str]) -> None:
+    viewer.push({"type": "not_taken", "ids": list(ids), "again_after_s": OFFER_AGAIN_S})

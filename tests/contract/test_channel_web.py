@@ -250,6 +250,19 @@ async def test_events_and_post_do_all_that_a_socket_does():
         assert ["by post"] == rig.texts()
 
 
+async def test_a_message_does_not_overtake_one_that_the_store_refused():
+    async with house() as rig, rig.page() as page:
+        rig.sink.refusals = 1
+        rig.sink.open.clear()
+        await page.say("first")
+        await rig.sink.arriving.wait()
+        await page.say("second")
+        await asyncio.sleep(0.1)  # it waits behind the first
+        rig.sink.open.set()
+        await page.until(lambda: not page.unsent)
+        assert ["first", "second"] == rig.texts()
+
+
 async def test_frame_over_512_kb_ends_the_connection():
     async with house() as rig, rig.page() as page:
         async with page.http.ws_connect(f"{rig.url}web/ws") as socket:
