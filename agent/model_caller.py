@@ -6,6 +6,7 @@ and retries. Recovery steps are collected during a call and journaled after it.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from agent.bounded import Interrupted, run_bounded
@@ -27,6 +28,7 @@ from agent.ports import (
     ModelFailure,
     ModelRequest,
     Pinged,
+    Principal,
     Recovering,
     RetryPause,
     TextDelta,
@@ -127,11 +129,17 @@ class ModelCaller:
             retry_budget_s=self._retry_budget_s,
             context=self._context,
             pieces=turn.pieces,
-            who=turn.principal,
+            who=self._who(),
             estimated_tokens=self._window.asked_tokens if with_tools else None,
             weigh=self._weigh,
             load_pictures=self._scope.ports.journal.load_pictures,
         )
+
+    def _who(self) -> Principal:
+        """Return the turn's person, with the model that a tool has chosen for the rest of the turn."""
+        principal = self._scope.turn.principal
+        model = self._executor.tools.grant_of(self._scope.journal.events).model
+        return principal if model is None else replace(principal, model=model)
 
     def streamed_text(self) -> str:
         """Return the text of a response that was cut short, joined to the earlier answer."""

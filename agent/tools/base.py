@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 import structlog
 
 from agent.foreign_code import contain_exits
+from agent.permissions.rules import PermissionRule
 from agent.ports import LocalEffect, NoteCost, Principal, Spent, ToolSpec
 from agent.tools.schema import Schema, to_json_schema
 from agent.transcript import CallOutcome
@@ -103,6 +104,14 @@ class ToolError(Exception):
         self.data = data
 
 
+@dataclass(frozen=True, slots=True)
+class TurnGrant:
+    """Changes that the result of a call makes for the rest of its turn."""
+
+    rules: tuple[PermissionRule, ...] = ()  # of the source `command`
+    model: str | None = None  # asked first from now on, if the tenant has it; None: unchanged
+
+
 Flag = bool | Callable[[Any], bool]
 """A property of a tool, or a function of a call's arguments."""
 
@@ -134,6 +143,9 @@ class Tool:
     validate: Check | None = None  # checks what no schema can express; raises ToolError
     permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, if no rule decides
     backfill: Backfill | None = None  # returns the arguments for hooks, permission and run, not for the transcript
+    grants: Callable[[Mapping[str, object]], TurnGrant] | None = (
+        None  # reads from its data what holds until the turn ends
+    )
 
     @property
     def spec(self) -> ToolSpec:
@@ -199,6 +211,7 @@ class ToolFlags(TypedDict, total=False):
     validate: Callable[..., Awaitable[None] | None]  # (self, context, arguments), like the tool
     permission: Callable[..., str]  # (self, context, arguments), like the tool
     backfill: Callable[..., Any]  # (self, context, arguments), like the tool
+    grants: Callable[[Mapping[str, object]], TurnGrant]  # of its data, not bound
 
 
 def tool(arguments: Schema, **flags: Unpack[ToolFlags]) -> Callable[[F], F]:

@@ -29,6 +29,7 @@ class ToolUse:
     arguments: Arguments
     context: ToolContext
     risk: SecurityRisk = SecurityRisk.UNKNOWN  # scored by the model; may only tighten
+    rules: Sequence[PermissionRule] = ()  # that hold for the rest of the turn, beside those of the agent
 
     @property
     def only_reads(self) -> bool:
@@ -154,7 +155,8 @@ class ChainPermissions:
             except BadArguments as problem:
                 log.warning("tool_rewrite_refused", tool=use.tool.name, error=str(problem))
                 return Deny(BAD_REWRITE)
-        ruling = self.chain.decide(_facts(use, hooked))
+        chain = replace(self.chain, rules=(*self.chain.rules, *use.rules)) if use.rules else self.chain
+        ruling = chain.decide(_facts(use, hooked))
         if ruling.verdict is rules.Verdict.DENY:
             return hooked if isinstance(hooked, Deny) else Deny(f"{ruling.why}.")
         if ruling.verdict is rules.Verdict.ALLOW or said is not None:

@@ -3,7 +3,7 @@
 Each step may end the call with a result for the model. `guards` has the interfaces of hooks and permissions.
 """
 
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +14,7 @@ import structlog
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.foreign_code import contain_exits
+from agent.permissions.rules import PermissionRule
 from agent.ports import LocalEffect
 from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
@@ -138,7 +139,10 @@ class Pipeline:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
-        return ToolUse(tool, arguments, self._context(tool, pending.key), risk)
+        return ToolUse(tool, arguments, self._context(tool, pending.key), risk, self._granted_rules())
+
+    def _granted_rules(self) -> Sequence[PermissionRule]:
+        return self.tools.grant_of(self.scope.journal.events).rules
 
     def _context(self, tool: Tool, call_key: str) -> ToolContext:
         return ToolContext(
@@ -221,7 +225,7 @@ class Pipeline:
         if tool is None:
             return Deny(self.tools.missing(name))
         try:
-            use = ToolUse(tool, fit(dict(given), tool.arguments), context)
+            use = ToolUse(tool, fit(dict(given), tool.arguments), context, rules=self._granted_rules())
             hooked = await self.hooks.pre_tool(use)
             if hooked.arguments is not None:
                 use = replace(use, arguments=fit(dict(hooked.arguments), tool.arguments))

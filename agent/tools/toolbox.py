@@ -14,7 +14,7 @@ from functools import cache
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent.ports import ToolSpec
-from agent.tools.base import Effect, Tool, ToolContext, ToolError
+from agent.tools.base import Effect, Tool, ToolContext, ToolError, TurnGrant
 from agent.tools.results import HANDLE_MARK, fit_result
 from agent.transcript import CallOutcome, Item, JournalEvent, ToolIntended, ToolItem, ToolReturned
 from agent.wellformed import read_object
@@ -95,6 +95,8 @@ READ_RESULT_TOOL = Tool(
 )
 
 
+NO_GRANT = TurnGrant()
+
 TOOL_SEARCH = "tool_search"
 
 MOST_FOUND = 5
@@ -139,6 +141,7 @@ class ToolBox:
         own = [READ_RESULT_TOOL, *([self._search_tool()] if self._sought else [])]
         by_alias = {alias: tool for tool in reversed(enabled) for alias in tool.aliases}
         self._by_name = {tool.name: tool for tool in own} | by_alias | {tool.name: tool for tool in enabled}
+        self._grants = any(tool.grants is not None for tool in enabled)
         self._deferred = {name for name, tool in self._by_name.items() if tool.should_defer}
         self.specs = tuple(tool.spec for tool in (*enabled, *own) if not tool.should_defer)
         self.specs_with = cache(self._specs_with)
@@ -153,6 +156,22 @@ class ToolBox:
         never_ran = CallOutcome.FAILED, CallOutcome.SKIPPED, CallOutcome.DENIED, CallOutcome.EXPIRED
         ran = {call.name for call in calls if isinstance(call, ToolIntended) or call.outcome not in never_ran}
         return any((tool := self.find(name)) is None or tool.effect is not Effect.NONE for name in ran)
+
+    def grant_of(self, journal: Iterable[JournalEvent]) -> TurnGrant:
+        """Return what the results of these events change for the rest of their turn: all rules, the last model."""
+        if not self._grants:
+            return NO_GRANT
+        done = (event for event in journal if isinstance(event, ToolReturned) and event.outcome is CallOutcome.DONE)
+        grants = [grant for event in done if (grant := self._grant_by(event)) is not None]
+        models = [grant.model for grant in grants if grant.model is not None]
+        return TurnGrant(tuple(rule for grant in grants for rule in grant.rules), models[-1] if models else None)
+
+    def _grant_by(self, returned: ToolReturned) -> TurnGrant | None:
+        tool = self.find(returned.name)
+        if tool is None or tool.grants is None:
+            return None
+        data = (read_object(returned.content) or {}).get("data")
+        return tool.grants(data) if isinstance(data, dict) else None
 
     def missing(self, name: str) -> str:
         """Return the error for a model that called an unknown tool."""

@@ -40,6 +40,7 @@ FOR_THE_MODEL = {
     "agent/tools/schema.py",
     "agent/tools/executor.py",
     "agent/read_only_turn.py",
+    "agent/skills/library.py",
     "agent/tools/toolbox.py",
     "agent/tools/pipeline.py",
     "agent/tools/results.py",

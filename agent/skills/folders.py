@@ -1,0 +1,137 @@
+"""Reading skills and instruction files from folders: bounded, and never outside of the folder. It blocks."""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+
+from agent.skills.skill import BadSkill, WrittenSkill, SkillSource, parse_skill
+
+SKILL_FILE = "SKILL.md"
+
+MAX_SKILL_BYTES = 64_000
+"""Size of one `SKILL.md`; longer procedures belong into several skills."""
+
+MAX_SKILLS = 200
+"""Entries of one folder of skills that are looked at."""
+
+MAX_FILES = 50
+MAX_FOLDER_BYTES = 1_000_000
+"""Files of one skill, and their bytes: all of them are hashed."""
+
+
+class BadFile(Exception):
+    """A file cannot be read; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSkills:
+    """The skills of one folder, and those that cannot be used."""
+
+    skills: tuple[WrittenSkill, ...] = ()
+    flaws: Mapping[str, str] = field(default_factory=dict)  # path of a skill -> why it cannot be used
+
+
+def read_skills(folder: Path, source: SkillSource) -> FoundSkills:
+    """Return the skills in the folders below this one; none if it does not exist."""
+    skills: list[WrittenSkill] = []
+    flaws: dict[str, str] = {}
+    try:
+        with os.scandir(folder) as scan:
+            entries = list(islice(scan, MAX_SKILLS + 1))
+    except (FileNotFoundError, NotADirectoryError):
+        return FoundSkills()
+    except OSError as error:
+        return FoundSkills(flaws={str(folder): f"it cannot be read: {error.strerror}"})
+    if len(entries) > MAX_SKILLS:
+        flaws[str(folder)] = f"it has more than {MAX_SKILLS} entries; some are not used"
+    for name in sorted(entry.name for entry in entries if not entry.name.startswith(".")):
+        try:
+            if (folder / name / SKILL_FILE).is_file():
+                skills.append(read_skill(folder / name, source, within=folder))
+        except (BadSkill, BadFile) as bad:
+            flaws[str(folder / name)] = str(bad)
+        except OSError as error:  # it vanished, or may not be read
+            flaws[str(folder / name)] = f"it cannot be read: {error.strerror}"
+    return FoundSkills(tuple(skills), flaws)
+
+
+def read_skill(folder: Path, source: SkillSource, *, within: Path | None = None) -> WrittenSkill:
+    """Return the skill in this folder, which has to be inside of `within` if that is given.
+
+    Raises:
+        BadSkill: it is no skill.
+        BadFile: a file of it is too large, no ordinary file, or outside of the folder.
+        OSError: it cannot be read.
+    """
+    root = (within or folder).resolve(strict=True)
+    digest, text = sha256(), None
+    for path in _files_of(folder, root):
+        is_text = path == folder / SKILL_FILE
+        content = read_file(path, root, MAX_SKILL_BYTES if is_text else MAX_FOLDER_BYTES)
+        digest.update(f"{path.relative_to(folder)}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
+        digest.update(content)
+        text = content if is_text else text
+    if text is None:
+        raise BadSkill(f"it has no {SKILL_FILE}")
+    return parse_skill(decode(text), folder.name, source, digest.hexdigest())
+
+
+def _files_of(folder: Path, root: Path) -> list[Path]:
+    """Return all files of a folder by name.
+
+    Raises:
+        BadFile: there are too many entries or bytes, or one leads out of `root`.
+    """
+    found: list[Path] = []
+    folders, seen, size = [folder], 0, 0
+    while folders:
+        with os.scandir(folders.pop()) as scan:
+            entries = list(islice(scan, MAX_FILES + 1))
+        seen += len(entries)
+        for entry in entries:
+            path = Path(entry.path)
+            if entry.is_symlink() and not path.resolve().is_relative_to(root):
+                raise BadFile(f"{path.relative_to(folder)} is a link out of the folder")
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(path)
+            else:
+                found.append(path)
+                size += entry.stat().st_size
+        if seen > MAX_FILES or size > MAX_FOLDER_BYTES:
+            raise BadFile(f"it has more than {MAX_FILES} files or {MAX_FOLDER_BYTES:,} bytes")
+    return sorted(found)
+
+
+def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
+    """Return the content of an ordinary file inside of `root`, which is resolved already.
+
+    Raises:
+        BadFile: it is outside, too large, or no ordinary file.
+        OSError: it cannot be read.
+    """
+    inside = path.resolve(strict=True)
+    if not inside.is_relative_to(root):
+        raise BadFile(f"{path.name} is a link out of the folder")
+    with os.fdopen(os.open(inside, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise BadFile(f"{path.name} is no ordinary file")
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise BadFile(f"{path.name} has more than {max_bytes:,} bytes")
+    return content
+
+
+def decode(content: bytes) -> str:
+    """Return the text of a file in UTF-8, with or without a byte order mark.
+
+    Raises:
+        BadFile: it is in another encoding.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadFile("it is no text in UTF-8") from None
