@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
-from agent.skills.skill import BadSkill, WrittenSkill, SkillSource, parse_skill
+from agent.skills.skill import BadSkill, SkillSource, WrittenSkill, parse_skill
 
 SKILL_FILE = "SKILL.md"
 

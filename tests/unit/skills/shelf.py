@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agent.skills.library import Library
-from agent.skills.skill import WrittenSkill, SkillSource, parse_skill
+from agent.skills.skill import SkillSource, WrittenSkill, parse_skill
 
 
 def text_of(name: str = "scales", body: str = "Play $ARGUMENTS slowly.", **head: str) -> str:
