@@ -37,6 +37,10 @@ class Deadline:
             self._grace_s -= free_s
         self._held_at_s = now_s if held else None
 
+    def give_back(self, seconds: float) -> None:
+        """Add seconds that should not have counted."""
+        self._ends_at_s += seconds
+
     def remaining_s(self) -> float:
         """Return the seconds that are left; negative once the deadline has passed."""
         self.hold(self._held_at_s is not None)

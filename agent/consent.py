@@ -22,7 +22,12 @@ class AskedCall:
     @property
     def fingerprint(self) -> str:
         """Return a hash of the tool and exactly these arguments; an approval is valid for no others."""
-        return hashlib.sha256(f"{self.tool}\n{self.arguments}".encode("utf-8", "surrogatepass")).hexdigest()
+        return fingerprint_of(self.tool, self.arguments)
+
+
+def fingerprint_of(tool: str, arguments: str) -> str:
+    """Return the hash of a call by its tool and its arguments, JSON with sorted keys."""
+    return hashlib.sha256(f"{tool}\n{arguments}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Consent(StrEnum):

@@ -14,6 +14,7 @@ from agent.credentials import Credential
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.fallbacks import Fallback, ResponseDiscarded
+from agent.permission_rules import NO_PERMISSIONS, TurnPermissions
 from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
 from agent.transcript import EndReason, Item, JournalEvent, ModelResponded, ToolCall, ToolReturned, UserItem
@@ -450,3 +451,4 @@ class Turn:
     prefix: Prefix = field(default_factory=Prefix)  # of the session
     pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
     history_tokens: int | None = None  # estimated; None: not measured
+    permissions: TurnPermissions = NO_PERMISSIONS  # of its session

@@ -21,7 +21,7 @@ from agent.ports import ModelFailure, Turn, TurnPorts
 from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
 from agent.tools.pipeline import Pipeline
-from agent.tools.toolbox import ResultBudget
+from agent.tools.toolbox import TOOL_SEARCH, ResultBudget
 from agent.transcript import (
     CallOutcome,
     EndReason,
@@ -40,6 +40,9 @@ log = structlog.get_logger()
 
 MAX_WHY_CHARS = 300
 """Characters of a model's failure that the journal keeps."""
+
+MAX_FREE_SEARCHES = 10
+"""Searches for tools that cost a turn neither a step nor time; more of them do, so that they have an end."""
 
 MAX_STOPS_DENIED = 3
 """Maximum times that hooks make a turn go on."""
@@ -62,7 +65,7 @@ class TurnRun:
             Pipeline(
                 scope=scope,
                 tools=agent.toolbox,
-                permissions=agent.permits,
+                permissions=agent.permits.of_turn(turn.permissions),
                 hooks=agent.hooks,
                 budget=ResultBudget.of(
                     (*turn.history, *scope.journal.items),
@@ -100,6 +103,28 @@ class TurnRun:
             return "", {}
         schema = read_gate(gate)
         return misfit(response.text, schema), schema
+
+    @property
+    def counted_steps(self) -> int:
+        """Return the steps that count for the limit: a response that only searches for tools does not."""
+        return self.scope.journal.steps - min(self._free_searches(), MAX_FREE_SEARCHES)
+
+    def _free_searches(self) -> int:
+        return sum(isinstance(event, ModelResponded) and _only_searches(event) for event in self.scope.journal.events)
+
+    async def ask(self) -> ModelResponded:
+        """Ask the model for the next step. The time of a response that only searches for tools is given back.
+
+        Raises:
+            Interrupted: the turn should end.
+            ModelFailure: there is no response, and no fallback is left.
+        """
+        deadline = self.scope.deadline
+        left_s = deadline.remaining_s()
+        response = await self.model.ask()
+        if _only_searches(response) and self._free_searches() < MAX_FREE_SEARCHES:
+            deadline.give_back(left_s - deadline.remaining_s())
+        return response
 
     def check(self) -> None:
         """Raise Interrupted if the turn should end now."""
@@ -189,6 +214,10 @@ class TurnRun:
             note = end_texts.with_note(note, end_texts.unknown_calls_text(texts, unknown, locale))
         unseen = end_texts.pictures_text(texts, self.scope.journal.items, self.scope.turn.history, locale)
         return end_texts.with_note(note, unseen)
+
+
+def _only_searches(response: ModelResponded) -> bool:
+    return bool(response.tool_calls) and all(call.name == TOOL_SEARCH for call in response.tool_calls)
 
 
 def _without_calls(response: ModelResponded) -> ModelResponded:

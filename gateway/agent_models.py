@@ -14,7 +14,6 @@ from agent.end_texts import by_rules_text
 from agent.errors import FailureKind
 from agent.models.facts import configured_prices
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model, prices_in_force
-from agent.permissions.chain import Mode
 from agent.ports import ChatModel, RequestContext
 from channels.messages import DEFAULT_TENANT
 from gateway.config.settings import Settings
@@ -44,7 +43,7 @@ def model_of(settings: Settings, product: AgentProduct, deps: ModelDeps) -> Chat
 def judge_link(settings: Settings) -> ModelConfig | None:
     """Return the small model of mode auto, if it is another one than the one that answers."""
     auto = settings.permissions.auto
-    if settings.permissions.mode is not Mode.AUTO or auto.model in (None, settings.model.name):
+    if auto.model in (None, settings.model.name):
         return None
     return settings.model.model_copy(update={"name": auto.model, "prices": auto.prices})
 

@@ -8,9 +8,9 @@ from functools import partial
 from agent.context.sections import AddSections, add_nothing
 from agent.definition import Agent
 from agent.hooks.chain import HookChain
-from agent.permissions.chain import Mode, PermissionChain
+from agent.permission_rules import Source
+from agent.permissions.chain import PermissionChain
 from agent.permissions.judge import Judge
-from agent.permissions.rules import Source
 from agent.ports import ChatModel
 from agent.tools.base import Tool
 from agent.tools.guards import ChainPermissions, name_rules
@@ -70,7 +70,7 @@ def make_permissions(settings: Settings, product: AgentProduct, judge: ChatModel
     return ChainPermissions(
         chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm, domains=config.domains),
         can_use_tool=product.can_use_tool,
-        judge=Judge(judge, config.auto) if config.mode is Mode.AUTO else None,
+        judge=Judge(judge, config.auto),
     )
 
 

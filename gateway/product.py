@@ -19,8 +19,8 @@ from agent.end_texts import TellResult
 from agent.hooks.chain import HookFunction, program_hook, python_hook
 from agent.hooks.points import Hook, HookConfig
 from agent.models.offline import OfflineRules
+from agent.permission_rules import PermissionRule, Source, Verdict
 from agent.permissions.chain import RulesConfig
-from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
@@ -158,7 +158,7 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
     known = {tool.name: tool for tool in pool}
     flaws += [f"the tool {name!r} is not used: there is another of that name; take it out" for name in left_out]
     wrong += [f"{_place(sources, (*above, 'agent', 'tools'))}: {why}" for why in flaws]
-    for path, rule in _rules_by_place(settings, sources, above):
+    for path, rule in _rules_by_place(settings, above):
         if path[len(above)] in tables and (why := _flaw_of(rule, known)):
             wrong.append(f"{_place(sources, path)}: {why}")
     return wrong + (_wrong_hooks(settings.hooks, known, sources, above) if "hooks" in tables else [])
@@ -203,13 +203,11 @@ def unusable_tools(tools: Iterable[Tool]) -> Iterator[str]:
                 yield f"the schema of what the tool {tool.name!r} {whose} cannot be used: {why}"
 
 
-def _rules_by_place(settings: Settings, sources: Sources, above: KeyPath) -> Iterator[tuple[KeyPath, PermissionRule]]:
+def _rules_by_place(settings: Settings, above: KeyPath) -> Iterator[tuple[KeyPath, PermissionRule]]:
     """Yield each configured rule with its key."""
     for rule in settings.permissions.all_rules():
-        path: KeyPath = (*above, "permissions", rule.verdict.value)
-        if rule.source is not Source.LOCAL or not sources.sets(path):
-            path = (*above, "permissions", "sources", rule.source.value, rule.verdict.value)
-        yield path, rule
+        policy = ("policy",) if rule.source is Source.POLICY else ()
+        yield (*above, "permissions", *policy, rule.verdict.value), rule
     for key, verdict in (("allow_tools", Verdict.ALLOW), ("deny_tools", Verdict.DENY)):
         for pattern in getattr(settings.agent, key):
             yield (*above, "agent", key), PermissionRule(verdict, Source.LOCAL, pattern)

@@ -12,16 +12,17 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from agent.config import PriceConfig
-from agent.permissions.rules import RANKS, BadRule, PermissionRule, Source, Verdict, host_outside, parse_rule, ruling_of
-
-
-class Mode(StrEnum):
-    """The decision about a call that no rule matches."""
-
-    DEFAULT = "default"  # ask before changes of the outside world
-    PLAN = "plan"  # deny every change, whatever a rule allows
-    BYPASS = "bypass"  # allow everything
-    AUTO = "auto"  # a small model decides; a person is asked if it is unsure
+from agent.permission_rules import (
+    BadRule,
+    Mode,
+    PermissionRule,
+    Source,
+    TurnPermissions,
+    Verdict,
+    host_outside,
+    parse_rule,
+    ruling_of,
+)
 
 
 class Confirm(StrEnum):
@@ -47,6 +48,7 @@ class CallFacts:
 
     tool: str
     given: Mapping[str, object]  # its arguments, as they would run
+    fingerprint: str = ""  # of tool and arguments; only needed if a rule is about one call
     read_only: bool  # changes nothing
     contained: bool  # changes at most the person's own data here
     destructive: bool = False  # the change cannot be undone
@@ -65,6 +67,14 @@ class Ruling:
     judged: bool = False  # of an ask: a small model may decide first
 
 
+TURN_SOURCES = Source.COMMAND, Source.SESSION
+"""Sources whose rules come with a turn.
+
+They may deny, and require a question. An allow of theirs spares the person only a question to which they could answer
+"always": it never goes over a rule of the operator's, a hook, or the tool's own check.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermissionChain:
     """The rules in force with mode and confirmation; one object serves many turns at once."""
@@ -74,6 +84,15 @@ class PermissionChain:
     confirm: Confirm = Confirm.NEVER
     domains: Sequence[str] | None = None  # None: hosts in arguments are not checked
 
+    def of_turn(self, own: TurnPermissions) -> "PermissionChain":
+        """Return the chain with the rules and the mode of one turn."""
+        return self if not own else replace(self, rules=(*self.rules, *own.rules), mode=own.mode or self.mode)
+
+    @property
+    def needs_fingerprints(self) -> bool:
+        """Return True if a rule is about one exact call."""
+        return any(rule.fingerprint for rule in self.rules)
+
     def decide(self, call: CallFacts) -> Ruling:
         """Decide whether a call is allowed, denied or needs consent."""
         if (host := self._foreign_host(call)) is not None:
@@ -82,7 +101,8 @@ class PermissionChain:
         if self.mode is Mode.PLAN and not call.read_only and ruling.verdict is not Verdict.DENY:
             return Ruling(Verdict.DENY, f"in plan mode nothing is changed, and {call.tool} would")
         ruling = self._tighten(call, ruling)
-        return replace(ruling, may_remember=False) if call.destructive else ruling
+        ruling = replace(ruling, may_remember=False) if call.destructive else ruling
+        return ruling if ruling.verdict is Verdict.DENY else self._by_turn(call, ruling)
 
     def _foreign_host(self, call: CallFacts) -> str | None:
         """Return the first host outside the allowed domains; the person's own data here may contain any link."""
@@ -93,7 +113,8 @@ class PermissionChain:
         """Return the decision of a hook, a rule or the tool, else that of the mode."""
         if call.hook is Verdict.DENY:
             return Ruling(Verdict.DENY, f"a hook forbids {call.tool}")
-        rule = ruling_of(self.rules, call.tool, call.given)
+        rules = [rule for rule in self.rules if rule.verdict is Verdict.DENY or rule.source not in TURN_SOURCES]
+        rule = ruling_of(rules, call.tool, call.given, call.fingerprint)
         if rule is not None and (rule.verdict is Verdict.DENY or rule.source is Source.POLICY):
             return _by_rule(rule)
         if call.hook is not Verdict.PASSTHROUGH:
@@ -103,6 +124,19 @@ class PermissionChain:
         if call.own is not Verdict.PASSTHROUGH:
             return Ruling(call.own, f"{call.tool} itself says {call.own.value} of this", call.own is Verdict.ASK)
         return self._by_mode(call)
+
+    def _by_turn(self, call: CallFacts, ruling: Ruling) -> Ruling:
+        """Apply the rules that came with the turn to a call that is not denied."""
+        found = []
+        for source in TURN_SOURCES:
+            rules = [rule for rule in self.rules if rule.source is source]
+            if (rule := ruling_of(rules, call.tool, call.given, call.fingerprint)) is not None:
+                found.append(rule)
+        if (asks := next((rule for rule in found if rule.verdict is Verdict.ASK), None)) is not None:
+            return _by_rule(asks)
+        if found and ruling.verdict is Verdict.ASK and ruling.may_remember:
+            return _by_rule(found[0])
+        return ruling
 
     def _by_mode(self, call: CallFacts) -> Ruling:
         if call.contained or self.mode is Mode.BYPASS:
@@ -126,11 +160,15 @@ class PermissionChain:
         return ruling
 
 
+SAID_NO = "the person said no to this. Do not try it another way; ask what they want instead"
+"""The reason of a denial by the turn's person."""
+
+
 def _by_rule(rule: PermissionRule) -> Ruling:
+    if rule.fingerprint:
+        return Ruling(rule.verdict, SAID_NO)
     says = "the rules forbid it" if rule.verdict is Verdict.DENY else f"the rules say {rule.verdict.value}"
-    why = f"{says} ({rule.text}, {rule.source.value})"
-    remember = rule.verdict is Verdict.ASK and RANKS[rule.source] > RANKS[Source.USER]
-    return Ruling(rule.verdict, why, may_remember=remember)
+    return Ruling(rule.verdict, f"{says} ({rule.text}, {rule.source.value})")
 
 
 class RulesConfig(BaseModel):
@@ -200,13 +238,10 @@ class PermissionsConfig(RulesConfig):
     """Domains, including subdomains, that a tool call's arguments may name; None: any."""
     expires_s: float = Field(default=600.0, gt=0, le=86_400)
     """Seconds until an unanswered question is denied."""
-    sources: Mapping[Source, RulesConfig] = Field(default_factory=dict)
-    """Rules of other sources by name; those of `policy` go before all others."""
+    policy: RulesConfig = RulesConfig()
+    """Rules that go before all others, in every tenant; only in the installation's own table."""
     auto: AutoConfig = AutoConfig()
 
     def all_rules(self) -> list[PermissionRule]:
-        """Return the rules of every source."""
-        found = list(self.rules(Source.LOCAL))
-        for source, table in self.sources.items():
-            found += table.rules(source)
-        return found
+        """Return the rules of both sources."""
+        return [*self.rules(Source.LOCAL), *self.policy.rules(Source.POLICY)]

@@ -11,8 +11,8 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.bounded import Interrupted
+from agent.permission_rules import Verdict
 from agent.permissions.chain import AutoConfig
-from agent.permissions.rules import Verdict
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, NoteCost, SystemPrompt
 from agent.transcript import UserItem
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from agent.permissions.rules import BadRule, PermissionRule, Source, Verdict, parse_rule
+from agent.permission_rules import BadRule, PermissionRule, Source, Verdict, parse_rule
 from agent.wellformed import clean, well_formed
 
 MAX_FRONTMATTER_CHARS = 8_000

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.permissions.rules import BadRule
+from agent.permission_rules import BadRule
 from agent.ports import Principal
 from agent.skills.library import MAX_LISTED, Library, describe
 from agent.skills.skill import MAX_ARGUMENTS_CHARS, allow_rules

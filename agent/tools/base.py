@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 import structlog
 
 from agent.foreign_code import contain_exits
-from agent.permissions.rules import PermissionRule
+from agent.permission_rules import PermissionRule
 from agent.ports import LocalEffect, NoteCost, Principal, Spent, ToolSpec
 from agent.tools.schema import Schema, to_json_schema
 from agent.transcript import CallOutcome

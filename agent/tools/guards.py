@@ -3,18 +3,20 @@
 The pipeline decides in which order they are asked.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import structlog
 
+from agent import permission_rules as rules
+from agent.consent import fingerprint_of
 from agent.foreign_code import contain_exits
-from agent.permissions import rules
+from agent.permission_rules import PermissionRule, Source, TurnPermissions
 from agent.permissions.chain import CallFacts, PermissionChain, Ruling, SecurityRisk
 from agent.permissions.judge import Judge
-from agent.permissions.rules import PermissionRule, Source
 from agent.ports import Principal
 from agent.tools.base import BAD_REWRITE, Allow, CanUseTool, Deny, Tool, ToolContext
 from agent.tools.schema import Arguments, BadArguments, fit, to_json, to_values
@@ -106,9 +108,38 @@ class TurnHooks(ToolHooks, Protocol):
 class Permissions(Protocol):
     """Decides whether a call may run."""
 
-    async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """Return the decision of the whole chain; `hooked` is the hooks' decision, or None."""
+    def of_turn(self, own: TurnPermissions) -> Self:
+        """Return the permissions with the rules and the mode of one turn."""
         ...
+
+    def judge_early(self, use: ToolUse) -> "EarlyJudgement | None":
+        """Let the small model judge a call while it is prepared, if it would be asked; the caller cancels that."""
+        ...
+
+    async def decide(self, use: ToolUse, hooked: Verdict | None, early: "EarlyJudgement | None" = None) -> Verdict:
+        """Return the decision of the whole chain; `hooked` is the hooks' decision, or None.
+
+        An `early` judgement counts if the arguments are still those that it judged.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyJudgement:
+    """A small model's judgement of a call that is still being prepared."""
+
+    arguments: str  # JSON
+    task: asyncio.Task[rules.Verdict]
+
+    def discard(self) -> None:
+        """Cancel it, or ignore its result."""
+        self.task.cancel()
+        self.task.add_done_callback(_retrieve)
+
+
+def _retrieve(task: asyncio.Task[rules.Verdict]) -> None:
+    if not task.cancelled():
+        task.exception()  # read it, so that the loop does not warn
 
 
 class NoHooks:
@@ -144,7 +175,16 @@ class ChainPermissions:
     can_use_tool: CanUseTool | None = None  # the product's own check: may allow, deny, rewrite the input
     judge: Judge | None = None  # None: in mode auto a person is asked
 
-    async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
+    def of_turn(self, own: TurnPermissions) -> Self:
+        return replace(self, chain=self.chain.of_turn(own))
+
+    def judge_early(self, use: ToolUse) -> EarlyJudgement | None:
+        if self.judge is None or self.chain.mode is not rules.Mode.AUTO or not self._decide(use, None).judged:
+            return None
+        arguments = to_json(use.arguments)
+        return EarlyJudgement(arguments, asyncio.create_task(self._ask_judge(self.judge, use, arguments)))  # noqa: TID251  the pipeline ends it with the call
+
+    async def decide(self, use: ToolUse, hooked: Verdict | None, early: EarlyJudgement | None = None) -> Verdict:
         """Deny a call that the product or the rules deny; if a rule asks, the product may allow it."""
         said = await self._ask_product(use)
         if isinstance(said, Deny):
@@ -155,13 +195,18 @@ class ChainPermissions:
             except BadArguments as problem:
                 log.warning("tool_rewrite_refused", tool=use.tool.name, error=str(problem))
                 return Deny(BAD_REWRITE)
-        chain = replace(self.chain, rules=(*self.chain.rules, *use.rules)) if use.rules else self.chain
-        ruling = chain.decide(_facts(use, hooked))
+        ruling = self._decide(use, hooked)
         if ruling.verdict is rules.Verdict.DENY:
             return hooked if isinstance(hooked, Deny) else Deny(f"{ruling.why}.")
         if ruling.verdict is rules.Verdict.ALLOW or said is not None:
             return Allow(None if said is None else said.arguments)
-        return await self._judge(use, ruling, hooked)
+        return await self._judge(use, ruling, hooked, early)
+
+    def _decide(self, use: ToolUse, hooked: Verdict | None) -> Ruling:
+        chain, facts = self.chain.of_turn(TurnPermissions(tuple(use.rules))), _facts(use, hooked)
+        if chain.needs_fingerprints:
+            facts = replace(facts, fingerprint=fingerprint_of(use.tool.name, sorted_json(use)))
+        return chain.decide(facts)
 
     async def _ask_product(self, use: ToolUse) -> Allow | Deny | None:
         if self.can_use_tool is None:
@@ -174,11 +219,13 @@ class ChainPermissions:
             log.exception("can_use_tool_failed", tool=use.tool.name, call_key=use.context.call_key)
             return Deny(f"whether {use.tool.name} may run could not be found out.")
 
-    async def _judge(self, use: ToolUse, ruling: Ruling, hooked: Verdict | None) -> Verdict:
+    async def _judge(
+        self, use: ToolUse, ruling: Ruling, hooked: Verdict | None, early: EarlyJudgement | None
+    ) -> Verdict:
         if ruling.judged and self.judge is not None:
             arguments = to_json(use.arguments)
-            tool, note_cost = use.tool, use.context.note_cost
-            match await self.judge.judge(tool.name, tool.description, arguments, note_cost):
+            still_valid = early if early is not None and early.arguments == arguments else None
+            match await (still_valid.task if still_valid else self._ask_judge(self.judge, use, arguments)):
                 case rules.Verdict.ALLOW:
                     return Allow()
                 case rules.Verdict.DENY:
@@ -186,6 +233,10 @@ class ChainPermissions:
                 case _:
                     pass
         return Ask(hooked.question if isinstance(hooked, Ask) else "", ruling.why, ruling.may_remember)
+
+    @staticmethod
+    async def _ask_judge(judge: Judge, use: ToolUse, arguments: str) -> rules.Verdict:
+        return await judge.judge(use.tool.name, use.tool.description, arguments, use.context.note_cost)
 
 
 def name_rules(allow: Sequence[str], deny: Sequence[str]) -> tuple[PermissionRule, ...]:

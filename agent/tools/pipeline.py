@@ -14,11 +14,12 @@ import structlog
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.foreign_code import contain_exits
-from agent.permissions.rules import PermissionRule
+from agent.permission_rules import PermissionRule
+from agent.permissions.chain import SAID_NO
 from agent.ports import LocalEffect
 from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
-from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
+from agent.tools.guards import Ask, EarlyJudgement, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
 from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values
 from agent.tools.toolbox import ResultBudget, ToolBox
@@ -83,14 +84,11 @@ class Pipeline:
             tool = self._look_up(pending)
             self._check_abort(pending)
             use = self._read_arguments(tool, pending)
-            await self._validate(use)
-            if pending.intended is None:  # else the crashed process did all this and journaled it
-                use = self._backfill(use, pending)
-                hooked = await self.hooks.pre_tool(use)
-                use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
-                pending.notes = self._notes(pending.step, hooked.context)
-                use = await self._permit(use, hooked, pending)
+            if pending.intended is None:  # else the crashed process prepared it, and journaled that
+                use = await self._prepare(use, pending)
                 await self._intend(use, pending)
+            else:
+                await self._validate(use)
             self._require_hooks(use, pending)
             ran = use
             data = await self._execute(use, pending)
@@ -159,6 +157,20 @@ class Pipeline:
     def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
         self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values))
 
+    async def _prepare(self, use: ToolUse, pending: PendingCall) -> ToolUse:
+        """Return the call as it may run; a small model may judge it meanwhile."""
+        early = self.permissions.judge_early(use)
+        try:
+            await self._validate(use)
+            use = self._backfill(use, pending)
+            hooked = await self.hooks.pre_tool(use)
+            use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
+            pending.notes = self._notes(pending.step, hooked.context)
+            return await self._permit(use, hooked, pending, early)
+        finally:
+            if early is not None:
+                early.discard()
+
     async def _validate(self, use: ToolUse) -> None:
         """Run the tool's own check of what no schema can express."""
         if use.tool.validate is None:
@@ -183,9 +195,11 @@ class Pipeline:
             pending.backfilled = to_json(use.arguments)
             return use
 
-    async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
+    async def _permit(
+        self, use: ToolUse, hooked: PreTool, pending: PendingCall, early: EarlyJudgement | None
+    ) -> ToolUse:
         """Decide about the call and return it; the decision may have rewritten its input."""
-        verdict = await self.permissions.decide(use, hooked.verdict)
+        verdict = await self.permissions.decide(use, hooked.verdict, early)
         if isinstance(verdict, Ask):
             verdict = await self._ask_person(use, verdict, pending)
         match verdict:
@@ -211,7 +225,7 @@ class Pipeline:
             case Consent.ALLOWED | Consent.REMEMBERED:
                 return Allow()
             case Consent.DENIED:
-                return Deny("the person said no to this. Do not try it another way; ask what they want instead.")
+                return Deny(f"{SAID_NO}.")
             case Consent.EXPIRED:
                 return Deny("the person was asked and did not answer in time. Do not ask again now.", _EXPIRED)
             case _:

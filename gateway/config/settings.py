@@ -132,6 +132,13 @@ class TenantConfig(BaseModel):
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
 
+    @field_validator("permissions")
+    @classmethod
+    def _has_no_policy(cls, table: PermissionsConfig | None) -> PermissionsConfig | None:
+        if table is not None and "policy" in table.model_fields_set:
+            raise ValueError("a tenant has no policy of its own; [permissions.policy] holds in every tenant")
+        return table
+
 
 class Settings(BaseModel):
     """All settings; frozen."""
@@ -169,6 +176,8 @@ class Settings(BaseModel):
         if "budgets" in said:  # the installation's daily caps apply to all tenants
             whole = {"day_usd": self.budgets.day_usd, "day_tokens": self.budgets.day_tokens}
             said["budgets"] = said["budgets"].model_copy(update=whole)
+        if "permissions" in said:
+            said["permissions"] = said["permissions"].model_copy(update={"policy": self.permissions.policy})
         return self.model_copy(update=said)
 
     def unused_tenants(self, of_keys: Collection[str] = ()) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ ACCOUNTS = {
     **{("channels", platform): "main" for platform in ("telegram", "discord", "slack")},
     ("access", "accounts"): "telegram:main",
     ("agent", "personas"): "telegram:main",
-    ("permissions", "sources"): "policy",
     ("model", "fallback"): "spare",
     ("model", "profiles"): "oauth",
     ("model", "profiles", "oauth", "add_headers"): "x-example",

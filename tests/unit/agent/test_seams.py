@@ -8,7 +8,7 @@ from agent.config import AgentConfig
 from agent.consent import Consent, Parked, TurnParked
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.permissions.rules import Verdict
+from agent.permission_rules import Verdict
 from agent.tools.base import Effect
 from agent.tools.guards import ChainPermissions, NoHooks, PostTool
 from agent.transcript import CallOutcome, EndReason, ToolItem, ToolResultRewritten, ToolReturned, fold

@@ -23,8 +23,8 @@ def check(directory: Path, text: str) -> None:
     [
         ('[permissions]\ndeny = ["log_practise"]', r'toml:2: permissions\.deny: .*"log_practise"; did you mean "log_p'),
         (
-            '[permissions.sources.policy]\nask = ["zz"]',
-            r"toml:2: permissions\.sources\.policy\.ask: there is no tool \"zz\"; there are: .*log_practice",
+            '[permissions.policy]\nask = ["zz"]',
+            r"toml:2: permissions\.policy\.ask: there is no tool \"zz\"; there are: .*log_practice",
         ),
         (
             '[permissions]\ndeny = ["log_practice(minuts=5)"]',
@@ -52,8 +52,8 @@ def check(directory: Path, text: str) -> None:
         ('[permissions]\nmode = "paln"', r"toml:2: permissions\.mode: it has to be one of: default, plan"),
         ('[permissions]\nconfrim = "risky"', r'toml:2: permissions\.confrim: .*did you mean "confirm"'),
         (
-            "[permissions.sources.polcy]\nask = []",
-            r"toml:1: permissions\.sources\.polcy\S*: it has to be one of: policy",
+            '[tenants.acme.permissions.policy]\nallow = ["log_practice"]',
+            r"toml:1: tenants\.acme\.permissions: a tenant has no policy of its own",
         ),
         ('[[hooks]]\nuse = "x"\n[[hooks]]\npiont = "stop"', r"toml:4: hooks\.1\.piont: .*did you mean \"point\""),
         (
@@ -107,7 +107,7 @@ def test_what_is_there_is_taken(tmp_path: Path) -> None:
     check(
         tmp_path,
         '[permissions]\ndeny = ["log_practice(skill=x*)", "mcp__*"]\n'
-        '[permissions.sources.policy]\nask = ["log_practice"]\n'
+        '[permissions.policy]\nask = ["log_practice"]\n'
         '[[hooks]]\npoint = "pre_tool"\npython = "tests.fakes.hooks:note"\ntools = ["log_*"]\n'
         '[[hooks]]\npoint = "stop"\ncommand = ["sh", "-c", "echo {}"]\n',
     )

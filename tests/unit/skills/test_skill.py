@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.permissions.rules import Source, Verdict
+from agent.permission_rules import Source, Verdict
 from agent.skills.skill import MAX_FRONTMATTER_CHARS, BadSkill, SkillSource, allow_rules, parse_skill
 from tests.unit.skills.shelf import a_skill, text_of
 

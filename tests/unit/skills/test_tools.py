@@ -8,8 +8,8 @@ import pytest
 from agent.consent import TurnParked
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
+from agent.permission_rules import PermissionRule, Source, Verdict
 from agent.permissions.chain import PermissionChain
-from agent.permissions.rules import PermissionRule, Source, Verdict
 from agent.skills.command import run_skill_command
 from agent.skills.skill import SkillSource
 from agent.skills.tools import skill_tools

@@ -15,9 +15,9 @@ from agent.loop import run_turn
 from agent.models.budgeted import BudgetedModel
 from agent.models.failures import failure
 from agent.models.scripted import Says, ScriptedModel, calls
+from agent.permission_rules import Verdict
 from agent.permissions.chain import AutoConfig
 from agent.permissions.judge import Judge
-from agent.permissions.rules import Verdict
 from agent.ports import ModelFacts, ModelFailure, ModelRequest, SystemPrompt
 from agent.prices import TokenPrice, TokenPrices
 from agent.transcript import AssistantItem, EndReason, Usage, UserItem

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from agent.permissions.chain import CallFacts, Confirm, Mode, PermissionChain, SecurityRisk
-from agent.permissions.rules import Source, Verdict, parse_rule
+from agent.permission_rules import Mode, PermissionRule, Source, TurnPermissions, Verdict, parse_rule
+from agent.permissions.chain import SAID_NO, CallFacts, Confirm, PermissionChain, SecurityRisk
 
 ALLOW, DENY, ASK, PASS = Verdict.ALLOW, Verdict.DENY, Verdict.ASK, Verdict.PASSTHROUGH
 
@@ -38,7 +38,7 @@ def test_without_a_word_the_mode_decides(mode: Mode, outside: Verdict, own: Verd
 def test_a_rule_goes_before_the_tools_own_check_and_that_before_the_mode():
     assert DENY is chain(mode=Mode.BYPASS).decide(call(own=DENY)).verdict
     assert ALLOW is chain().decide(call(own=ALLOW)).verdict
-    assert ALLOW is chain((ALLOW, Source.SESSION)).decide(call(own=DENY)).verdict
+    assert ALLOW is chain((ALLOW, Source.LOCAL)).decide(call(own=DENY)).verdict
 
 
 def test_a_hook_goes_before_all_but_a_deny_and_policy():
@@ -53,12 +53,71 @@ def test_plan_changes_nothing_whatever_a_rule_allows():
     assert DENY is chain((ALLOW, Source.POLICY), mode=Mode.PLAN).decide(call()).verdict
 
 
-@pytest.mark.parametrize(
-    ("source", "remembers"), [(source, source in (Source.CLI, Source.COMMAND, Source.SESSION)) for source in Source]
-)
-def test_always_is_offered_where_it_would_hold(source: Source, remembers: bool):
-    assert remembers is chain((ASK, source)).decide(call()).may_remember
+@pytest.mark.parametrize("source", Source)
+def test_always_is_offered_unless_a_rule_asks(source: Source):
+    assert not chain((ASK, source)).decide(call()).may_remember
     assert chain().decide(call()).may_remember
+
+
+TURNS = pytest.mark.parametrize("source", [Source.COMMAND, Source.SESSION])
+
+
+def own(*rules: tuple[Verdict, Source], mode: Mode | None = None, text: str = "pay") -> TurnPermissions:
+    return TurnPermissions(tuple(parse_rule(text, verdict, source) for verdict, source in rules), mode)
+
+
+@TURNS
+def test_an_allow_of_the_turn_spares_a_question_that_always_would_spare(source: Source):
+    allows = own((ALLOW, source))
+    assert ALLOW is chain().of_turn(allows).decide(call()).verdict
+    assert ALLOW is chain(mode=Mode.AUTO).of_turn(allows).decide(call()).verdict
+    assert ALLOW is chain().of_turn(allows).decide(call(own=ASK)).verdict
+    assert ASK is chain().of_turn(own((ALLOW, source), text="other")).decide(call()).verdict
+
+
+@TURNS
+@pytest.mark.parametrize(
+    ("rules", "settings", "facts", "verdict"),
+    [
+        ([(DENY, Source.POLICY)], {}, {}, DENY),
+        ([(ASK, Source.POLICY)], {}, {}, ASK),
+        ([(ASK, Source.LOCAL)], {}, {}, ASK),
+        ([], {}, {"own": DENY}, DENY),
+        ([], {}, {"hook": DENY}, DENY),
+        ([], {}, {"hook": ASK}, ASK),
+        ([], {}, {"destructive": True}, ASK),
+        ([], {"mode": Mode.PLAN}, {}, DENY),
+        ([], {"confirm": Confirm.ALWAYS, "mode": Mode.BYPASS}, {}, ASK),
+        ([], {"confirm": Confirm.RISKY}, {"risk": SecurityRisk.HIGH}, ASK),
+        ([(ALLOW, Source.LOCAL)], {"confirm": Confirm.RISKY}, {"risk": SecurityRisk.HIGH}, ASK),
+    ],
+)
+def test_an_allow_of_the_turn_loosens_nothing_else(source: Source, rules, settings, facts, verdict: Verdict):
+    loosened = chain(*rules, **settings).of_turn(own((ALLOW, source))).decide(call(**facts))
+    assert verdict is loosened.verdict
+
+
+@TURNS
+def test_a_turn_may_deny_and_ask_whatever_is_allowed(source: Source):
+    allowed = chain((ALLOW, Source.POLICY), mode=Mode.BYPASS)
+    assert DENY is allowed.of_turn(own((DENY, source))).decide(call()).verdict
+    assert ASK is allowed.of_turn(own((ASK, source))).decide(call()).verdict
+    assert ASK is allowed.of_turn(own((ASK, Source.SESSION), (ALLOW, Source.COMMAND))).decide(call()).verdict
+    assert ALLOW is allowed.of_turn(own((ASK, source), (ALLOW, source))).decide(call()).verdict
+
+
+def test_the_mode_of_a_turn_goes_before_the_configured_one():
+    assert DENY is chain(mode=Mode.BYPASS).of_turn(own(mode=Mode.PLAN)).decide(call()).verdict
+    assert ALLOW is chain(mode=Mode.PLAN).of_turn(own(mode=Mode.BYPASS)).decide(call()).verdict
+    assert DENY is chain(mode=Mode.PLAN).of_turn(own((ALLOW, Source.SESSION))).decide(call()).verdict
+
+
+def test_a_denial_of_one_call_holds_for_that_call_alone():
+    denied = TurnPermissions((PermissionRule(DENY, Source.SESSION, "pay", fingerprint="abc"),))
+    decide = chain((ALLOW, Source.LOCAL)).of_turn(denied).decide
+    assert (DENY, SAID_NO) == ((said := decide(call(fingerprint="abc"))).verdict, said.why)
+    assert ALLOW is decide(call(fingerprint="abd")).verdict
+    assert ALLOW is decide(call()).verdict
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.permissions.rules import BadRule, Source, Verdict, host_outside, parse_rule, ruling_of
+from agent.permission_rules import BadRule, Source, Verdict, host_outside, parse_rule, ruling_of
 
 
 def rule(text: str, verdict: Verdict = Verdict.ALLOW, source: Source = Source.LOCAL):

@@ -1,6 +1,8 @@
 """Permission of a call: rules, the tool, the product, a small model, and a person who is asked."""
 
+import asyncio
 import json
+from contextlib import suppress
 
 import pytest
 from pydantic import BaseModel
@@ -8,13 +10,13 @@ from pydantic import BaseModel
 from agent.consent import Consent, Parked, TurnParked
 from agent.errors import FailureKind
 from agent.journal import open_calls
-from agent.permissions.chain import AutoConfig, Confirm, Mode, PermissionChain
+from agent.permission_rules import Mode, Source, Verdict, parse_rule
+from agent.permissions.chain import AutoConfig, Confirm, PermissionChain
 from agent.permissions.judge import Judge
-from agent.permissions.rules import Source, Verdict, parse_rule
 from agent.ports import ModelFailure
 from agent.tools.base import Allow, Deny, Effect, tool, tools_of
 from agent.tools.executor import Executor
-from agent.tools.guards import ChainPermissions
+from agent.tools.guards import ChainPermissions, NoHooks, PreTool
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned, Usage
@@ -61,11 +63,11 @@ def rules(*written, **settings):
 
 
 async def run(bank, port, *wanted, **permissions):
-    chain = permissions.pop("chain", PermissionChain())
+    chain, hooks = permissions.pop("chain", PermissionChain()), permissions.pop("hooks", NoHooks())
     response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, given) for i, (name, given) in enumerate(wanted)))
     scope = port.scope([response, *port.events], 42.0)
     permits = ChainPermissions(chain=chain, **permissions)
-    executor = Executor(Pipeline(scope=scope, tools=ToolBox(tools_of(bank)), permissions=permits))
+    executor = Executor(Pipeline(scope=scope, tools=ToolBox(tools_of(bank)), permissions=permits, hooks=hooks))
     return [result.returned for result in await executor.run(open_calls(scope.journal.events))]
 
 
@@ -278,6 +280,37 @@ async def test_in_mode_auto_a_small_model_judges_and_a_person_where_it_is_not_su
     told = json.loads(model.requests[0].items[0].text)
     assert (["small sums"], ["gambling"], ["a test"]) == (told["allow"], told["soft_deny"], told["environment"])
     assert ("pay", {"amount": 1, "to": "acme"}) == (told["tool"], json.loads(told["arguments"]))
+
+
+class Rewrites(NoHooks):
+    """A hook that runs until the small model was asked, then replaces the input, or does not."""
+
+    def __init__(self, model, replacement):
+        self.model, self.replacement, self.asked_meanwhile = model, replacement, 0
+
+    async def pre_tool(self, use):
+        await asyncio.sleep(0)
+        self.asked_meanwhile = len(self.model.requests)
+        return PreTool(arguments=self.replacement)
+
+
+@pytest.mark.parametrize(("replacement", "judged"), [(None, [1]), ({"amount": 1}, [1]), ({"amount": 2}, [1, 2])])
+async def test_the_small_model_judges_beside_the_preparation_and_anew_what_was_rewritten(replacement, judged):
+    model, bank = SmallModel('{"matches": "allow", "confidence": 1}'), Bank()
+    hooks = Rewrites(model, replacement)
+    permissions = {"chain": PermissionChain(mode=Mode.AUTO), "judge": Judge(model, AutoConfig())}
+    await run(bank, FakeTurnPort(), ("pay", "{}"), hooks=hooks, **permissions)
+    arguments = [json.loads(json.loads(request.items[0].text)["arguments"])["amount"] for request in model.requests]
+    assert (judged, 1, [(judged[-1], "acme")]) == (arguments, hooks.asked_meanwhile, bank.paid)
+
+
+@pytest.mark.parametrize("written", [(Verdict.ALLOW, "pay"), (Verdict.DENY, "pay"), (Verdict.ASK, "pay")])
+async def test_what_a_rule_decides_is_not_judged_early(written):
+    model = SmallModel('{"matches": "allow", "confidence": 1}')
+    permissions = {"chain": rules(written, mode=Mode.AUTO), "judge": Judge(model, AutoConfig())}
+    with suppress(TurnParked):
+        await run(Bank(), FakeTurnPort(), ("pay", "{}"), **permissions)
+    assert [] == model.requests
 
 
 async def test_what_says_too_much_is_not_judged():

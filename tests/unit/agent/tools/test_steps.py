@@ -39,7 +39,10 @@ class Guards:
         self.log.append(("pre", use.arguments.path))
         return self.pre
 
-    async def decide(self, use, hooked):
+    def judge_early(self, use):
+        return None
+
+    async def decide(self, use, hooked, early):
         self.log.append(("permission", use.arguments.path, hooked))
         return self.verdict
 
@@ -247,7 +250,7 @@ async def test_the_risk_that_the_model_scores_is_for_the_permission_alone(writte
     seen = []
 
     class Notes(Guards):
-        async def decide(self, use, hooked):
+        async def decide(self, use, hooked, early):
             seen.append(use.risk)
             return Allow()
 

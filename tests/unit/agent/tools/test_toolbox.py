@@ -1,6 +1,7 @@
 """Deferred tools: named until they are searched for; a loaded tool stays loaded."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,9 +9,11 @@ from agent.loop import run_turn
 from agent.models.scripted import ScriptedModel, calls
 from agent.tools.base import ToolContext, ToolError
 from agent.tools.toolbox import ToolBox, ToolQuery, tool_pool
-from agent.transcript import ToolItem, fold
+from agent.transcript import EndReason, ToolItem, fold
+from agent.turn_run import MAX_FREE_SEARCHES
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
+from tests.fakes.virtual_time import run_virtually
 
 CONTEXT = ToolContext(ANA, NOW, "t/0/0")
 
@@ -76,6 +79,33 @@ async def test_what_was_looked_for_is_told_of_from_then_on():
     again, later = ScriptedModel(["Hello again."]), FakeTurnPort()
     await run_turn(a_turn(later, history=fold(port.events)), later.ports, an_agent(again, *tools()))
     assert [*base, "weather"] == names(again.requests[0].tools)
+
+
+def searching(times: int, takes_s: float = 0.0):
+    """Return a model that searches so often, then calls a tool, then answers."""
+    searches = [calls(("tool_search", f'{{"query": "weather {n}"}}')) for n in range(times)]
+    return ScriptedModel([*(replace(each, delay_s=takes_s) for each in [*searches, calls(("always", "{}"))]), "Done."])
+
+
+@pytest.mark.parametrize(
+    ("searches", "reason"),
+    [(3, EndReason.COMPLETED), (MAX_FREE_SEARCHES, EndReason.COMPLETED), (MAX_FREE_SEARCHES + 2, EndReason.MAX_STEPS)],
+)
+async def test_a_search_costs_no_step_unless_it_goes_on_and_on(searches, reason):
+    port = FakeTurnPort()
+    agent = an_agent(searching(searches), *tools(), max_steps=2)
+    assert reason is await run_turn(a_turn(port), port.ports, agent)
+
+
+@pytest.mark.parametrize(("takes_s", "reason"), [(40.0, EndReason.COMPLETED), (120.0, EndReason.TIMEOUT)])
+def test_the_time_of_a_search_is_given_back(takes_s, reason):
+
+    async def scene(loop):
+        port = FakeTurnPort()
+        agent = an_agent(searching(3, takes_s=takes_s), *tools(), deadline_s=100.0)
+        assert reason is await run_turn(a_turn(port), port.ports, agent)
+
+    run_virtually(scene)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Rules that allow, deny or ask about a call; each has a source, and sources have ranks. Pure.
 
 A deny of any source holds. Otherwise the highest source with a matching rule decides, and within it allow goes before
-ask. A lower source cannot allow what a higher one denies, but can deny by itself.
+ask. A lower source cannot allow what a higher one denies, but can deny by itself. `TurnPermissions` has the rules of
+one session or turn; what they can loosen is in `agent.permissions.chain`.
 """
 
 import re
@@ -26,14 +27,21 @@ class Verdict(StrEnum):
 class Source(StrEnum):
     """The source of a rule, the highest first."""
 
-    POLICY = "policy"  # of the operator, above all others
+    POLICY = "policy"  # the installation's, for every tenant
     PROJECT = "project"  # of the agent's own description
-    FLAG = "flag"
+    FLAG = "flag"  # options of the command that started the gateway
     LOCAL = "local"  # of the operator's settings
-    USER = "user"  # of the person's "always"
-    CLI = "cli"
-    COMMAND = "command"
-    SESSION = "session"
+    COMMAND = "command"  # of a command or a skill, for the rest of its turn
+    SESSION = "session"  # the person's own, for one conversation
+
+
+class Mode(StrEnum):
+    """The decision about a call that no rule matches."""
+
+    DEFAULT = "default"  # ask before changes of the outside world
+    PLAN = "plan"  # deny every change, whatever a rule allows
+    BYPASS = "bypass"  # allow everything
+    AUTO = "auto"  # a small model decides; a person is asked if it is unsure
 
 
 RANKS = {source: rank for rank, source in enumerate(Source)}
@@ -55,6 +63,7 @@ class PermissionRule:
     tool: str  # name or pattern
     argument: str | None = None  # only for calls with this argument
     value: str = WHOLE  # pattern of that argument's value
+    fingerprint: str = ""  # of the one call that it is about, see `agent.consent`; "": of any
 
     @property
     def text(self) -> str:
@@ -66,16 +75,32 @@ class PermissionRule:
         """Return True if it has one tool's name and no pattern."""
         return not re.search(r"[*?\[]", self.tool)
 
-    def matches(self, tool: str, given: Mapping[str, object]) -> bool:
-        """Return True if it applies to a call of this tool with these arguments."""
+    def matches(self, tool: str, given: Mapping[str, object], fingerprint: str = "") -> bool:
+        """Return True if it applies to a call of this tool with these arguments and this fingerprint."""
         if not fnmatchcase(tool, self.tool):
             return False
+        if self.fingerprint:
+            return self.fingerprint == fingerprint
         if self.argument is None:
             return True
         said = given.get(self.argument, "")
         if self.verdict is Verdict.ALLOW:
             return fnmatchcase(str(said), self.value)
         return any(fnmatchcase(_plain(text), _plain(self.value)) for text in _texts(said))
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPermissions:
+    """The rules and the mode of one session or turn, beside the configured ones."""
+
+    rules: tuple[PermissionRule, ...] = ()
+    mode: Mode | None = None  # None: the configured one
+
+    def __bool__(self) -> bool:
+        return bool(self.rules) or self.mode is not None
+
+
+NO_PERMISSIONS = TurnPermissions()
 
 
 def _plain(text: str) -> str:
@@ -145,9 +170,11 @@ def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:
     return PermissionRule(verdict, source, tool, argument, WHOLE if value is None else value)
 
 
-def ruling_of(rules: Iterable[PermissionRule], tool: str, given: Mapping[str, object]) -> PermissionRule | None:
+def ruling_of(
+    rules: Iterable[PermissionRule], tool: str, given: Mapping[str, object], fingerprint: str = ""
+) -> PermissionRule | None:
     """Return the rule that decides about a call, or None if none applies."""
-    matching = [rule for rule in rules if rule.matches(tool, given)]
+    matching = [rule for rule in rules if rule.matches(tool, given, fingerprint)]
     denied = [rule for rule in matching if rule.verdict is Verdict.DENY]
     order = (Verdict.ALLOW, Verdict.ASK)
     return min(
