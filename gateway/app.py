@@ -21,6 +21,7 @@ from gateway.access import codes
 from gateway.access.codes import AccessKeys
 from gateway.access.policy import AccessSnapshot
 from gateway.accounts import ConfiguredAccounts
+from gateway.capabilities.trust import Trust
 from gateway.chores import Chores, bring_up_tables
 from gateway.cluster.process import LoneProcess, open_process, wait_until_idle
 from gateway.config.settings import Settings
@@ -188,7 +189,8 @@ class Gateway:
         models = ModelHealth(self._rests.board.states, self._watch)
         cluster = process if ownership.is_shared else None
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
-        unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks())
+        trust = Trust(store)
+        unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks(), trust.load)
         services = OperatorServices(shared, tenants, unlinked)
         console = make_console(store, key, services.of, self._settings_in_force, self._product.title)
         programs = ApiServer(store, tenants, settings.http.cors_origins)
@@ -200,7 +202,7 @@ class Gateway:
         model_deps = ModelDeps(
             board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
         )
-        deps = TenantDeps(model_deps, self._extra_tools, parts, api_channel, self._show, self._budget_news)
+        deps = TenantDeps(model_deps, self._extra_tools, parts, trust, api_channel, self._show, self._budget_news)
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
         words = OwnerNotices(store, channels, delivery, steady_now)
@@ -209,6 +211,7 @@ class Gateway:
         # tenants; unsent messages of an earlier process go first
         closing.push_async_callback(change.aclose)
         closing.push_async_callback(channels.aclose)
+        await trust.load()
         for name in (DEFAULT_TENANT, *settings.tenants):
             tenants[name] = Tenant(name, settings, shared, deps)
         for tenant in tenants.values():
@@ -237,7 +240,7 @@ class Gateway:
             rules = page.settings.access.rules_of("web", "main")
             show_link = partial(show_founding_link, http, page.store, rules, page.operators, self._show)
             tasks.keep("founding link", show_link)
-        chores.begin(OwnerAlerts(store, status.troubles, channels, delivery, steady_now))
+        chores.begin(OwnerAlerts(store, status.troubles, channels, delivery, steady_now), trust)
         for tenant in tenants.values():
             tenant.begin(tasks, tenants)
         tasks.keep("model servers", self._servers.run)

@@ -5,6 +5,8 @@ from datetime import datetime
 from functools import partial
 
 from channels.messages import DEFAULT_TENANT
+from gateway.capabilities import trust
+from gateway.capabilities.trust import Trust
 from gateway.cluster.process import LoneProcess
 from gateway.ops import alerts, housekeeper, operators, personal_data, scheduler
 from gateway.ops.alerts import OwnerAlerts
@@ -29,7 +31,7 @@ class Chores:
         self._tasks = tasks
         self._scheduled: set[str] = set()  # agents whose schedule runs
 
-    def begin(self, owner_alerts: OwnerAlerts) -> None:
+    def begin(self, owner_alerts: OwnerAlerts, trusted: Trust) -> None:
         store, shared, clock = self._shared.store, self._shared, self._shared.clocks.now
         watch = BudgetWatch(self._tenants[DEFAULT_TENANT].budgets, store, shared.channels, shared.delivery)
         eraser = Eraser(store, self._erase, shared.sessions.forget, clock)
@@ -40,6 +42,7 @@ class Chores:
             Chore("retention", housekeeper.EVERY_S, self._sweep, first_s=housekeeper.FIRST_S),
             Chore("parked turns", parking.LOOK_EVERY_S, shared.sessions.parking.expire, everywhere=True),
             Chore("alerts", alerts.LOOK_S, owner_alerts.look, first_s=alerts.LOOK_S, everywhere=True),
+            Chore("trust", trust.LOOK_S, partial(self._look_at_trust, trusted), everywhere=True),
         ):
             self._keep(chore)
         self._tasks.keep("model", self._look_at_models)
@@ -69,6 +72,11 @@ class Chores:
     async def _sweep(self) -> None:
         retention = self._tenants[DEFAULT_TENANT].settings.retention
         await housekeeper.sweep(self._shared.store, retention, self._shared.clocks.now())
+
+    async def _look_at_trust(self, trusted: Trust) -> None:
+        """Read what other processes have changed, if an agent has capabilities."""
+        if any(tenant.capabilities for tenant in self._tenants.values()):
+            await trusted.load()
 
     async def _look_at_models(self) -> None:
         for tenant in [*self._tenants.values()]:

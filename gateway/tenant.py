@@ -23,6 +23,7 @@ from gateway.agent_models import PriceLook, judge_of, model_of, price_words, tak
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
 from gateway.capabilities.base import CapabilityDeps
 from gateway.capabilities.table import Capabilities
+from gateway.capabilities.trust import Trust
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
 from gateway.commands.connect import Connecting, providers_of
@@ -59,6 +60,7 @@ class TenantDeps:
     tools: Sequence[Tool]
     """For every agent, in addition to its own."""
     process: ProcessParts
+    trust: Trust
     api_channel: ApiChannel
     show: Callable[[str], None] | None
     """Prints on the operator's terminal; None without one."""
@@ -97,7 +99,7 @@ class Tenant:
             secrets.vault, providers_of(own.model.links(), own.connect), models=_names_to_choose(own.model)
         )
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
-        self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks))
+        self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks, deps.trust.of(name)))
         self._work: asyncio.Task[None] | None = None  # of its capabilities
         added = self.capabilities.commands()
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap, added)

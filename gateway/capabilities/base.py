@@ -8,6 +8,7 @@ from agent.ports import Principal
 from agent.tools.base import Tool
 from channels.chat.probing import Finding
 from channels.clocks import Clocks
+from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.safety.vault import Vault
@@ -22,6 +23,8 @@ class CapabilityDeps:
     """The tenant's part of the store."""
     vault: Vault
     clocks: Clocks
+    trust: TenantTrust
+    """Asked before anything runs that the operator's own configuration does not name."""
 
 
 class Capability:
@@ -31,7 +34,9 @@ class Capability:
     """
 
     def tools(self) -> Sequence[Tool]:
-        """Return its tools as they are now; they are read anew after `run` has called `changed`."""
+        """Return its tools as they are now; they are read anew after `run` has called `changed`, and when operators
+        trust a thing or no longer do.
+        """
         return ()
 
     def commands(self) -> Sequence[Command]:
@@ -42,8 +47,18 @@ class Capability:
         return {}
 
     def troubles(self) -> Mapping[str, str]:
-        """Return the reason for each part of it that does not work now, for status, alerts and owners."""
+        """Return, for each part of it, the reason why it does not work now; "" if it works.
+
+        Status, alerts and owners show it.
+        """
         return {}
+
+    def subjects(self) -> Sequence[TrustSubject]:
+        """Return what it runs only if an operator trusts it; called in a thread, as it reads files.
+
+        `Capabilities` tells operators and owners about those that are not trusted.
+        """
+        return ()
 
     async def check(self) -> Sequence[Finding]:
         """Look for what `tenk doctor` should report; no gateway need run."""

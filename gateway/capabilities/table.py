@@ -1,15 +1,18 @@
 """The capabilities of one tenant's agent, made from its settings."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from agent.context.sections import Section, join_sections
 from agent.ports import Principal
 from agent.tools.base import Tool
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.capabilities.trust import TrustState, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
+from gateway.threads import run_in_thread
 
 Make = Callable[[Settings, CapabilityDeps], Capability | None]
 """Function that makes a capability if the tenant's settings have its table; it raises SettingsError if it cannot."""
@@ -18,16 +21,25 @@ MAKERS: tuple[Make, ...] = ()
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 
+SUBJECTS_S = 30.0
+"""Seconds between two looks at what needs trust, for operators and owners."""
+
+MOST_SHOWN_CHARS = 100
+"""Longest name of a part that does not work; the rest of a path is cut at its beginning."""
+
+
 class Capabilities:
     """All capabilities of one tenant's agent."""
 
-    def __init__(self, settings: Settings, deps: CapabilityDeps) -> None:
+    def __init__(self, settings: Settings, deps: CapabilityDeps, makers: Sequence[Make] = MAKERS) -> None:
         """Make those that the settings have.
 
         Raises:
             SettingsError: one of them cannot be made.
         """
-        self._all = [made for make in MAKERS if (made := make(settings, deps)) is not None]
+        self._all = [made for make in makers if (made := make(settings, deps)) is not None]
+        self._trust = deps.trust if self._all else None
+        self._untrusted: dict[str, str] = {}  # reason by name; "": it is trusted
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(tool for each in self._all for tool in each.tools())
@@ -40,12 +52,40 @@ class Capabilities:
         return join_sections(*(each.sections(principal) for each in self._all))
 
     def troubles(self) -> dict[str, str]:
-        """Return the reason for each part that does not work now."""
-        return {name: why for each in self._all for name, why in each.troubles().items()}
+        """Return, for each part, the reason why it does not work now; "" if it works."""
+        return self._untrusted | {name: why for each in self._all for name, why in each.troubles().items()}
+
+    def subjects(self) -> list[TrustSubject]:
+        """Return what runs only if an operator trusts it; reads files."""
+        return [subject for each in self._all for subject in each.subjects()]
+
+    def state_of(self, subject: TrustSubject) -> TrustState:
+        """Return the standing of a subject."""
+        assert self._trust is not None, "only capabilities have subjects"
+        return self._trust.state_of(subject)
 
     async def check(self) -> list[Finding]:
         """Return what `tenk doctor` reports about all."""
-        return [finding for each in self._all for finding in await each.check()]
+        found = [self._finding(subject) for subject in await run_in_thread(self.subjects)]
+        return found + [finding for each in self._all for finding in await each.check()]
+
+    def _finding(self, subject: TrustSubject) -> Finding:
+        if why := self._why_not(subject):
+            to_do = f"look at it, then: tenk trust add {subject.key}" if subject.digest else "correct it, or remove it"
+            return Finding(subject.key, why, to_do)
+        return Finding(subject.key, f"trusted: {subject.runs}")
+
+    def _why_not(self, subject: TrustSubject) -> str:
+        """Return the reason why a subject does not run; "" if it is trusted."""
+        if not subject.digest:
+            return f"it cannot be trusted: {subject.runs}"
+        match self.state_of(subject):
+            case TrustState.TRUSTED:
+                return ""
+            case TrustState.CHANGED:
+                return f"it has changed since it was trusted and does not run: {subject.runs}"
+            case TrustState.WAITING:
+                return f"it is not trusted and does not run: {subject.runs}"
 
     def reconfigure(self, settings: Settings) -> None:
         """Apply the tenant's settings of a reload."""
@@ -58,9 +98,27 @@ class Capabilities:
     async def run(self, changed: Callable[[], None]) -> None:
         """Run the work of all in the background until cancelled."""
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_trust(changed))
             for each in self._all:
                 tasks.create_task(each.run(changed))
+
+    async def _follow_trust(self, changed: Callable[[], None]) -> None:
+        """Note what is not trusted, and call `changed` when operators trust a thing or no longer do."""
+        assert self._trust is not None, "only capabilities run"
+        while True:
+            found = await run_in_thread(self.subjects)
+            self._untrusted = {_short_key(subject): self._why_not(subject) for subject in found}
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SUBJECTS_S):
+                    await self._trust.until_changed()
+                changed()
 
     async def aclose(self) -> None:
         for each in self._all:
             await each.aclose()
+
+
+def _short_key(subject: TrustSubject) -> str:
+    """Return the name of a subject, short enough for the key of an alert."""
+    is_short = len(subject.key) <= MOST_SHOWN_CHARS
+    return subject.key if is_short else f"{subject.kind}:…{subject.name[-MOST_SHOWN_CHARS:]}"

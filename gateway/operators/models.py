@@ -20,6 +20,7 @@ from gateway.access.config import Role
 from gateway.store.erasure import Extent
 from gateway.store.groups import MOST_CONTEXT
 from gateway.store.reports import InboxLine
+from gateway.store.trusted import TrustKind
 
 Moment = Annotated[
     datetime,
@@ -285,6 +286,36 @@ class RotatedKeys(Model):
     lost: int
     key: str
     next: str
+
+
+# ---------------------------------------------------------------- trust
+
+
+class TrustName(Model):
+    """A thing that needs trust."""
+
+    kind: TrustKind
+    name: str = Field(min_length=1, max_length=512)
+
+
+class TrustTerms(TrustName):
+    """A thing as an operator saw it."""
+
+    digest: str = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of what was seen, in hex.")
+
+
+class TrustedThing(TrustTerms):
+    """A trusted thing."""
+
+    tenant: str
+    trusted_at: Moment
+    trusted_by: str
+
+
+class TrustedThings(Model):
+    """All trusted things, by tenant, kind and name."""
+
+    trusted: tuple[TrustedThing, ...]
 
 
 # ---------------------------------------------------------------- messages

@@ -75,6 +75,10 @@ class OperatedProcess(Protocol):
         """Encrypt every secret of the database under a new key."""
         ...
 
+    async def reload_trust(self) -> None:
+        """Apply what operators trust now."""
+        ...
+
     def end_cooldown(self, model: str) -> bool:
         """End the cooldown of a model. Return False if it had none."""
         ...
@@ -122,6 +126,9 @@ class DetachedProcess:
 
     async def rotate_keys(self) -> RotatedKeys:
         raise GatewayError("this process does not have the database's keys")
+
+    async def reload_trust(self) -> None:
+        pass
 
     def end_cooldown(self, _model: str) -> bool:
         return False

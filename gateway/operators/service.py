@@ -8,11 +8,14 @@ from gateway.operators.keys import KeyActions
 from gateway.operators.messages import MessageActions
 from gateway.operators.models import ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
 from gateway.operators.people import PeopleActions
+from gateway.operators.trust import TrustActions
 from gateway.operators.usage import UsageActions
 from gateway.store import outbox, tickets
 
 
-class Operators(PeopleActions, InviteActions, KeyActions, MessageActions, ConversationActions, UsageActions):
+class Operators(
+    PeopleActions, InviteActions, KeyActions, TrustActions, MessageActions, ConversationActions, UsageActions
+):
     """The service. Each method is an action; its first argument is the actor."""
 
     @action(Rank.OPERATOR)

@@ -61,6 +61,8 @@ class ProcessParts:
     rotation: KeyRotation
     board: HealthBoard
     links: Links
+    reload_trust: Callable[[], Awaitable[None]]
+    """Reads what operators trust."""
     reload: Callable[[], Awaitable[Reloaded]] | None = None
     """Applies the configuration; None for one tenant, which has no configuration file of its own."""
 
@@ -120,6 +122,9 @@ class RunningProcess:
 
     async def rotate_keys(self) -> RotatedKeys:
         return await self.parts.rotation.rotate()
+
+    async def reload_trust(self) -> None:
+        await self.parts.reload_trust()
 
     def end_cooldown(self, model: str) -> bool:
         return self.parts.board.end_cooldowns(model)

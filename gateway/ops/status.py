@@ -119,7 +119,7 @@ class ReportsTroubles(Protocol):
     """The capabilities of a tenant's agent, as the status reads them."""
 
     def troubles(self) -> Mapping[str, str]:
-        """Return the reason for each part that does not work now."""
+        """Return, for each part, the reason why it does not work now; "" if it works."""
         ...
 
 
@@ -211,7 +211,7 @@ class GatewayStatus:
         models = {"model": PartHealth(ChannelState.DEGRADED, "; ".join(fail))} if fail else {}
         hung = [f"{hook.name}: {hook.why}" for hook in self._hooks() if hook.why]
         hooks = {"hooks": PartHealth(ChannelState.DEGRADED, "; ".join(hung))} if hung else {}
-        broken = [f"{part.name}: {part.why}" for part in self._capabilities()]
+        broken = [f"{part.name}: {part.why}" for part in self._capabilities() if part.why]
         capabilities = {"capabilities": PartHealth(ChannelState.DEGRADED, "; ".join(broken))} if broken else {}
         return {**models, **hooks, **capabilities, **self._resting_parts()}
 
@@ -254,7 +254,7 @@ class GatewayStatus:
         wrong = [replace(each, tenant=whose.get(each.name, DEFAULT_TENANT)) for each in of_models]
         found |= {trouble.key: trouble for trouble in wrong}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._hooks()}
-        found |= {trouble.key: trouble for trouble in self._capabilities()}
+        found |= {trouble.key: trouble if trouble.why else None for trouble in self._capabilities()}
         for tenant in (DEFAULT_TENANT, *others):
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found

@@ -38,6 +38,7 @@ from gateway.store import (
     retention,
     tickets,
     timeline,
+    trusted,
     usage,
 )
 from gateway.store.dialect import insert_new
@@ -68,6 +69,7 @@ ROOMS = (
     retention,
     tickets,
     timeline,
+    trusted,
     usage,
 )
 TENANTS = ("acme", "bell", "cole")

@@ -82,6 +82,21 @@ def _access(do: Operators) -> tuple[ApiRoute, ...]:
             "/v1/keys/rotate", "Rotate the encryption key; only from this machine.", do.rotate_keys, models.RotatedKeys
         ),
         acts("/v1/keys/{key}/revoke", "Revoke an API key; only from this machine.", do.revoke_key, models.RevokedKey),
+        reads("/v1/trust", "List what is trusted; only from this machine.", do.list_trusted, models.TrustedThings),
+        acts(
+            "/v1/trust",
+            "Trust a thing as it was seen; only from this machine.",
+            do.trust,
+            models.TrustedThing,
+            body=models.TrustTerms,
+        ),
+        acts(
+            "/v1/trust/remove",
+            "Stop trusting a thing; only from this machine.",
+            do.distrust,
+            models.TrustedThing,
+            body=models.TrustName,
+        ),
         reads("/v1/audit", "List changes from the audit log.", do.read_audit, models.AuditLog, query=models.AuditQuery),
     )
 

@@ -122,6 +122,18 @@ api_keys = sa.Table(
     sa.Column("revoked_at", Instant),
 )
 
+trusted = sa.Table(  # what operators allow to run, as it was when they looked at it
+    "trusted",
+    metadata,
+    tenant_column(),
+    sa.Column("kind", sa.String(16), nullable=False),  # see gateway.store.trusted.TrustKind
+    sa.Column("name", sa.String(512), nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),  # SHA-256
+    sa.Column("trusted_at", Instant, nullable=False),
+    sa.Column("trusted_by", sa.String(128), nullable=False),  # user id or "cli"
+    sa.PrimaryKeyConstraint("tenant_id", "kind", "name"),
+)
+
 credentials = sa.Table(
     "credentials",
     metadata,

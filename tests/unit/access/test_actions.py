@@ -29,6 +29,8 @@ from gateway.operators.models import (
     RoleChange,
     TimelineQuery,
     TraceQuery,
+    TrustName,
+    TrustTerms,
     UsageQuery,
 )
 from gateway.operators.process import DetachedProcess
@@ -38,6 +40,7 @@ from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
+from gateway.store.trusted import TrustKind
 from tests.fakes.people import KEY, NOON, message
 from tests.fakes.spine import QuickStore, quick_store
 
@@ -73,6 +76,7 @@ class World:
         await self.store.commit(job)
         self.ids["invite"] = (await self.operators.invite_by("cli", Terms())).invite
         self.ids["key"] = (await self.operators.create_key("cli", KeyTerms(name="k"))).id
+        await self.operators.trust("cli", SCALES)
         return self
 
     async def change_group(self, by: str) -> None:
@@ -86,6 +90,7 @@ class World:
 
 
 SIDES = (MEMBER, "discord:2")
+SCALES = TrustTerms(kind=TrustKind.SKILL, name="scales", digest="0" * 64)
 
 ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "change_group": lambda w, by: w.change_group(by),
@@ -109,6 +114,9 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "list_keys": lambda w, by: w.operators.list_keys(by),
     "create_key": lambda w, by: w.operators.create_key(by, KeyTerms(name="another")),
     "revoke_key": lambda w, by: w.operators.revoke_key(by, w.ids["key"]),
+    "list_trusted": lambda w, by: w.operators.list_trusted(by),
+    "trust": lambda w, by: w.operators.trust(by, SCALES),
+    "distrust": lambda w, by: w.operators.distrust(by, TrustName(kind=SCALES.kind, name=SCALES.name)),
     "rotate_keys": lambda w, by: w.operators.rotate_keys(by),
     "list_inbox": lambda w, by: w.operators.list_inbox(by, InboxQuery()),
     "list_outbox": lambda w, by: w.operators.list_outbox(by, OutboxQuery()),

@@ -457,6 +457,16 @@ def upgrade() -> None:
         postgresql_where=sa.text("state IN ('pending', 'given', 'agreed')"),
     )
     op.create_table(
+        "trusted",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("name", sa.String(length=512), nullable=False),
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("trusted_at", sa.BigInteger(), nullable=False),
+        sa.Column("trusted_by", sa.String(length=128), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "kind", "name", name=op.f("pk_trusted")),
+    )
+    op.create_table(
         "usage",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
