@@ -2,6 +2,7 @@
 
 import difflib
 import sys
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 
@@ -17,6 +18,22 @@ HOOKS = "tenk.hooks"
 """Group of entry points that name one or several `agent.hooks.points.Hook`, or a callable that returns them."""
 
 KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
+
+CHANNELS = "tenk.channels"
+"""Group of entry points that name a channel's class; `channels.registry` loads them."""
+
+OURS = "tenk-gateway"
+"""Our own distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """An entry point of another distribution, which runs if the configuration names it."""
+
+    kind: str  # agent | tool | hook | channel
+    name: str
+    place: str  # module:attribute
+    distribution: str  # its name and version
 
 
 FLAWS = (
@@ -39,6 +56,17 @@ FLAWS = (
 def list_offered(group: str) -> list[str]:
     """Return the names in a group, sorted, without importing anything."""
     return sorted({point.name for point in entry_points(group=group)})
+
+
+def list_installed() -> list[InstalledPlugin]:
+    """Return the entry points of other distributions, by kind and name, without importing anything."""
+    found = []
+    for group, kind in {**KINDS, CHANNELS: "channel"}.items():
+        for point in entry_points(group=group):
+            if point.dist is None or point.dist.name != OURS:
+                whose = "an unknown distribution" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+                found.append(InstalledPlugin(kind, point.name, point.value, whose))
+    return sorted(found, key=lambda plugin: (plugin.kind, plugin.name, plugin.distribution))
 
 
 def check_offered(group: str, name: str) -> None:

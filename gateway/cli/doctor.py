@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from channels.chat.probing import Asker, Finding, NoAnswer, load_probe
+from channels.messages import DEFAULT_TENANT
 from gateway.agent_models import price_sentences
+from gateway.capabilities.detached import open_capabilities
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
@@ -113,9 +115,25 @@ async def _findings(config_path: Path | None, *, mends: bool, local: bool) -> As
     ):
         if (found := await look) is not None:
             yield found
+    for tenant in (DEFAULT_TENANT, *settings.tenants):
+        for finding in await _of_capabilities(settings, tenant, local=local):
+            yield finding
     if not local:
         async for finding in _remote_findings(settings, config_path):
             yield finding
+
+
+async def _of_capabilities(settings: Settings, tenant: str, *, local: bool) -> list[Finding]:
+    """Return the findings about a tenant's capabilities; `local`: without those that ask servers."""
+    whose = "" if tenant == DEFAULT_TENANT else f" @{tenant}"
+    try:
+        async with open_capabilities(settings, tenant) as capabilities:
+            found = [*await capabilities.check_trust(), *([] if local else await capabilities.check())]
+    except SettingsError as error:
+        found = [Finding("configuration", str(error), "correct it, then run the doctor again")]
+    except GatewayError:
+        return []  # `check_database` and `check_secrets` say why
+    return [replace(finding, part=f"{finding.part}{whose}") for finding in found]
 
 
 def _local_findings(settings: Settings, secrets: Path) -> Iterable[Finding]:

@@ -26,6 +26,7 @@ COMMANDS = {
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
+    "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),
     "usage": ("gateway.cli.usage", "Show model calls, tokens and cost."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.config:slack_manifest", "Print the manifest for creating the Slack app."),

@@ -185,6 +185,14 @@ class Settings(BaseModel):
         used = {whose_account(account) for _, account in self.channels.accounts()} | {self.channels.web.tenant}
         return tuple(name for name in self.tenants if name not in used | set(of_keys))
 
+    def named_plugins(self) -> frozenset[tuple[str, str]]:
+        """Return the kind and name of each entry point that the settings name, also for one tenant."""
+        named = {("channel", channel) for channel, _ in self.channels.accounts()}
+        for own in (self, *map(self.of_tenant, self.tenants)):
+            named |= {("agent", own.agent.product), *(("tool", name) for name in own.agent.tools)}
+            named |= {("hook", hook.use) for hook in own.hooks if hook.use is not None}
+        return frozenset(named)
+
     @property
     def home(self) -> Path:
         """Return the directory of all data."""

@@ -156,7 +156,7 @@ async def test_operators_see_what_is_not_trusted_and_tools_are_renewed_when_it_i
             assert "it cannot be trusted: it is a link" == linked[1]
             assert len(linked[0]) < 120
             assert ["tenk trust add skill:scales", "correct it, or remove it"] == [
-                finding.to_do.removeprefix("look at it, then: ") for finding in await capabilities.check()
+                finding.to_do.removeprefix("look at it, then: ") for finding in await capabilities.check_trust()
             ]
             await operators.trust("cli", TrustTerms(kind=SKILL, name="scales", digest=now))
             await changed.wait()
