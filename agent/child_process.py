@@ -6,13 +6,20 @@ The caller bounds the time.
 import asyncio
 import os
 import signal
+from asyncio.subprocess import Process
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
+from pathlib import Path
 
 MAX_OUTPUT_BYTES = 1_000_000
 """Limit of each output stream; the rest is read and dropped, so that the program does not block."""
+
+CHECK_S = 0.1
+"""Seconds between two checks of a program that runs."""
+
+Check = Callable[[int], None]
 
 _CHUNK_BYTES = 65_536
 
@@ -26,10 +33,22 @@ class ProgramEnded:
     errors: bytes
 
 
-async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str, str] | None = None) -> ProgramEnded:
+def _check_nothing(_pid: int) -> None:
+    pass
+
+
+async def run_program(
+    argv: Sequence[str],
+    given: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    *,
+    folder: Path | None = None,
+    check: Check = _check_nothing,
+) -> ProgramEnded:
     """Run a program in its own process group with this standard input, and wait until it ends (F47).
 
-    A daemon that inherited its pipes is not waited for.
+    A daemon that inherited its pipes is not waited for. `check` is called with the program's id while it runs; the
+    exception that it raises kills the program.
 
     Raises:
         OSError: the program does not exist or cannot be started.
@@ -45,17 +64,27 @@ async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str,
                 stdout=stdout,
                 stderr=stderr,
                 env=None if env is None else dict(env),
+                cwd=folder,
                 start_new_session=True,
             )
         try:
             ours.enter_context(_feeding(feed, given))
             read_output = ours.enter_context(_reading(output))
             read_errors = ours.enter_context(_reading(errors))
-            return ProgramEnded(await process.wait(), read_output(), read_errors())
+            return ProgramEnded(await _wait(process, check), read_output(), read_errors())
         finally:
             with suppress(ProcessLookupError, PermissionError):  # the group has ended, or is a zombie
                 os.killpg(process.pid, signal.SIGKILL)  # its background children, too
             await process.wait()
+
+
+async def _wait(process: Process, check: Check) -> int:
+    while True:
+        try:
+            async with asyncio.timeout(CHECK_S):
+                return await process.wait()
+        except TimeoutError:
+            check(process.pid)
 
 
 def _pipe(read_by: ExitStack, written_by: ExitStack) -> tuple[FileIO, FileIO]:

@@ -36,6 +36,8 @@ LIVE: tuple[KeyPath, ...] = (
     ("permissions",),
     ("retention",),
     ("tenants",),
+    ("workspace", "deny"),
+    ("workspace", "linters"),
 )
 """Settings that a reload applies; others wait for the next start."""
 

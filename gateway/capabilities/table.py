@@ -12,12 +12,32 @@ from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.trust import TrustState, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
+from gateway.errors import SettingsError
 from gateway.threads import run_in_thread
 
 Make = Callable[[Settings, CapabilityDeps], Capability | None]
 """Function that makes a capability if the tenant's settings have its table; it raises SettingsError if it cannot."""
 
-MAKERS: tuple[Make, ...] = ()
+
+def make_workspace(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the workspace.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    if settings.workspace is None:
+        return None
+    try:
+        from gateway.capabilities import workspace  # noqa: PLC0415  with a parser that only it needs
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("tree_sitter"):
+            raise
+        needs = f"workspace: it needs {error.name}: pip install 'tenk-gateway[workspace]'"
+        raise SettingsError(needs) from None
+    return workspace.make_workspace(settings.workspace, settings, deps)
+
+
+MAKERS: tuple[Make, ...] = (make_workspace,)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 

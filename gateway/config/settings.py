@@ -19,6 +19,7 @@ from pydantic import (
 from agent.config import AgentConfig, ModelConfig
 from agent.hooks.points import HookConfig
 from agent.permissions.chain import PermissionsConfig
+from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
@@ -131,6 +132,7 @@ class TenantConfig(BaseModel):
     guard: GuardConfig | None = None
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
+    workspace: WorkspaceConfig | None = None
 
     @field_validator("permissions")
     @classmethod
@@ -163,6 +165,8 @@ class Settings(BaseModel):
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
     """Providers for accounts that people connect themselves, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()
+    workspace: WorkspaceConfig | None = None
+    """None: no folders."""
     tenants: Mapping[TenantName, TenantConfig] = Field(default_factory=dict)
     """By name; accounts and API keys name their tenant. Without one they belong to the installation's own."""
 

@@ -30,6 +30,8 @@ ACCOUNTS = {
     ("connect",): "acme",
     ("connect", "acme", "oauth", "headers"): "x-example",
     ("tenants",): "acme",
+    ("workspace", "deny"): "releases",
+    ("workspace", "linters"): "py",
 }
 """Name of the one entry in each table of accounts in the examples."""
 

@@ -1,0 +1,171 @@
+"""Runs of commands in bubblewrap: without network, home or capabilities, and with one writable folder.
+
+A watch bounds the memory and the processes of the whole command, also for root, to whom no process limit applies.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agent.child_process import ProgramEnded, run_program
+
+INSIDE = "/workspace"
+"""Path of the folder inside the sandbox."""
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Programs and libraries, all that is seen of the machine's own files beside `ETC`."""
+
+ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf")
+"""Files of /etc that programs need and that hold no secret."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108  the sandbox's own
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+
+TMP_BYTES = 67_108_864
+FILE_KIB = 262_144
+OPEN_FILES = 256
+OWN_PROCESSES = 4
+"""Processes of bubblewrap and of the shell that sets the limits."""
+
+_LIMITED = 'ulimit -c 0 -f "$1" -n "$2" -d "$3" -u "$4" || exit 125; shift 4; exec nice -n 10 "$@"'
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class TooLarge(Exception):
+    """The command was stopped: it had too many processes, or used too much memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one command."""
+
+    memory_mb: int = 1024
+    processes: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Starts commands in bubblewrap."""
+
+    program: str  # path of bwrap
+    hidden: Sequence[Path] = ()  # directories that are hidden if they lie below `SYSTEM`
+    limits: Limits = Limits()
+
+    async def run(
+        self, argv: Sequence[str], folder: Path, *, writable: bool = False, given: bytes = b""
+    ) -> ProgramEnded:
+        """Run a program in this folder, which it may change if `writable`.
+
+        Raises:
+            OSError: bubblewrap cannot be started.
+            TooLarge: it had too many processes, or used too much memory.
+        """
+        limited = _limited(argv, self.limits, str(self.limits.processes))
+        started = [*self._bwrap(folder, writable=writable), *limited]
+        return await run_program(started, given, env={}, check=partial(_check_size, limits=self.limits))
+
+    async def why_broken(self) -> str:
+        """Return why no sandbox can be made here; "" if it works."""
+        try:
+            async with asyncio.timeout(10):
+                ended = await run_program([*self._bwrap(Path("/usr"), writable=False), "true"], env={})
+        except TimeoutError:
+            return "bubblewrap does not start: it hangs"
+        except OSError as problem:
+            return f"bubblewrap does not start: {problem}"
+        words = ended.errors.decode(errors="replace").strip()[:300]
+        return "" if ended.code == 0 else f"bubblewrap does not work here: {words or f'exit code {ended.code}'}"
+
+    def _bwrap(self, folder: Path, *, writable: bool) -> list[str]:
+        binds = [option for path in SYSTEM for option in _bind(path)]
+        hidden = [option for path in self.hidden if _is_shown(path) for option in ("--tmpfs", str(path.resolve()))]
+        etc = [option for name in ETC for option in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
+        variables = [option for name, value in ENVIRONMENT.items() for option in ("--setenv", name, value)]
+        return [
+            *(
+                self.program,
+                "--unshare-all",
+                "--unshare-user",
+                "--disable-userns",
+                "--die-with-parent",
+                "--new-session",
+                "--clearenv",
+            ),
+            *("--cap-drop", "ALL", "--hostname", "workspace", "--uid", "65534", "--gid", "65534"),
+            *binds,
+            *hidden,
+            *etc,
+            *("--proc", "/proc", "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"),  # noqa: S108  its own
+            *("--bind" if writable else "--ro-bind", str(folder), INSIDE),
+            *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", INSIDE),
+            *variables,
+            "--",
+        ]
+
+
+def find_sandbox(hidden: Sequence[Path], limits: Limits) -> Sandbox | None:
+    """Return the sandbox of this machine, or None if bubblewrap is not installed."""
+    program = shutil.which("bwrap")
+    return None if program is None else Sandbox(program, tuple(hidden), limits)
+
+
+def _bind(path: str) -> Iterator[str]:
+    if Path(path).is_symlink():
+        yield from ("--symlink", str(Path(path).readlink()), path)
+    elif Path(path).is_dir():
+        yield from ("--ro-bind", path, path)
+
+
+def _is_shown(path: Path) -> bool:
+    resolved = path.resolve()
+    return resolved.is_dir() and any(resolved.is_relative_to(Path(each).resolve()) for each in SYSTEM)
+
+
+async def run_unconfined(argv: Sequence[str], folder: Path, limits: Limits) -> ProgramEnded:
+    """Run a program in this folder without a sandbox, within the limits.
+
+    Raises:
+        OSError: it cannot be started.
+        TooLarge: it had too many processes, or used too much memory.
+    """
+    limited = _limited(argv, limits, "unlimited")  # the user's other processes count, too
+    env = {**ENVIRONMENT, "HOME": str(folder)}
+    return await run_program(limited, env=env, folder=folder, check=partial(_check_size, limits=limits))
+
+
+def _limited(argv: Sequence[str], limits: Limits, processes: str) -> list[str]:
+    bounds = (str(FILE_KIB), str(OPEN_FILES), str(limits.memory_mb * 1024), processes)
+    return ["bash", "--noprofile", "--norc", "-c", _LIMITED, "bash", *bounds, *argv]
+
+
+def _check_size(pid: int, limits: Limits) -> None:
+    """Raise `TooLarge` if the program and its children together are beyond the limits."""
+    pages = 0
+    for count, each in enumerate(_family(pid), 1):
+        with suppress(OSError, ValueError, IndexError):
+            _, resident, shared, *_ = Path(f"/proc/{each}/statm").read_text().split()
+            pages += max(0, int(resident) - int(shared))
+        if count > limits.processes + OWN_PROCESSES:
+            raise TooLarge(f"more than {limits.processes} processes")
+    if pages * _PAGE_BYTES > limits.memory_mb * 1024 * 1024:
+        raise TooLarge(f"more than {limits.memory_mb} MiB of memory")
+
+
+def _family(pid: int) -> Iterator[int]:
+    """Yield the process and all its descendants."""
+    waiting = [pid]
+    while waiting:
+        yield (current := waiting.pop())
+        with suppress(OSError, ValueError):
+            for task in Path(f"/proc/{current}/task").iterdir():
+                waiting += map(int, (task / "children").read_text().split())
