@@ -16,7 +16,7 @@ from agent.foreign_code import ForeignThreads
 from agent.ports import Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 from agent.workspace.folder import MAX_FILE_BYTES, Content, Folder, Folders, Parts, Walk, split_path, version_of
-from agent.workspace.linting import Linting, digest_of
+from agent.workspace.linting import Linting, configuration_of
 
 WINDOW_LINES = 100
 LINE_CHARS = 2000
@@ -78,7 +78,7 @@ class Grep(_Arguments):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """A change that is planned but not made."""
 
     before: str | None  # version of the file; None: there is none
@@ -89,7 +89,7 @@ class Change:
         return f"{self.before or 'new'}>{self.after}"
 
     @classmethod
-    def parse(cls, text: str) -> "Change":
+    def parse(cls, text: str) -> "FileChange":
         """Parse the text of a change."""
         before, _, after = text.partition(">")
         return cls(None if before == "new" else before, after)
@@ -103,7 +103,7 @@ class FileTools:
         self._linting = linting
         self._threads = ForeignThreads(_call)
         self._read: OrderedDict[tuple[str, str, Parts], str] = OrderedDict()
-        self._planned: OrderedDict[str, Change] = OrderedDict()  # by call
+        self._planned: OrderedDict[str, FileChange] = OrderedDict()  # by call
 
     # ---------------------------------------------------------------- reading
 
@@ -118,7 +118,7 @@ class FileTools:
         shown = lines[start : start + WINDOW_LINES]
         if start and not shown:
             raise ToolError(f"{arguments.path} has {len(lines)} lines only.")
-        numbered = [f"{number:>6}  {_cut(line, LINE_CHARS)}" for number, line in enumerate(shown, start + 1)]
+        numbered = [f"{number:>6}  {_clip(line, LINE_CHARS)}" for number, line in enumerate(shown, start + 1)]
         more = start + len(shown) < len(lines)
         return {"lines": "\n".join(numbered), "of": len(lines), "next_line": start + len(shown) + 1 if more else None}
 
@@ -153,8 +153,8 @@ class FileTools:
     async def _check_edit(self, context: ToolContext, arguments: EditFile) -> None:
         """Refuse an edit that would fail before a person is asked about it."""
         if arguments.version is None:
-            before, after = await self._edited(context, arguments)
-            self._plan(context, Change(before.version, version_of(after)))
+            before, after = await self._apply(context, arguments)
+            self._plan(context, FileChange(before.version, version_of(after)))
 
     def _fill_in(self, context: ToolContext, arguments: EditFile | WriteFile) -> EditFile | WriteFile:
         change = self._planned.pop(context.call_key, None)
@@ -165,17 +165,17 @@ class FileTools:
         """Replace an exact text in a file of the person's folder. Read the file before."""
         parts = split_path(arguments.path)
         if arguments.version is not None:
-            wanted = Change.parse(arguments.version)
+            wanted = FileChange.parse(arguments.version)
             before = await self._in_folder(context.principal, lambda folder: folder.read(parts))
             if before.version == wanted.after:  # a crash came after the write
-                return self._written(context.principal, parts, wanted.after)
+                return self._note_written(context.principal, parts, wanted.after)
             if before.version != wanted.before:
-                raise _changed(arguments.path)
-        before, after = await self._edited(context, arguments)
+                raise _changed_since_read(arguments.path)
+        before, after = await self._apply(context, arguments)
         linted = await self._lint(context.principal, parts, before.data, after)
         key = context.call_key
         await self._in_folder(context.principal, lambda opened: opened.write(parts, after, before.version, key))
-        return self._written(context.principal, parts, version_of(after)) | ({"linter": linted} if linted else {})
+        return self._note_written(context.principal, parts, version_of(after)) | ({"linter": linted} if linted else {})
 
     async def _check_write(self, context: ToolContext, arguments: WriteFile) -> None:
         if arguments.version is not None:
@@ -183,9 +183,9 @@ class FileTools:
         parts = split_path(arguments.path)
         before = await self._in_folder(context.principal, lambda folder: folder.find(parts))
         version = None if before is None else before.version
-        if self._remembered(context.principal, parts) not in {None, version}:
-            raise _changed(arguments.path)
-        self._plan(context, Change(version, version_of(_encode(arguments.content))))
+        if self._version_read(context.principal, parts) not in {None, version}:
+            raise _changed_since_read(arguments.path)
+        self._plan(context, FileChange(version, version_of(_encode(arguments.content))))
 
     @tool(WriteFile, effect=Effect.IDEMPOTENT, says="workspace.write_file", validate=_check_write, backfill=_fill_in)
     async def write_file(self, context: ToolContext, arguments: WriteFile) -> object:
@@ -195,15 +195,15 @@ class FileTools:
         def write(folder: Folder) -> None:
             now = folder.find(parts)
             version = None if now is None else now.version
-            wanted = None if arguments.version is None else Change.parse(arguments.version)
+            wanted = None if arguments.version is None else FileChange.parse(arguments.version)
             if wanted is not None and version not in {wanted.before, wanted.after}:
-                raise _changed(arguments.path)
+                raise _changed_since_read(arguments.path)
             folder.write(parts, data, version, context.call_key)
 
         await self._in_folder(context.principal, write)
-        return self._written(context.principal, parts, version_of(data))
+        return self._note_written(context.principal, parts, version_of(data))
 
-    async def _edited(self, context: ToolContext, arguments: EditFile) -> tuple[Content, bytes]:
+    async def _apply(self, context: ToolContext, arguments: EditFile) -> tuple[Content, bytes]:
         """Return the file before and after the edit.
 
         Raises:
@@ -211,8 +211,8 @@ class FileTools:
         """
         parts = split_path(arguments.path)
         before = await self._in_folder(context.principal, lambda folder: folder.read(parts))
-        if arguments.version is None and self._remembered(context.principal, parts) not in {None, before.version}:
-            raise _changed(arguments.path)
+        if arguments.version is None and self._version_read(context.principal, parts) not in {None, before.version}:
+            raise _changed_since_read(arguments.path)
         text = _text_of(before, arguments.path)
         count = text.count(arguments.old)
         if count == 0:
@@ -227,12 +227,12 @@ class FileTools:
     async def _lint(self, principal: Principal, parts: Parts, before: bytes, after: bytes) -> str:
         if not self._linting.has_linter(parts):
             return ""
-        digest = await self._in_folder(principal, digest_of)
-        return await self._linting.check(self._folders.path_of(principal), digest, parts, before, after)
+        configuration = await self._in_folder(principal, configuration_of)
+        return await self._linting.check(self._folders.path_of(principal), configuration, parts, before, after)
 
     # ---------------------------------------------------------------- what was read
 
-    def _remembered(self, principal: Principal, parts: Parts) -> str | None:
+    def _version_read(self, principal: Principal, parts: Parts) -> str | None:
         return self._read.get((principal.tenant, principal.user_id, parts))
 
     def _remember(self, principal: Principal, parts: Parts, version: str) -> None:
@@ -242,12 +242,12 @@ class FileTools:
         while len(self._read) > MOST_REMEMBERED:
             self._read.popitem(last=False)
 
-    def _plan(self, context: ToolContext, change: Change) -> None:
+    def _plan(self, context: ToolContext, change: FileChange) -> None:
         self._planned[context.call_key] = change
         while len(self._planned) > MOST_REMEMBERED:
             self._planned.popitem(last=False)
 
-    def _written(self, principal: Principal, parts: Parts, version: str) -> dict[str, object]:
+    def _note_written(self, principal: Principal, parts: Parts, version: str) -> dict[str, object]:
         self._remember(principal, parts, version)
         return {"written": "/".join(parts)}
 
@@ -259,7 +259,7 @@ class FileTools:
         return await self._threads.call(run)  # type: ignore[return-value]  # what `work` returns
 
 
-def _changed(path: str) -> ToolError:
+def _changed_since_read(path: str) -> ToolError:
     return ToolError(f"{path} has changed since it was read. Read it again, then decide anew.")
 
 
@@ -286,7 +286,7 @@ def _text_of(content: Content, path: str) -> str:
     raise ToolError(f"{path} is no text file; it has {len(content.data)} bytes.")
 
 
-def _cut(line: str, chars: int) -> str:
+def _clip(line: str, chars: int) -> str:
     return line if len(line) <= chars else f"{line[:chars]}… (+{len(line) - chars})"
 
 
@@ -356,7 +356,7 @@ def _matching_lines(content: Content, wanted: "regex.Pattern[str]", ends_at: flo
         if left_s <= 0:
             raise TimeoutError
         if wanted.search(line, timeout=left_s, concurrent=True):
-            found.append(f"{number}: {_cut(line, GREP_LINE_CHARS)}")
+            found.append(f"{number}: {_clip(line, GREP_LINE_CHARS)}")
             if len(found) == LINES_A_FILE:
                 found.append("…")
                 break

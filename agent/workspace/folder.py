@@ -23,6 +23,9 @@ MAX_DEPTH = 40
 MOST_VISITED = 50_000
 """Maximum number of files and directories that one search looks at."""
 
+MOST_LISTED = 1000
+"""Maximum number of folders of a tenant that are listed for operators."""
+
 TEMPORARY = ".tenk-"
 """Prefix of a file that is being written."""
 
@@ -120,13 +123,41 @@ class Folders:
         Raises:
             ToolError: it is a link, or cannot be made.
         """
+        with self._open(self.parts_of(principal), make=True) as folder:
+            yield folder
+
+    def list_paths(self, tenant: str) -> list[Path]:
+        """Return the paths of a tenant's folders that exist, `MOST_LISTED` at most."""
+        parts = (folder_name(tenant),)
+        if not self.per_person:
+            return [self.root.resolve().joinpath(*parts)]
+        try:
+            with self._open(parts) as folder:
+                names = sorted(folder.names())[:MOST_LISTED]
+        except ToolError:
+            return []
+        return [self.root.resolve().joinpath(*parts, name) for name in names]
+
+    @contextmanager
+    def open_listed(self, path: Path) -> Iterator["Folder"]:
+        """Open a folder of `list_paths`.
+
+        Raises:
+            ToolError: it is a link, or is gone.
+        """
+        with self._open(path.relative_to(self.root.resolve()).parts) as folder:
+            yield folder
+
+    @contextmanager
+    def _open(self, parts: Parts, *, make: bool = False) -> Iterator["Folder"]:
         with ExitStack() as stack:
             try:
                 current = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 stack.callback(os.close, current)
-                for name in self.parts_of(principal):
-                    with suppress(FileExistsError):
-                        os.mkdir(name, 0o700, dir_fd=current)
+                for name in parts:
+                    if make:
+                        with suppress(FileExistsError):
+                            os.mkdir(name, 0o700, dir_fd=current)
                     current = os.open(name, _DIRECTORY, dir_fd=current)
                     stack.callback(os.close, current)
             except OSError as problem:
@@ -141,6 +172,10 @@ class Folder:
     """An open folder. Paths are components below it."""
 
     descriptor: int
+
+    def names(self) -> list[str]:
+        """Return the names of all files and directories at its top."""
+        return os.listdir(self.descriptor)  # noqa: PTH208  no path leads to a descriptor
 
     def read(self, parts: Parts) -> Content:
         """Return a file's content.

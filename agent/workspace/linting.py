@@ -1,12 +1,14 @@
 """Checks of a changed file by the linter of its language, before the change is written.
 
-A linter may run configuration of the folder, so it runs in the sandbox, and only if the operator trusts the folder.
+A linter may run configuration of the folder, so it runs in the sandbox; and a folder that configures linters has to be
+trusted by the operator as it is.
 """
 
 import asyncio
 import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from agent.tools.base import ToolError
 from agent.workspace.config import WorkspaceConfig
@@ -16,50 +18,63 @@ from agent.workspace.sandbox import Sandbox, TooLarge
 LINT_S = 20.0
 SHOWN_CHARS = 2000
 
-CONFIGURATIONS = (
-    *("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", "mypy.ini", ".flake8", ".pylintrc"),
-    *("package.json", ".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", "biome.json"),
-    *(
-        "eslint.config.js",
-        "eslint.config.mjs",
-        "eslint.config.cjs",
-        "eslint.config.ts",
-        "tsconfig.json",
-        ".editorconfig",
-    ),
-    *("Cargo.toml", "clippy.toml", ".clippy.toml", "go.mod", ".golangci.yml", ".golangci.yaml", ".shellcheckrc"),
+CONFIGURATIONS = frozenset(
+    {
+        *("pyproject.toml", "ruff.toml", ".ruff.toml", "setup.cfg", "tox.ini", "mypy.ini", ".flake8", ".pylintrc"),
+        *(
+            "package.json",
+            ".eslintrc",
+            ".eslintrc.js",
+            ".eslintrc.cjs",
+            ".eslintrc.json",
+            ".eslintrc.yml",
+            "biome.json",
+        ),
+        *(
+            "eslint.config.js",
+            "eslint.config.mjs",
+            "eslint.config.cjs",
+            "eslint.config.ts",
+            "tsconfig.json",
+            ".editorconfig",
+        ),
+        *("Cargo.toml", "clippy.toml", ".clippy.toml", "go.mod", ".golangci.yml", ".golangci.yaml", ".shellcheckrc"),
+    }
 )
-"""Files at the top of a folder that configure linters; a folder is trusted with these as they are."""
+"""Files at the top of a folder that configure linters. A folder with one of them needs the operator's trust."""
 
 
-class TrustsFolders(Protocol):
-    """The operator's word about folders."""
-
-    def is_trusted(self, kind: str, name: str, digest: str) -> bool:
-        """Return True if the operator trusts it with this digest."""
-        ...
+IsTrusted = Callable[[Path, str], bool]
+"""(folder, digest of its configuration) to True if the operator trusts it."""
 
 
-def digest_of(folder: Folder) -> str:
-    """Return a hash of the files that configure linters; an unreadable one counts as its error."""
-    hashed = hashlib.sha256()
-    for name in CONFIGURATIONS:
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The files of a folder that configure linters."""
+
+    names: tuple[str, ...]  # sorted; empty: nothing of the folder runs with a linter
+    digest: str  # SHA-256 of names and contents, hex
+
+
+def configuration_of(folder: Folder) -> Configuration:
+    """Return the files that configure linters; one that cannot be read counts as its error."""
+    hashed, names = hashlib.sha256(), sorted(CONFIGURATIONS.intersection(folder.names()))
+    for name in names:
         try:
-            content = folder.find((name,))
+            content = folder.read((name,)).data
         except ToolError as problem:
-            hashed.update(f"{name} {problem}\n".encode())
-        else:
-            hashed.update(f"{name} {None if content is None else content.version}\n".encode())
-    return hashed.hexdigest()
+            content = str(problem).encode()
+        hashed.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return Configuration(tuple(names), hashed.hexdigest())
 
 
 class Linting:
     """The linters of one tenant."""
 
-    def __init__(self, config: WorkspaceConfig, sandbox: Sandbox | None, trust: TrustsFolders) -> None:
+    def __init__(self, config: WorkspaceConfig, sandbox: Sandbox | None, is_trusted: IsTrusted) -> None:
         self._config = config
         self._sandbox = sandbox
-        self._trust = trust
+        self._is_trusted = is_trusted
 
     def reconfigure(self, config: WorkspaceConfig, sandbox: Sandbox | None) -> None:
         """Use these linters from now on; None: this machine has no sandbox that works."""
@@ -69,7 +84,7 @@ class Linting:
     def has_linter(self, parts: Parts) -> bool:
         return bool(self._argv(parts))
 
-    async def check(self, folder: Path, digest: str, parts: Parts, before: bytes, after: bytes) -> str:
+    async def check(self, folder: Path, configuration: Configuration, parts: Parts, before: bytes, after: bytes) -> str:
         """Check the new text of a file, and return the result for the model.
 
         Raises:
@@ -77,8 +92,8 @@ class Linting:
         """
         if self._sandbox is None:
             return "not run: this machine has no sandbox"
-        if not self._trust.is_trusted("workspace", str(folder), digest):
-            return "not run: the operator does not trust this folder as it is configured now"
+        if configuration.names and not self._is_trusted(folder, configuration.digest):
+            return f"not run: the operator does not trust this folder with its {', '.join(configuration.names)}"
         try:
             code, words = await self._run(self._sandbox, folder, parts, after)
             if code == 0:

@@ -46,8 +46,8 @@ class TooLarge(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one command."""
+class CommandLimits:
+    """CommandLimits of one command."""
 
     memory_mb: int = 1024
     processes: int = 64
@@ -59,7 +59,7 @@ class Sandbox:
 
     program: str  # path of bwrap
     hidden: Sequence[Path] = ()  # directories that are hidden if they lie below `SYSTEM`
-    limits: Limits = Limits()
+    limits: CommandLimits = CommandLimits()
 
     async def run(
         self, argv: Sequence[str], folder: Path, *, writable: bool = False, given: bytes = b""
@@ -70,7 +70,7 @@ class Sandbox:
             OSError: bubblewrap cannot be started.
             TooLarge: it had too many processes, or used too much memory.
         """
-        limited = _limited(argv, self.limits, str(self.limits.processes))
+        limited = _with_limits(argv, self.limits, str(self.limits.processes))
         started = [*self._bwrap(folder, writable=writable), *limited]
         return await run_program(started, given, env={}, check=partial(_check_size, limits=self.limits))
 
@@ -113,7 +113,7 @@ class Sandbox:
         ]
 
 
-def find_sandbox(hidden: Sequence[Path], limits: Limits) -> Sandbox | None:
+def find_sandbox(hidden: Sequence[Path], limits: CommandLimits) -> Sandbox | None:
     """Return the sandbox of this machine, or None if bubblewrap is not installed."""
     program = shutil.which("bwrap")
     return None if program is None else Sandbox(program, tuple(hidden), limits)
@@ -131,24 +131,24 @@ def _is_shown(path: Path) -> bool:
     return resolved.is_dir() and any(resolved.is_relative_to(Path(each).resolve()) for each in SYSTEM)
 
 
-async def run_unconfined(argv: Sequence[str], folder: Path, limits: Limits) -> ProgramEnded:
+async def run_unconfined(argv: Sequence[str], folder: Path, limits: CommandLimits) -> ProgramEnded:
     """Run a program in this folder without a sandbox, within the limits.
 
     Raises:
         OSError: it cannot be started.
         TooLarge: it had too many processes, or used too much memory.
     """
-    limited = _limited(argv, limits, "unlimited")  # the user's other processes count, too
+    limited = _with_limits(argv, limits, "unlimited")  # the user's other processes count, too
     env = {**ENVIRONMENT, "HOME": str(folder)}
     return await run_program(limited, env=env, folder=folder, check=partial(_check_size, limits=limits))
 
 
-def _limited(argv: Sequence[str], limits: Limits, processes: str) -> list[str]:
+def _with_limits(argv: Sequence[str], limits: CommandLimits, processes: str) -> list[str]:
     bounds = (str(FILE_KIB), str(OPEN_FILES), str(limits.memory_mb * 1024), processes)
     return ["bash", "--noprofile", "--norc", "-c", _LIMITED, "bash", *bounds, *argv]
 
 
-def _check_size(pid: int, limits: Limits) -> None:
+def _check_size(pid: int, limits: CommandLimits) -> None:
     """Raise `TooLarge` if the program and its children together are beyond the limits."""
     pages = 0
     for count, each in enumerate(_family(pid), 1):

@@ -12,7 +12,7 @@ from agent.foreign_code import ForeignThreads
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.workspace.config import WorkspaceConfig
 from agent.workspace.folder import Folders
-from agent.workspace.sandbox import INSIDE, Limits, Sandbox, TooLarge, run_unconfined
+from agent.workspace.sandbox import INSIDE, CommandLimits, Sandbox, TooLarge, run_unconfined
 from agent.workspace.shell_parse import MAX_COMMAND_CHARS
 from agent.workspace.shell_rules import Groups, Judged, groups_in_force, judge
 
@@ -57,7 +57,7 @@ class Shell:
         """Return the decision about a command under the groups in force."""
         return judge(command, self._groups)
 
-    def confined(self, sandbox: Sandbox) -> Tool:
+    def confined_tool(self, sandbox: Sandbox) -> Tool:
         """Return the tool whose commands run in this sandbox."""
 
         async def run(context: ToolContext, given: ShellCommand) -> object:
@@ -81,12 +81,12 @@ class Shell:
             permission=permission,
         )
 
-    def unconfined(self, warn: Callable[[str | None], str]) -> Tool:
+    def unconfined_tool(self, warn: Callable[[str | None], str]) -> Tool:
         """Return the tool whose commands run without a sandbox; the person is asked each time.
 
         `warn` returns the reason for the person, in their language.
         """
-        limits = Limits(self._config.memory_mb, self._config.processes)
+        limits = CommandLimits(self._config.memory_mb, self._config.processes)
 
         async def run(context: ToolContext, given: UnconfinedCommand) -> object:
             folder = await self._make.call(context)
@@ -140,13 +140,13 @@ class Shell:
             raise ToolError(f"Stopped: the command used {stopped}.") from None
         except OSError as problem:
             raise ToolError(f"The command could not be started: {problem.strerror}.") from None
-        return {"exit_code": ended.code, "output": _shown(ended.output), "errors": _shown(ended.errors)}
+        return {"exit_code": ended.code, "output": _shorten(ended.output), "errors": _shorten(ended.errors)}
 
 
 def _bash(given: ShellCommand) -> Sequence[str]:
     return ["bash", "--noprofile", "--norc", "-c", given.command]
 
 
-def _shown(output: bytes) -> str:
+def _shorten(output: bytes) -> str:
     text, most = output.decode(errors="replace"), SHOWN_CHARS // 3
     return text if len(text) <= most else f"{text[: most // 2]}\n… (+{len(text) - most}) …\n{text[-most // 2 :]}"

@@ -148,7 +148,7 @@ def _parts_of(node: Node) -> Iterator[Part]:
         case "variable_assignment":
             yield Part(PartKind.ASSIGNMENT, (Word(_text(node), True),))
         case "file_redirect":
-            yield Part(PartKind.REDIRECTION, tuple(_redirected(node)))
+            yield Part(PartKind.REDIRECTION, tuple(_redirection_words(node)))
         case "function_definition":
             yield from _function(node)
         case _:
@@ -158,7 +158,7 @@ def _parts_of(node: Node) -> Iterator[Part]:
 _BESIDE = {"variable_assignment", "file_redirect", "heredoc_redirect", "herestring_redirect", "comment"}
 
 
-def _redirected(node: Node) -> Iterator[Word]:
+def _redirection_words(node: Node) -> Iterator[Word]:
     operator = next((each.type for each in node.children if not each.is_named), ">")
     yield Word(operator, True)
     for child in node.children:
@@ -196,7 +196,7 @@ def _word(node: Node) -> Word:
         case "raw_string":
             return Word(text[1:-1], True)
         case "ansi_c_string":
-            return _decoded(text[2:-1])
+            return _decode_ansi(text[2:-1])
         case "string" | "translated_string":
             fixed = all(each.type in {'"', "string_content", '$"', "string"} for each in node.children)
             inner = text[text.index('"') + 1 : -1] if '"' in text else text
@@ -208,7 +208,7 @@ def _word(node: Node) -> Word:
             return Word(text, False)
 
 
-def _decoded(text: str) -> Word:
+def _decode_ansi(text: str) -> Word:
     try:
         return Word(text.encode("latin-1").decode("unicode_escape"), True)
     except (UnicodeDecodeError, UnicodeEncodeError):

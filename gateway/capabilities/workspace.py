@@ -3,20 +3,24 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from agent.context.sections import Section
 from agent.ports import Principal
-from agent.tools.base import Tool, tools_of
+from agent.tools.base import Tool, ToolError, tools_of
 from agent.workspace.config import WorkspaceConfig
 from agent.workspace.files import FileTools
 from agent.workspace.folder import Folders
-from agent.workspace.linting import Linting, TrustsFolders
-from agent.workspace.sandbox import Limits, Sandbox, find_sandbox
+from agent.workspace.linting import Linting, configuration_of
+from agent.workspace.sandbox import CommandLimits, Sandbox, find_sandbox
 from agent.workspace.shell import Shell
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
+from gateway.store.trusted import TrustKind
 from gateway.texts import HARNESS
 
 PART = "workspace"
@@ -32,13 +36,14 @@ SHELL_PROMPT = "Use read_file, glob and grep rather than the shell; the shell ha
 class Workspace(Capability):
     """The workspace of one tenant."""
 
-    def __init__(self, config: WorkspaceConfig, settings: Settings, trust: TrustsFolders) -> None:
+    def __init__(self, config: WorkspaceConfig, settings: Settings, trust: TenantTrust) -> None:
         self._config = config
         self._folders = Folders(config.root, config.folders == "person")
         hidden = (settings.home.resolve(), config.root.resolve())
-        self._sandbox: Sandbox | None = find_sandbox(hidden, Limits(config.memory_mb, config.processes))
+        self._sandbox: Sandbox | None = find_sandbox(hidden, CommandLimits(config.memory_mb, config.processes))
         self._why_none = "" if self._sandbox else NOT_INSTALLED
-        self._linting = Linting(config, self._sandbox, trust)
+        self._trust = trust
+        self._linting = Linting(config, self._sandbox, self._is_trusted)
         self._files = tools_of(FileTools(self._folders, self._linting))
         self._shell = Shell(self._folders, config)
 
@@ -46,14 +51,29 @@ class Workspace(Capability):
         if not self._config.shell:
             return self._files
         if self._sandbox is None:
-            return (*self._files, self._shell.unconfined(self._warn))
-        return (*self._files, self._shell.confined(self._sandbox))
+            return (*self._files, self._shell.unconfined_tool(self._warn))
+        return (*self._files, self._shell.confined_tool(self._sandbox))
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
         return {Section.WORKSPACE: f"{PROMPT} {SHELL_PROMPT}" if self._config.shell else PROMPT}
 
     def troubles(self) -> Mapping[str, str]:
-        return {PART: self._without_sandbox()} if self._config.shell and self._sandbox is None else {}
+        is_bare = self._config.shell and self._sandbox is None
+        return {PART: f"{self._why_none}; each command asks its person first" if is_bare else ""}
+
+    def subjects(self) -> Sequence[TrustSubject]:
+        """Return the folders that configure linters."""
+        found = []
+        for path in self._folders.list_paths(self._trust.tenant) if self._sandbox is not None else ():
+            with suppress(ToolError), self._folders.open_listed(path) as folder:
+                configuration = configuration_of(folder)
+                if configuration.names:
+                    runs = f"linters of edited files, with {', '.join(configuration.names)}"
+                    found.append(TrustSubject(TrustKind.WORKSPACE, str(path), configuration.digest, runs))
+        return found
+
+    def _is_trusted(self, folder: Path, digest: str) -> bool:
+        return self._trust.is_trusted(TrustKind.WORKSPACE, str(folder), digest)
 
     def reconfigure(self, settings: Settings) -> None:
         if settings.workspace is not None:
@@ -78,9 +98,6 @@ class Workspace(Capability):
             to_do = "install bubblewrap (Debian: apt-get install bubblewrap), and allow unprivileged user namespaces"
             return (Finding(PART, f"{why}{asked}", to_do),)
         return (Finding(PART, f"folders in {root}; bubblewrap works"),)
-
-    def _without_sandbox(self) -> str:
-        return f"{self._why_none}; each command asks its person first"
 
     def _warn(self, locale: str | None) -> str:
         """Return the warning above a command that runs without a sandbox."""

@@ -46,8 +46,6 @@ FOR_THE_MODEL = {
     "agent/tools/results.py",
     "agent/transcript.py",
     "agent/workspace/files.py",
-    "agent/workspace/folder.py",
-    "agent/workspace/linting.py",
     "agent/workspace/shell.py",
     "channels/console/limits.py",
     "channels/api/adapter.py",
