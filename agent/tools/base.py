@@ -112,6 +112,10 @@ class TurnGrant:
     model: str | None = None  # asked first from now on, if the tenant has it; None: unchanged
 
 
+class OutcomeUnknown(ToolError):
+    """The tool cannot tell whether the call happened; the model reads that it must not repeat it."""
+
+
 Flag = bool | Callable[[Any], bool]
 """A property of a tool, or a function of a call's arguments."""
 

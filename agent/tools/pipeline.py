@@ -17,7 +17,7 @@ from agent.foreign_code import contain_exits
 from agent.permission_rules import PermissionRule
 from agent.permissions.chain import SAID_NO
 from agent.ports import LocalEffect
-from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, Tool, ToolContext, ToolError
+from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, OutcomeUnknown, Tool, ToolContext, ToolError
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, EarlyJudgement, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
@@ -296,6 +296,8 @@ class Pipeline:
         try:
             stop = pending.cut if tool.may_be_cut else None
             return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, stop))
+        except OutcomeUnknown as lost:
+            raise _CallEnded(f"{lost}{hedge}", unsure) from None
         except ToolError as refusal:
             raise _CallEnded.by(refusal) from None
         except TimeoutError:

@@ -1,0 +1,96 @@
+"""All MCP servers of one agent."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from agent.mcp.config import McpServerConfig
+from agent.mcp.server import PAUSES_S, McpServer, ServerState
+from agent.mcp.tools import ServerTools, defer_if_many, tools_of_server
+from agent.tools.base import Tool
+
+
+class McpServers:
+    """The servers by name; each is connected and supervised alone."""
+
+    def __init__(self, configs: Mapping[str, McpServerConfig], pauses_s: Sequence[float] = PAUSES_S) -> None:
+        """Take the settings; `run` connects."""
+        self._configs = configs
+        self._pauses_s = pauses_s
+        self._servers: dict[str, McpServer] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._reconfigured = asyncio.Event()
+        self._usable: dict[str, ServerTools] = {}
+        self._tools: tuple[Tool, ...] = ()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools of all servers as they were listed last."""
+        return self._tools
+
+    def states(self) -> dict[str, ServerState]:
+        """Return the state of each server."""
+        return {name: server.state for name, server in self._servers.items()}
+
+    def find(self, name: str) -> McpServer | None:
+        """Return the server of this name."""
+        return self._servers.get(name)
+
+    def troubles(self) -> dict[str, str]:
+        """Return the reason for each server that is down, and for each tool that is left out."""
+        found: dict[str, str] = {}
+        for name, twin in twins_in(self._configs).items():
+            found[name] = f"it is the same server as {twin}, under which it is used: remove one of them"
+        for name, server in self._servers.items():
+            if server.why:
+                found[name] = f"{server.state}: {server.why}"
+            for tool, why in self._usable[name].left_out.items() if name in self._usable else ():
+                found[f"{name} {tool}".strip()] = f"left out: {why}"
+        return found
+
+    def reconfigure(self, configs: Mapping[str, McpServerConfig]) -> None:
+        """Apply these settings, and try to connect servers that are down."""
+        self._configs = configs
+        self._reconfigured.set()
+
+    async def run(self, changed: Callable[[], None]) -> None:
+        """Keep all servers connected until cancelled; call `changed` when there are other tools."""
+
+        def renew() -> None:
+            self._renew_tools()
+            changed()
+
+        self._servers.clear()
+        self._running.clear()
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                self._reconfigured.clear()
+                self._apply(tasks, renew)
+                await self._reconfigured.wait()
+
+    def _apply(self, tasks: asyncio.TaskGroup, renew: Callable[[], None]) -> None:
+        configs = {name: config for name, config in self._configs.items() if name not in twins_in(self._configs)}
+        over = [name for name, server in self._servers.items() if configs.get(name) != server.config]
+        for name in over:
+            del self._servers[name]
+            self._running.pop(name).cancel()
+        for server in self._servers.values():
+            server.retry()
+        for name, config in configs.items():
+            if name not in self._servers:
+                self._servers[name] = server = McpServer(name, config, renew, pauses_s=self._pauses_s)
+                self._running[name] = tasks.create_task(server.run())
+        if over:
+            renew()
+
+    def _renew_tools(self) -> None:
+        self._usable = {name: tools_of_server(server) for name, server in self._servers.items()}
+        self._tools = defer_if_many([tool for usable in self._usable.values() for tool in usable.tools])
+
+
+def twins_in(configs: Mapping[str, McpServerConfig]) -> dict[str, str]:
+    """Return each server that is configured under an earlier name, too, with that name."""
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for name, config in configs.items():
+        if config.enabled and first.setdefault(config.identity, name) != name:
+            found[name] = first[config.identity]
+    return found

@@ -1,0 +1,239 @@
+"""A server program: its process, and its messages as lines of JSON.
+
+The SDK's own transport gives the program more of the environment, and reads a line of any length into memory.
+"""
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from io import FileIO
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+
+from agent.mcp.words import one_line
+
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+"""Maximum length of one message from a server; a longer one is an error of the call that it answers."""
+
+MOST_NONSENSE = 100
+"""Lines that are no JSON-RPC, after which the program counts as no MCP server; many print some words at their start."""
+
+END_S = 1.0
+"""Seconds that a program has to end after its input has closed, and again after SIGTERM; then it is killed."""
+
+_CHUNK_BYTES = 65_536
+_ERRORS_KEPT = 2000
+_ENDS_KEPT = 300
+_FIRST_ID = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,15})\s*,')
+_LAST_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$')
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+"""The messages from a server and those to it, as the SDK takes them."""
+
+
+def environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole environment of a server program: what every program needs, and its own variables."""
+    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ} | dict(own)
+
+
+class ServerProcess:
+    """A running server program with its last words on standard error."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._errors = bytearray()
+        self.fault = ""
+        """Reason for which it is no usable server; "": none is known."""
+        self._was_killed = False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def explain(self, error: str) -> str:
+        """Return why it is not connected: its fault, else this error, else its exit code; with its last words."""
+        code = self._process.returncode
+        ended = "it closed its output" if code is None or self._was_killed else f"it ended with exit code {code}"
+        lines = self._errors.decode(errors="replace").strip().splitlines()
+        why = self.fault or error or ended
+        return f"{why}: {one_line(lines[-1])}" if lines else why
+
+    def note_errors(self, chunk: bytes) -> None:
+        """Keep the end of its standard error."""
+        self._errors += chunk
+        del self._errors[:-_ERRORS_KEPT]
+
+    async def stop(self) -> None:
+        """Wait for its end, its input being closed, and kill it and its children if it does not come."""
+        try:
+            if not await self._ends_within(END_S):
+                self._was_killed = True
+                self._signal(signal.SIGTERM)
+                await self._ends_within(END_S)
+        finally:
+            self._signal(signal.SIGKILL)
+        await self._process.wait()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
+        return self._process.returncode is not None
+
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # the group has ended, or is a zombie
+            os.killpg(self._process.pid, number)
+
+
+@asynccontextmanager
+async def program_transport(
+    argv: Sequence[str], env: Mapping[str, str], on_start: Callable[[ServerProcess], None]
+) -> AsyncIterator[Streams]:
+    """Run a program while the context is open; its messages are the streams.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    with ExitStack() as ours:
+        with ExitStack() as theirs:
+            their_input, stdin = _pipe(theirs, ours)
+            stdout, their_output = _pipe(ours, theirs)
+            stderr, their_errors = _pipe(ours, theirs)
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=their_input,
+                stdout=their_output,
+                stderr=their_errors,
+                env=dict(env),
+                start_new_session=True,
+            )
+        running = ServerProcess(process)
+        on_start(running)
+        to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+        try:
+            async with to_session, from_server, to_server, from_session, anyio.create_task_group() as tasks:
+                tasks.start_soon(_read_messages, running, stdout, to_session)
+                tasks.start_soon(_read_errors, running, stderr)
+                tasks.start_soon(_write_messages, from_session, stdin, to_session)
+                try:
+                    yield from_server, to_server
+                finally:
+                    tasks.cancel_scope.cancel()
+        finally:
+            stdin.close()
+            with anyio.CancelScope(shield=True):
+                await running.stop()
+
+
+async def _read_messages(
+    running: ServerProcess, stdout: FileIO, session: MemoryObjectSendStream[SessionMessage | Exception]
+) -> None:
+    """Give each line to the session; end the session's stream with the program's output."""
+    lines, nonsense = _Lines(), 0
+    async with session:
+        while chunk := await _read(stdout):
+            for line in lines.split(chunk):
+                message = line if isinstance(line, JSONRPCError) else _parse(line)
+                if message is not None:
+                    await session.send(SessionMessage(message))
+                elif isinstance(line, bytes) and line.strip() and (nonsense := nonsense + 1) > MOST_NONSENSE:
+                    shown = one_line(line.decode(errors="replace"))
+                    running.fault = f"it writes lines that are no MCP, such as {shown!r}"
+                    return
+            if lines.lost_message:
+                running.fault = f"it wrote a message of more than {MAX_MESSAGE_BYTES} bytes"
+                return
+
+
+async def _read_errors(running: ServerProcess, stderr: FileIO) -> None:
+    while chunk := await _read(stderr):
+        running.note_errors(chunk)
+
+
+async def _write_messages(
+    from_session: MemoryObjectReceiveStream[SessionMessage],
+    stdin: FileIO,
+    session: MemoryObjectSendStream[SessionMessage | Exception],
+) -> None:
+    os.set_blocking(stdin.fileno(), False)
+    async for message in from_session:
+        written = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+        rest = memoryview(f"{written}\n".encode())
+        try:
+            while rest:
+                await anyio.wait_writable(stdin.fileno())
+                rest = rest[stdin.write(rest) or 0 :]
+        except OSError:  # the program closed its input
+            await session.aclose()
+            return
+
+
+async def _read(stream: FileIO) -> bytes:
+    """Return the next piece of a program's output; empty at its end."""
+    while True:
+        await anyio.wait_readable(stream.fileno())
+        os.set_blocking(stream.fileno(), False)
+        chunk = stream.read(_CHUNK_BYTES)
+        if chunk is not None:
+            return chunk
+
+
+def _parse(line: bytes) -> JSONRPCMessage | None:
+    """Return the message in a line; None if there is none."""
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return None
+
+
+class _Lines:
+    """The lines of a stream; one that is too long becomes an error of the call that it answers."""
+
+    def __init__(self) -> None:
+        self._begun = bytearray()
+        self._first = b""
+        self.lost_message = False
+        """True after a line that was too long, and of which no call is known."""
+
+    def split(self, chunk: bytes) -> list[bytes | JSONRPCError]:
+        """Return the lines that end in this piece."""
+        *ended, begun = chunk.split(b"\n")
+        found: list[bytes | JSONRPCError] = []
+        for part in ended:
+            self._add(part)
+            found += [bytes(self._begun)] if not self._first else self._refused()
+            self._begun.clear()
+            self._first = b""
+        self._add(begun)
+        return found
+
+    def _add(self, part: bytes) -> None:
+        self._begun += part
+        if self._first or len(self._begun) > MAX_MESSAGE_BYTES:
+            self._first = self._first or bytes(self._begun[:_ENDS_KEPT])
+            del self._begun[:-_ENDS_KEPT]
+
+    def _refused(self) -> list[JSONRPCError]:
+        found = _FIRST_ID.search(self._first) or _LAST_ID.search(self._begun)
+        if found is None:
+            self.lost_message = True
+            return []
+        error = ErrorData(code=INTERNAL_ERROR, message=TOO_LONG)
+        return [JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error)]
+
+
+TOO_LONG = f"the answer is longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MB; ask for less"
+"""Error text of a call with an answer that was not read."""
+
+
+def _pipe(read_by: ExitStack, written_by: ExitStack) -> tuple[FileIO, FileIO]:
+    """Return both ends of a pipe; each stack closes its end."""
+    reader, writer = os.pipe()
+    return read_by.enter_context(FileIO(reader, "r")), written_by.enter_context(FileIO(writer, "w"))

@@ -1,0 +1,88 @@
+"""The tools of the servers as tools of the agent."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import mcp_types
+
+from agent.mcp.connection import MOST_TOOLS
+from agent.mcp.names import is_wanted, name_tools
+from agent.mcp.results import result_data
+from agent.mcp.schemas import flaw_in
+from agent.mcp.server import McpServer
+from agent.tools.base import Effect, Tool, ToolContext
+from agent.tools.schema import UnusableSchema, to_json_schema
+
+MOST_SHOWN = 15
+"""Tools of all servers together that are sent with each request; if there are more, the model searches for them."""
+
+MAX_DESCRIPTION_CHARS = 2000
+"""Maximum characters of a tool's description."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTools:
+    """The usable tools of one server, and why others are left out."""
+
+    tools: tuple[Tool, ...]
+    left_out: Mapping[str, str]
+    """Reason by the server's own name of the tool; "" stands for all that are too many."""
+
+
+def tools_of_server(server: McpServer) -> ServerTools:
+    """Return the tools of a server by the names that the model uses."""
+    config = server.config
+    wanted = {each.name: each for each in server.tools if is_wanted(each.name, config.allow_tools, config.deny_tools)}
+    names = name_tools(server.name, list(wanted))
+    tools: list[Tool] = []
+    left_out: dict[str, str] = {}
+    if server.listed > MOST_TOOLS:
+        left_out[""] = f"it has more than {MOST_TOOLS} tools, of which the first are used; name yours in allow_tools"
+    for name, listed in wanted.items():
+        if flaw := _flaw_of(listed.input_schema):
+            left_out[name] = flaw
+        else:
+            tools.append(_tool(server, names[name], listed))
+    return ServerTools(tuple(tools), left_out)
+
+
+def defer_if_many(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools of all servers; deferred if they are many."""
+    return tuple(replace(tool, should_defer=len(tools) > MOST_SHOWN) for tool in tools)
+
+
+def _flaw_of(schema: Mapping[str, Any]) -> str:
+    try:
+        to_json_schema(schema)
+        return flaw_in(schema, len(json.dumps(schema, ensure_ascii=False)))
+    except UnusableSchema as why:
+        return f"its schema cannot be used: {why}"
+    except RecursionError:
+        return "its schema is nested too deep"
+
+
+def _tool(server: McpServer, name: str, listed: mcp_types.Tool) -> Tool:
+    hints = listed.annotations or mcp_types.ToolAnnotations()
+    effect, trusted = Effect.UNSAFE, server.config.trust_annotations
+    if trusted and hints.read_only_hint:
+        effect = Effect.NONE
+    elif trusted and hints.idempotent_hint:
+        effect = Effect.IDEMPOTENT
+    return Tool(
+        name=name,
+        description=" ".join((listed.description or listed.title or listed.name).split())[:MAX_DESCRIPTION_CHARS],
+        arguments=listed.input_schema,
+        run=partial(_run, server, listed.name),
+        effect=effect,
+        concurrency_safe=effect is Effect.NONE,
+        destructive=effect is not Effect.NONE and hints.destructive_hint is True,
+        timeout_s=server.config.timeout_s,
+        cancellable=True,
+    )
+
+
+async def _run(server: McpServer, tool: str, _context: ToolContext, arguments: Mapping[str, Any]) -> object:
+    return result_data(await server.call(tool, arguments))
