@@ -32,6 +32,7 @@ LIVE: tuple[KeyPath, ...] = (
     ("agent",),
     ("budgets",),
     ("channels",),
+    ("mcp",),
     ("model",),
     ("permissions",),
     ("retention",),

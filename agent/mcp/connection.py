@@ -49,7 +49,7 @@ class SessionParts:
     """Answers the server's questions to the person; None: they are refused."""
 
 
-class Connection:
+class McpConnection:
     """One try to connect a server, and the session with it if that succeeds."""
 
     def __init__(self, config: McpServerConfig, parts: SessionParts) -> None:
@@ -61,7 +61,7 @@ class Connection:
         self.tools: tuple[Tool, ...] = ()
         """At most `MOST_TOOLS`, in the server's order."""
         self.listed = 0
-        """How many it listed, as far as they were read."""
+        """Number of tools that it listed, as far as they were read."""
         self.is_lost = False
         """True when it answers no more."""
         self.news = asyncio.Event()
@@ -149,10 +149,10 @@ class Connection:
         if self._config.python is not None:
             module, _, name = self._config.python.partition(":")
             return getattr(importlib.import_module(module), name)
-        return self._watched()
+        return self._watch_streams()
 
     @asynccontextmanager
-    async def _watched(self) -> AsyncIterator[Any]:
+    async def _watch_streams(self) -> AsyncIterator[Any]:
         """Return the streams of the configured transport, and note the end of the server's."""
         async with self._transport() as (from_server, to_server):
             yield _WatchedStream(from_server, self.lose), to_server

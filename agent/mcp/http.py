@@ -17,7 +17,7 @@ SILENT_S = 300.0
 """Seconds of silence after which an open stream is read no further."""
 
 
-class TooLong(httpx2.StreamError):
+class AnswerTooLong(httpx2.StreamError):
     """An answer is longer than the limit; the SDK turns this into an error of the call."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class _BoundedBody(httpx2.AsyncByteStream):
         async for chunk in self._body:
             left -= len(chunk)
             if left < 0:
-                raise TooLong
+                raise AnswerTooLong
             yield chunk
 
     async def aclose(self) -> None:
@@ -79,11 +79,11 @@ async def http_transport(url: str, client: httpx2.AsyncClient) -> AsyncIterator[
 def sse_transport(url: str, client: httpx2.AsyncClient) -> AbstractAsyncContextManager[Any]:
     """Return the streams of a server with the older transport."""
 
-    def given(
+    def make_client(
         headers: dict[str, str] | None = None,  # noqa: ARG001  as the SDK calls it; the client has its own
         timeout: httpx2.Timeout | None = None,  # noqa: ARG001  as above
         auth: httpx2.Auth | None = None,  # noqa: ARG001  as above
     ) -> httpx2.AsyncClient:
         return client
 
-    return sse_client(url, httpx_client_factory=given)
+    return sse_client(url, httpx_client_factory=make_client)

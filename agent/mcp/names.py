@@ -13,7 +13,7 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_]+")
 
 
 def tool_name(server: str, tool: str) -> str:
-    """Return `mcp__server__tool` in the characters that models accept; a name that is too long ends in a hash."""
+    """Return a name such as mcp__files__read that models accept; one that is too long ends in a hash."""
     name = f"mcp__{_clean(server)}__{_clean(tool)}"
     return name if len(name) <= MAX_NAME_CHARS else _with_hash(name, server, tool)
 

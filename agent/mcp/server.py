@@ -12,7 +12,7 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CallToolResult, Tool
 
 from agent.foreign_code import contain_exits
 from agent.mcp.config import McpServerConfig
-from agent.mcp.connection import Connection, SessionParts
+from agent.mcp.connection import McpConnection, SessionParts
 from agent.mcp.words import one_line
 from agent.tools.base import OutcomeUnknown, ToolError
 
@@ -63,11 +63,11 @@ class McpServer:
         self.tools: tuple[Tool, ...] = ()
         """Its tools as it listed them last; they stay while it is down, so that a call can say so."""
         self.listed = 0
-        """How many it listed, of which `tools` may be the first."""
+        """Number of tools that it listed, of which `tools` may be the first."""
         self._changed = changed
         self._parts = parts or SessionParts()
         self._pauses_s = pauses_s
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._has_answered = False  # a call, over this connection
         self._retry = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
@@ -130,7 +130,7 @@ class McpServer:
             return answer
         raise self._error_of(connection, answer)
 
-    def _error_of(self, connection: Connection, error: Exception | None) -> ToolError:
+    def _error_of(self, connection: McpConnection, error: Exception | None) -> ToolError:
         """Return what the model reads of a failed request; note if the connection is lost."""
         if error is None or (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED):
             connection.lose()
@@ -147,7 +147,7 @@ class McpServer:
 
     async def _serve(self) -> None:
         """Connect, and return when the connection is lost; keep the reason."""
-        connection = Connection(self.config, self._parts)
+        connection = McpConnection(self.config, self._parts)
         self._has_answered = False
         error = await _attempt(self._use(connection))
         self.state = ServerState.NEEDS_AUTH if connection.refuses_credentials else ServerState.FAILED
@@ -156,7 +156,7 @@ class McpServer:
             log.warning("mcp_server_down", server=self.name, state=self.state, why=why)
         self.why = why
 
-    async def _use(self, connection: Connection) -> None:
+    async def _use(self, connection: McpConnection) -> None:
         async with connection.open():
             self._connection, self.state, self.why = connection, ServerState.CONNECTED, ""
             following = self._tasks.create_task(_attempt(connection.follow()))
@@ -174,7 +174,7 @@ class McpServer:
                 for task in (following, *self._calls):
                     task.cancel()
 
-    def _take_tools(self, connection: Connection) -> None:
+    def _take_tools(self, connection: McpConnection) -> None:
         if (self.tools, self.listed) != (connection.tools, connection.listed):
             self.tools, self.listed = connection.tools, connection.listed
             self._changed()

@@ -208,7 +208,7 @@ class _Lines:
         found: list[bytes | JSONRPCError] = []
         for part in ended:
             self._add(part)
-            found += [bytes(self._begun)] if not self._first else self._refused()
+            found += [bytes(self._begun)] if not self._first else self._refuse()
             self._begun.clear()
             self._first = b""
         self._add(begun)
@@ -220,7 +220,7 @@ class _Lines:
             self._first = self._first or bytes(self._begun[:_ENDS_KEPT])
             del self._begun[:-_ENDS_KEPT]
 
-    def _refused(self) -> list[JSONRPCError]:
+    def _refuse(self) -> list[JSONRPCError]:
         found = _FIRST_ID.search(self._first) or _LAST_ID.search(self._begun)
         if found is None:
             self.lost_message = True

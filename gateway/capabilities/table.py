@@ -9,6 +9,7 @@ from agent.ports import Principal
 from agent.tools.base import Tool
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.capabilities.mcp import make_mcp
 from gateway.capabilities.trust import TrustState, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
@@ -37,7 +38,7 @@ def make_workspace(settings: Settings, deps: CapabilityDeps) -> Capability | Non
     return workspace.make_workspace(settings.workspace, settings, deps)
 
 
-MAKERS: tuple[Make, ...] = (make_workspace,)
+MAKERS: tuple[Make, ...] = (make_mcp, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 

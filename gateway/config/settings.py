@@ -18,6 +18,7 @@ from pydantic import (
 
 from agent.config import AgentConfig, ModelConfig
 from agent.hooks.points import HookConfig
+from agent.mcp.config import McpServerConfig, McpServerName
 from agent.permissions.chain import PermissionsConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
@@ -129,6 +130,7 @@ class TenantConfig(BaseModel):
     access: AccessConfig | None = None
     permissions: PermissionsConfig | None = None
     hooks: tuple[HookConfig, ...] | None = None
+    mcp: Mapping[McpServerName, McpServerConfig] | None = None
     guard: GuardConfig | None = None
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
@@ -162,6 +164,8 @@ class Settings(BaseModel):
     agent: AgentSettings = AgentSettings()
     """The product sets limits that are not set here: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
+    mcp: Mapping[McpServerName, McpServerConfig] = Field(default_factory=dict)
+    """MCP servers by name; two names for one server are one server, the first."""
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
     """Providers for accounts that people connect themselves, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()

@@ -19,6 +19,7 @@ ALLOWED = {
     "gateway/supervision.py:_note_failure",  # one run of one part
     "gateway/supervision.py:run_again",  # one lane, one session
     "agent/context/compaction.py:_respond",  # one try at notes
+    "agent/mcp/server.py:_attempt",  # one connection to a server, one call
     "agent/tools/guards.py:ChainPermissions._ask_product",  # one call, as the product sees it
     "agent/tools/guards.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call

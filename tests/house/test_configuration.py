@@ -27,6 +27,9 @@ ACCOUNTS = {
     ("model", "profiles"): "oauth",
     ("model", "profiles", "oauth", "add_headers"): "x-example",
     ("model", "profiles", "oauth", "query"): "beta",
+    ("mcp",): "example",
+    ("mcp", "example", "headers"): "authorization",
+    ("mcp", "example", "env"): "example_key",
     ("connect",): "acme",
     ("connect", "acme", "oauth", "headers"): "x-example",
     ("tenants",): "acme",
@@ -90,7 +93,8 @@ def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
 
 
 def test_everything_taken_out_of_its_comment_can_be_used(tmp_path: Path) -> None:
-    (tmp_path / "gateway.toml").write_text(taken_out_of_comments(EXAMPLE))
+    one_of_three = re.sub(r'(?m)^(url = "https://mcp|python = ).*\n', "", taken_out_of_comments(EXAMPLE))
+    (tmp_path / "gateway.toml").write_text(one_of_three)
     token = "123456789:" + "AbC-_" * 7
     secrets = re.sub(r'(?m)^token = ".*"', f'token = "{token}"', taken_out_of_comments(SECRETS))
     (tmp_path / "secrets.toml").write_text(secrets)
