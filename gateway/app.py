@@ -3,11 +3,12 @@
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -29,7 +30,7 @@ from gateway.console.console import make_console
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.descriptors import fit_to_files, raise_file_limit
-from gateway.errors import GatewayError, StoreUnavailable
+from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.machine import MachineApi
 from gateway.http.api.server import ApiServer
@@ -56,6 +57,9 @@ from gateway.spans import record_spans
 from gateway.store.engine import Store
 from gateway.supervision import Faults, Supervised, run_until
 from gateway.tenant import Tenant, TenantDeps, warn_of_unused
+
+if TYPE_CHECKING:
+    from gateway.mcp.endpoint import McpEndpoint
 
 log = structlog.get_logger()
 
@@ -196,7 +200,9 @@ class Gateway:
         programs = ApiServer(store, tenants, settings.http.cors_origins)
         api = programs if settings.channels.api.enabled else None
         playground = not any(settings.channels.accounts())
-        http = HttpServer(settings.http, status, Mounts(channels), api, playground=playground, routes=console.routes())
+        mcp = None if api is None or not settings.channels.api.mcp else _make_mcp(api, tenants, shared)
+        routes = (*console.routes(), *([] if mcp is None else mcp.routes()))
+        http = HttpServer(settings.http, status, Mounts(channels), api, playground=playground, routes=routes)
         parts = replace(unlinked, links=PublicLinks(channels, http, console))
 
         model_deps = ModelDeps(
@@ -231,7 +237,8 @@ class Gateway:
         self.http = http
         tasks.keep("http", http.run)
         machine = MachineApi(programs, OperatorServices(shared, tenants, replace(parts, reload=reloader.reload)))
-        control = ControlServer(settings.control_path, machine.serve, Mounts(channels, private=True))
+        local = () if mcp is None else mcp.local_routes()
+        control = ControlServer(settings.control_path, machine.serve, Mounts(channels, private=True), routes=local)
         tasks.keep("control", control.run)
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
@@ -275,6 +282,21 @@ class Gateway:
         )
         with suppress(StoreUnavailable):  # then others wait until the leases expire
             await process.leave()
+
+
+def _make_mcp(api: ApiServer, tenants: Mapping[str, Tenant], shared: Shared) -> "McpEndpoint":
+    """Return the MCP server.
+
+    Raises:
+        SettingsError: its library is not installed.
+    """
+    try:
+        from gateway.mcp.endpoint import McpEndpoint  # noqa: PLC0415  the SDK takes most of a second
+    except ModuleNotFoundError as missing:
+        raise SettingsError(
+            f"channels.api.mcp needs the package {missing.name}: pip install 'tenk-gateway[mcp]'"
+        ) from None
+    return McpEndpoint(api, tenants, shared)
 
 
 async def _route(channels: ChannelManager, router: Router) -> None:

@@ -21,6 +21,7 @@ from agent.hooks.points import Hook, HookConfig
 from agent.models.offline import OfflineRules
 from agent.permission_rules import PermissionRule, Source, Verdict
 from agent.permissions.chain import RulesConfig
+from agent.ports import Change, LocalEffect
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
@@ -36,6 +37,13 @@ from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Store, engine_for
 from gateway.texts import HARNESS
+
+ApplyOnce = Callable[[Change, LocalEffect], object]
+"""Applies a change and returns its result."""
+
+
+def _apply(change: Change, effect: LocalEffect) -> object:
+    return effect.run(change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +69,11 @@ class AgentProduct:
     """Function that returns the kind of turn a message starts; None: an ordinary one. Pure and quick."""
     routes: Callable[[Store, Conversations], Sequence[ApiRoute]] = lambda _store, _conversations: ()
     """Additional routes under `/v1`; the conversations run turns."""
+    apply_once: ApplyOnce = _apply
+    """Function that applies a change of a program's tool call, outside of a turn: once for each `Change.key`.
+
+    The default does not look at the key.
+    """
     schedule: Schedule | None = None
     """Due dates in its data, answered by its `system` commands; None: none."""
     tables: AgentTables | None = None

@@ -106,7 +106,7 @@ class Tenant:
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
         self.hooks = HookChain(load_hooks(own.hooks))
-        self._own_tools = tuple(product.tools(store))
+        self.own_tools = tuple(product.tools(store))
         self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)
         sections = self.capabilities.sections
         self.agent = make_agent(own, product, self._pool(), self.model, self._judge, self.hooks, clocks.dates, sections)
@@ -141,7 +141,7 @@ class Tenant:
 
     def _pool(self) -> tuple[Tool, ...]:
         installed = (*self._installed_tools, *self.capabilities.tools())
-        return tool_pool(self._own_tools, installed)[0]
+        return tool_pool(self.own_tools, installed)[0]
 
     def begin(self, tasks: Supervised, tenants: Mapping[str, "Tenant"]) -> None:
         """Start the work of its capabilities; `tenants` has its replacement after a reload."""

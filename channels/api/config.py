@@ -9,5 +9,6 @@ class ApiAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = True
+    mcp: bool = False
     waiting: int = Field(default=256, ge=1, le=10_000)
     waiting_of_key: int = Field(default=64, ge=1, le=10_000)

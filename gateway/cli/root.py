@@ -27,6 +27,7 @@ COMMANDS = {
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
     "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),
+    "mcp": ("gateway.cli.mcp", "Serve the agent's tools to MCP clients, such as editors."),
     "usage": ("gateway.cli.usage", "Show model calls, tokens and cost."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.config:slack_manifest", "Print the manifest for creating the Slack app."),

@@ -43,6 +43,7 @@ COACH = AgentProduct(
     commands=lambda store: coach_commands(StoredPractice(store)),
     turns=_plan_turns,
     routes=coach_routes,
+    apply_once=writer.once,
     kind_of_words=_kind_of_words,
     schedule=Schedule(next_due_at, take_due),
     tables=PRACTICE_TABLES,

@@ -14,6 +14,9 @@ MAX_PORT = 65_535
 OAUTH_PATH = "/oauth/callback"
 """Path to which providers redirect people."""
 
+MCP_PATH = "/mcp"
+"""Path of the MCP server, on the HTTP server and on the control socket."""
+
 _LISTEN = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(\d{1,5})")
 HOST_NAME = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")
 

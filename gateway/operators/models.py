@@ -116,6 +116,19 @@ class CodeEntry(Model):
     code: str = Field(max_length=64)
 
 
+class OperatorMessage(Model):
+    """A message to a person, in the direct chat in which they wrote last."""
+
+    text: str = Field(min_length=1, max_length=20_000, description="Markdown.")
+
+
+class SentMessage(Model):
+    """The chat into which a message goes; `tenk outbox` shows what became of it."""
+
+    account: str = Field(description="Such as telegram:main.")
+    chat: str
+
+
 class RoleChange(Model):
     """A person's new role."""
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from math import ceil
 
+from channels.messages import Address
 from gateway.access import linking, pairing, ranks, tickets, words
 from gateway.access.config import Role
 from gateway.access.linking import LinkWhy
@@ -33,19 +34,22 @@ from gateway.operators.models import (
     FoundUsers,
     GroupChange,
     KnownPerson,
+    OperatorMessage,
     PairingRequests,
     RoleChange,
+    SentMessage,
     User,
     Users,
 )
 from gateway.operators.process import AccessChange
 from gateway.operators.shown_people import lookalikes, search_words, to_requests, to_user
-from gateway.store import erasure, groups, inbox, people
+from gateway.store import chats, erasure, groups, inbox, people
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, newest_row
 from gateway.store.groups import Group
 from gateway.store.people import Person
 from gateway.store.reports import AuditFilter, audit_log
+from gateway.store.tables.base import new_id
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 from gateway.texts import HARNESS
 
@@ -231,6 +235,28 @@ class PeopleActions(OperatorsBase):
             return _to_change(ranks.revoke(connection, person, account, call.by, call.now), call.now)
 
         return await self._change(call, job)
+
+    @action(Rank.OPERATOR, audit="message_sent")
+    async def send_message(self, call: ActionCall, who: str, wanted: OperatorMessage) -> SentMessage:
+        """Send a message to a person, given by sender or user id, in the direct chat in which they wrote last.
+
+        Raises:
+            OperationRefused: the person is unknown or blocked, or has no direct chat.
+            GatewayError: the channel of the chat is not running.
+        """
+        person, cause = await self._person(who), f"operator:{new_id()}"
+
+        def job(connection: Connection) -> Address | OperationRefused:
+            place = next(iter(chats.own_chats(connection, person.tenant, person.user_id)), None)
+            if place is None or person.role == Role.BLOCKED:
+                return OperationRefused("access.no_chat", name=person.display_name)
+            self.process.say(connection, person, place, wanted.text, cause)
+            call.record(connection, person.tenant, person.user_id)
+            return place
+
+        place = await call.commit(job)
+        self.process.announce(AccessChange(told=(place,)))
+        return SentMessage(account=f"{place.channel}:{place.account}", chat=place.chat)
 
     @action(Rank.OPERATOR, audit="people_unlinked")
     async def unlink(self, call: ActionCall, who: str) -> User:

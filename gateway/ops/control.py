@@ -9,13 +9,14 @@ import socket
 import stat
 import struct
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
+from channels.base import HttpRoute
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.connections import ConnectionLimiter
 from gateway.http.mounts import Mounts
@@ -37,18 +38,28 @@ ServeApi = Callable[[ConnectionLimiter, web.Request], Awaitable[web.StreamRespon
 class ControlServer:
     """The server on the control socket."""
 
-    def __init__(self, path: Path, serve_api: ServeApi, mounts: Mounts, *, head_s: float = HEAD_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        serve_api: ServeApi,
+        mounts: Mounts,
+        *,
+        routes: Sequence[HttpRoute] = (),
+        head_s: float = HEAD_S,
+    ) -> None:
         """Prepare the server; `run` starts it.
 
         Args:
             path: path of the socket.
             serve_api: answers requests under `/v1`.
             mounts: finds the paths that channels serve.
+            routes: more paths, such as that of `tenk mcp serve`.
             head_s: longest time for the head of a request.
         """
         self._path = path
         self._serve_api = serve_api
         self._mounts = mounts
+        self._routes = routes
         self._head_s = head_s
         self._limiter = ConnectionLimiter(MAX_CONNECTIONS, MAX_CONNECTIONS, lambda _: None)
 
@@ -61,6 +72,8 @@ class ControlServer:
         """
         application = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
         application.router.add_route("*", "/v1/{path:[\\s\\S]*}", partial(self._serve_api, self._limiter))
+        for route in self._routes:
+            application.router.add_route(route.method, route.path, route.handler)
         application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._limiter))
         with listening(self._path) as listener:
             await serve(

@@ -65,12 +65,12 @@ class ApiProgram:
 
     def __init__(self, house: ApiHouse, key: str) -> None:
         self.key = key
-        self._url = house.url
+        self.url = house.url
         self.http = aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"})
         house.sessions.append(self.http)
 
     async def ask(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
-        async with self.http.request(method, self._url + path, **more) as answer:
+        async with self.http.request(method, self.url + path, **more) as answer:
             return answer.status, json.loads(await answer.read())
 
     async def get(self, path: str) -> Any:
@@ -86,7 +86,7 @@ class ApiProgram:
 
     async def events(self, path: str, body: Mapping[str, object]) -> list[tuple[str, Any]]:
         """Return every event of a stream: its name, and its JSON or text."""
-        async with self.http.post(self._url + path, json=body) as answer:
+        async with self.http.post(self.url + path, json=body) as answer:
             assert "text/event-stream" == answer.content_type, await answer.text()
             return [_event(block) for block in (await answer.text()).split("\n\n") if "data: " in block]
 

@@ -37,6 +37,13 @@ def _people(do: Operators) -> tuple[ApiRoute, ...]:
             body=models.AccountName,
         ),
         acts("/v1/users/{user}/block", "Block a person.", _block_user(do), models.User),
+        acts(
+            "/v1/users/{user}/send",
+            "Send a message to a person, in the direct chat in which they wrote last.",
+            do.send_message,
+            models.SentMessage,
+            body=models.OperatorMessage,
+        ),
         acts("/v1/users/{user}/unlink", "Undo a person's link with another channel.", do.unlink, models.User),
         acts(
             "/v1/users/{user}/forget",

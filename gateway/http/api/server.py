@@ -121,8 +121,7 @@ class ApiServer:
         if not request.headers.get("Authorization"):
             # unknown paths and wrong methods are answered without a key
             self._tenants[DEFAULT_TENANT].api.table.find(method, request.rel_url.raw_path)
-        key = _act_for(await self._authenticate(request), request.headers.getall(TENANT_HEADER, []))
-        deps = self._api_of(key.tenant)
+        key, deps = await self.identify(request)
         route, path = deps.table.find(method, request.rel_url.raw_path)
         _check_scope(key, route.scope)
         given = await read_body(request, route.body)
@@ -133,13 +132,22 @@ class ApiServer:
             query=read_query(request, route.query),
             body=given,
             idempotency_key=_idempotency_of(request) if route.once else None,
-            locale=_locale_of(request),
+            locale=locale_of(request),
             headers=request.headers,
-            principal=lambda user: deps.principal(key, user, _locale_of(request)),
+            principal=lambda user: deps.principal(key, user, locale_of(request)),
             stream=partial(self._begin_stream, request),
             end_with_client=partial(limiter.end_with, request),
         )
         return _to_response(route, await route.handle(call))
+
+    async def identify(self, request: web.Request) -> tuple[ApiKey, ApiDeps]:
+        """Return the key of a request, with the tenant it acts for, and that tenant's API.
+
+        Raises:
+            ApiRefusal: there is no valid key, or it may not act for the tenant.
+        """
+        key = _act_for(await self._authenticate(request), request.headers.getall(TENANT_HEADER, []))
+        return key, self._api_of(key.tenant)
 
     def _api_of(self, tenant: str) -> ApiDeps:
         if tenant not in self._tenants:
@@ -307,7 +315,8 @@ def _idempotency_of(request: web.Request) -> str | None:
     return given
 
 
-def _locale_of(request: web.Request) -> str | None:
+def locale_of(request: web.Request) -> str | None:
+    """Return the first language of Accept-Language, or None."""
     first = request.headers.get("Accept-Language", "").split(",")[0].split(";")[0].strip()
     return first if _TAG.fullmatch(first) else None
 

@@ -25,6 +25,7 @@ from gateway.operators.models import (
     InboxQuery,
     KeyTerms,
     ModelName,
+    OperatorMessage,
     OutboxQuery,
     RoleChange,
     TimelineQuery,
@@ -35,7 +36,7 @@ from gateway.operators.models import (
 )
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
-from gateway.store import groups, outbox, people, reports
+from gateway.store import chats, groups, outbox, people, reports
 from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 from gateway.store.outbox import Action, OutboxPart
@@ -61,6 +62,8 @@ class World:
                 newcomer = Newcomer("default", sender, "telegram:main", sender, role, "cli")
                 self.ids[sender] = people.enrol(connection, newcomer, NOON).user_id
             groups.find(connection, "default", Address("telegram", "main", "-100"))
+            owner = self.ids["telegram:0"]
+            chats.note(connection, "default", Address("telegram", "main", "1"), owner, NOON, direct=True)
             asked = pairing.request(connection, message("99"), NOON)
             assert isinstance(asked, TellCode)
             self.ids["request"] = asked.request.id
@@ -105,6 +108,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "block_request": lambda w, by: w.operators.block_request(by, w.ids["request"]),
     "set_role": lambda w, by: w.operators.set_role(by, MEMBER, RoleChange(role=Role.OPERATOR)),
     "revoke": lambda w, by: w.operators.revoke(by, MEMBER, AccountName(account="telegram:main")),
+    "send_message": lambda w, by: w.operators.send_message(by, "telegram:0", OperatorMessage(text="Hello.")),
     "unlink": lambda w, by: w.operators.unlink(by, MEMBER),
     "forget": lambda w, by: w.operators.forget(by, MEMBER, Erasing(extent=Extent.TALK)),
     "note_export": lambda w, by: w.operators.note_export(by, MEMBER),
