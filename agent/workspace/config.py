@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 LINTERS: Mapping[str, tuple[str, ...]] = {
-    "py": ("python3", "-I", "-c", "import ast, sys; ast.parse(sys.stdin.buffer.read(), sys.argv[1])", "{path}"),
+    "py": ("python3", "-I", "-c", "import ast, sys; ast.parse(sys.stdin.read(), sys.argv[1])", "{path} as edited"),
     "json": ("python3", "-I", "-c", "import json, sys; json.load(sys.stdin)"),
     "toml": ("python3", "-I", "-c", "import sys, tomllib; tomllib.load(sys.stdin.buffer)"),
     "sh": ("bash", "-n"),
