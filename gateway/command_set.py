@@ -10,10 +10,11 @@ from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Command, Handle
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import CONVERSATION_BUTTONS, conversation_commands
-from gateway.commands.decisions import CONSENT_BUTTONS, PERMISSIONS, SAY
+from gateway.commands.decisions import CONSENT_BUTTONS, SAY
 from gateway.commands.groups import group_command
 from gateway.commands.linking import LinkDeps, link_commands
 from gateway.commands.people import NAME, PeopleServices, people_commands
+from gateway.commands.permissions import PERMISSIONS
 from gateway.commands.session import SESSION_COMMANDS
 from gateway.commands.table import CommandTable, with_own
 from gateway.commands.usage import Left, no_cap, usage_command

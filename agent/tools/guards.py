@@ -108,6 +108,11 @@ class TurnHooks(ToolHooks, Protocol):
 class Permissions(Protocol):
     """Decides whether a call may run."""
 
+    @property
+    def mode(self) -> rules.Mode:
+        """Return the mode that decides about a call that no rule matches."""
+        ...
+
     def of_turn(self, own: TurnPermissions) -> Self:
         """Return the permissions with the rules and the mode of one turn."""
         ...
@@ -174,6 +179,10 @@ class ChainPermissions:
     chain: PermissionChain
     can_use_tool: CanUseTool | None = None  # the product's own check: may allow, deny, rewrite the input
     judge: Judge | None = None  # None: in mode auto a person is asked
+
+    @property
+    def mode(self) -> rules.Mode:
+        return self.chain.mode
 
     def of_turn(self, own: TurnPermissions) -> Self:
         return replace(self, chain=self.chain.of_turn(own))

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Concatenate, ParamSpec, Protocol, get_args
 
 from agent.catalogue import Catalogue
+from agent.permission_rules import Mode as PermissionMode
 from agent.ports import Principal
 from channels.base import CommandOption
 from channels.messages import Address, Button, ChatKind, OutboundMedia
@@ -38,6 +39,7 @@ class Changed:
     unparked: Sequence[str] = ()  # turns whose approvals were withdrawn
     person: Person | None = None  # the person after the change
     forgotten: Sequence[Forgotten] = ()  # senders of an erased person
+    permissions: bool = False  # rules or permission mode of the conversation
     said: InboxRow | None = None  # a message of the person that the commit admitted
     after: Callable[[], None] | None = None  # called after the commit
 
@@ -86,6 +88,11 @@ class SessionControl(Protocol):
     @property
     def state(self) -> SessionState:
         """Return the current conversation."""
+        ...
+
+    @property
+    def configured_permission_mode(self) -> PermissionMode:
+        """Return the permission mode of conversations in which none was set."""
         ...
 
     @property
@@ -168,8 +175,16 @@ class Invocation:
     @property
     def by_operator(self) -> bool:
         """Return True if the person is an operator and, over the API, the key may operate."""
+        return self._has(Role.OPERATOR)
+
+    @property
+    def by_owner(self) -> bool:
+        """Return True if the person is an owner and, over the API, the key may operate."""
+        return self._has(Role.OWNER)
+
+    def _has(self, role: Role) -> bool:
         may_operate = self.scopes is None or Scope.OPERATE in self.scopes
-        return may_operate and Role(self.principal.role).allows(Role.OPERATOR)
+        return may_operate and Role(self.principal.role).allows(role)
 
 
 Handle = Callable[[Invocation], Awaitable[Reply | Write]]

@@ -1,18 +1,15 @@
-"""Buttons that are commands stored with their message; `/permissions` lists the tools that run without asking.
+"""Buttons that are commands stored with their message.
 
 A button's handler gets an `Invocation`: its name is the button's word, its arguments are the button's subject. The
 signature was checked before: see `gateway.access.buttons`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 
 from agent.catalogue import escape
 from agent.consent import Consent
-from agent.wellformed import clean
-from channels.base import CommandOption
 from gateway.access.buttons import long_id
-from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Changed, Handle, Invocation, Reply, Write
 from gateway.operators.actions import OperationRefused
 from gateway.operators.models import DeniedRequest, PairingRequest, User
 from gateway.operators.service import Operators
@@ -77,29 +74,3 @@ def access_decisions(operators: Operators) -> Mapping[str, Handle]:
         "deny": about_a_request(operators.deny, "access.denied"),
         "block": about_a_request(operators.block_request, "access.blocked"),
     }
-
-
-ALL = "all"
-SHOWN_CHARS = 64
-
-
-async def permissions(asked: Invocation) -> Reply | Write:
-    """List the tools that run without asking, or make one or all of them ask again."""
-    wanted = clean(asked.arguments)
-    if wanted:
-        return Write(_forget_permission, asked, wanted)
-    look = partial(approvals.list_remembered, tenant=asked.principal.tenant, user_id=asked.principal.user_id)
-    tools = "\n".join(f"- {escape(tool)}" for tool in await asked.store.read(look, lasting=True))
-    return Reply(asked.say("commands.permissions_listed" if tools else "commands.permissions_none", tools=tools))
-
-
-def _forget_permission(connection: Connection, asked: Invocation, wanted: str) -> Reply:
-    tool = None if wanted.lower() == ALL else wanted
-    if approvals.forget(connection, asked.principal.tenant, asked.principal.user_id, tool):
-        return Reply(asked.say("commands.permissions_forgotten"))
-    return Reply(asked.say("commands.permissions_unknown", tool=escape(wanted[:SHOWN_CHARS])))
-
-
-PERMISSIONS = Command(
-    "permissions", "menu.permissions", permissions, options=(CommandOption("tool", "menu.permissions.tool"),)
-)

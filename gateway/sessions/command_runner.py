@@ -11,6 +11,7 @@ import structlog
 from agent.catalogue import Catalogue
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
+from agent.permission_rules import Mode
 from agent.ports import Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
@@ -53,6 +54,10 @@ class CommandSession:
     channels: ChannelDirectory
     people: PeopleDirectory
     talk: str  # the command whose text is a message
+
+    @property
+    def configured_permission_mode(self) -> Mode:
+        return self.session.configured_permission_mode
 
     @property
     def running(self) -> bool:
@@ -320,6 +325,8 @@ class CommandRunner:
         deps, changed = self._deps, reply.changed
         if changed.conversation is not None:
             session.go_on_in(changed.conversation)
+        if changed.permissions:
+            session.conversation.forget()
         session.drop_cleared(changed.cleared)
         if changed.said is not None:
             deps.bus.publish(changed.said)

@@ -8,10 +8,11 @@ from functools import partial
 
 from agent.context.history import PastTurn, Remembered, kept_whole, remember
 from agent.encoded_pieces import EncodedPieces
+from agent.permission_rules import PermissionRule, TurnPermissions
 from agent.ports import Prefix, Summary
 from agent.transcript import JournalEvent
 from gateway.sessions.config import SessionsConfig
-from gateway.store import conversations, journal
+from gateway.store import conversations, journal, session_rules
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
 
@@ -35,6 +36,7 @@ class Conversation:
         self._past: tuple[PastTurn, ...] = ()
         self._past_events = 0  # of all of these
         self._summaries: dict[str, Summary] = {}  # by whose prompts they stand in
+        self._rules: Mapping[str, tuple[PermissionRule, ...]] = {}  # by the person for whom they hold
         self._recalled: tuple[object, Remembered] | None = None  # what was recalled last, and of what
         self.prefix = Prefix()
         self.pieces = EncodedPieces()
@@ -59,13 +61,13 @@ class Conversation:
 
     async def _read(self) -> SessionState:
         read = partial(journal.load_session, tenant=self._tenant, key=self._key, limit=self._config.history_events)
-        state, kept = await self._store.read(lambda connection: _load(connection, read), lasting=True)
+        state, kept, rules = await self._store.read(lambda connection: _load(connection, read), lasting=True)
         if state is None:
             state = await self._store.commit(self._open, generation=1)
         if self._state is not None and self._state.generation > state.generation:
             return self._state  # `/new` went through meanwhile
         self.use(state)
-        self._summaries = kept
+        self._summaries, self._rules = kept, rules
         self._keep(state.past)
         return state
 
@@ -75,7 +77,7 @@ class Conversation:
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""
         if self._state is not None and state.id != self._state.id:
-            self._summaries = {}
+            self._summaries, self._rules = {}, {}
             self._keep(())
             self.prefix.release()
             self.pieces = EncodedPieces()
@@ -91,6 +93,12 @@ class Conversation:
         if self._recalled is None or self._recalled[0] != key:
             self._recalled = key, remember(self._past, user_id, summary, turn_id)
         return self._recalled[1]
+
+    def permissions_of(self, session_id: str, user_id: str) -> TurnPermissions:
+        """Return the rules and the mode for a turn of this person and generation."""
+        mode = None if self._state is None else self._state.permission_mode
+        rules = self._rules.get(user_id, ()) if self.is_living(session_id) else ()
+        return TurnPermissions(rules, mode)
 
     def is_living(self, session_id: str) -> bool:
         """Return True if this generation is the living one."""
@@ -146,6 +154,9 @@ def _drop_condensed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> 
 
 def _load(
     connection: Connection, read: Callable[[Connection], SessionState | None]
-) -> tuple[SessionState | None, dict[str, Summary]]:
+) -> tuple[SessionState | None, dict[str, Summary], Mapping[str, tuple[PermissionRule, ...]]]:
     state = read(connection)
-    return state, {} if state is None else conversations.find_summaries(connection, state.id)
+    if state is None:
+        return None, {}, {}
+    summaries = conversations.find_summaries(connection, state.id)
+    return state, summaries, session_rules.of_session(connection, state.id)

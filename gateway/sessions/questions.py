@@ -108,6 +108,13 @@ def describe(arguments: str) -> str:
     return "\n".join([*lines, *([f"- … +{more}"] if more else [])]) or "–"
 
 
+def on_one_line(arguments: str) -> str:
+    """Return a call's arguments in one line of plain text."""
+    given = {name: value for name, value in json.loads(arguments).items() if value is not None}
+    texts = ((name, value if isinstance(value, str) else json.dumps(value)) for name, value in given.items())
+    return clean(", ".join(f"{name}: {text}" for name, text in texts))
+
+
 def _what(ask: AskedCall) -> str:
     """Return the action that would be done, under a hook's words about it."""
     said, told = describe(ask.arguments), clean(ask.question)[:VALUE_CHARS]

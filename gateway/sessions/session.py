@@ -16,6 +16,7 @@ import structlog
 from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
+from agent.permission_rules import Mode
 from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Channel, Reaction
@@ -275,6 +276,11 @@ class Session:
         self._reactions.show(row, Reaction.STEERED)
         async with self._asides:
             return await answer_aside(self._deps, self, row, question, principal)
+
+    @property
+    def configured_permission_mode(self) -> Mode:
+        """Return the permission mode of conversations in which no owner has set one."""
+        return self._deps.in_force.agent.permits.mode
 
     def is_missed(self, row: InboxRow) -> bool:
         """Return True if a row waited too long to be answered."""

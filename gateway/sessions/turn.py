@@ -53,7 +53,7 @@ from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.prompt_hooks import MessageRefusal
-from gateway.sessions.questions import is_numbered
+from gateway.sessions.questions import is_numbered, on_one_line
 from gateway.sessions.turn_end import final_parts, final_text
 from gateway.sessions.turn_lifecycle import Claim, TurnLifecycle
 from gateway.spans import note_attributes
@@ -64,6 +64,9 @@ from gateway.store.journal import OpenTurn, TurnRow
 from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
+
+ABOUT_CHARS = 120
+"""Characters of a call's arguments that are kept with a question."""
 
 WITHHELD = UserItem("(The input guard withheld a message here.)")
 
@@ -181,6 +184,7 @@ class RunningTurn(TurnLifecycle):
             conversation.prefix,
             conversation.pieces,
             known.tokens,
+            conversation.permissions_of(turn.session_id, turn.user_id),
         )
         await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self), self._deps.in_force.agent)
 
@@ -290,14 +294,12 @@ class RunningTurn(TurnLifecycle):
     # ---------------------------------------------------------------- approvals
 
     async def consent(self, ask: AskedCall) -> Consent | None:
-        """Return the answer to this call, a no to the same call earlier in the turn, or a remembered consent."""
+        """Return the answer to this call, or a remembered consent."""
 
         def look(connection: Connection) -> Consent | None:
             said = approvals.newest(connection, self._turn.id, ask.call_key)
             if said is not None and said.fingerprint == ask.fingerprint and said.state in SPOKEN:
                 return said.state
-            if approvals.is_denied(connection, self._turn.id, ask.fingerprint):
-                return Consent.DENIED
             mine = self._turn.tenant, self._turn.user_id
             known = ask.may_remember and approvals.is_remembered(connection, *mine, ask.tool)
             return Consent.REMEMBERED if known else None
@@ -334,6 +336,7 @@ class RunningTurn(TurnLifecycle):
             call_key=ask.call_key,
             tool=ask.tool,
             fingerprint=ask.fingerprint,
+            about=self._process.scrubber.scrub(on_one_line(ask.arguments))[:ABOUT_CHARS],
             may_remember=ask.may_remember,
             numbered=is_numbered(self.channel),
             asked_at=now,

@@ -12,8 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from agent.consent import Consent
+from agent.permission_rules import Verdict
+from gateway.store import session_rules
 from gateway.store.people import ids_of
 from gateway.store.rows import Rows
+from gateway.store.session_rules import SessionRule
 from gateway.store.tables.turns import approvals, remembered_tools, sessions, turns
 
 
@@ -28,6 +31,7 @@ class Approval:
     call_key: str
     tool: str
     fingerprint: str  # of tool and arguments
+    about: str = ""  # the arguments, shortened
     may_remember: bool
     numbered: bool  # it is answered by typing a number
     asked_at: datetime
@@ -69,11 +73,6 @@ def newest(connection: sa.Connection, turn_id: str, call_key: str) -> Approval |
     return APPROVALS.get(connection, turn_id=turn_id, call_key=call_key, order=approvals.c.id.desc())
 
 
-def is_denied(connection: sa.Connection, turn_id: str, fingerprint: str) -> bool:
-    """Return whether the person has denied a call of this tool with these arguments in this turn."""
-    return APPROVALS.count(connection, turn_id=turn_id, state=Consent.DENIED, fingerprint=fingerprint) > 0
-
-
 def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
     """Return what a parked turn waits for."""
     return APPROVALS.get(connection, turn_id=turn_id, state=Consent.PENDING)
@@ -98,7 +97,26 @@ def settle(connection: sa.Connection, approval: Approval, state: Consent, now: d
     _set_parked(connection, approval.turn_id, None)
     if state is Consent.REMEMBERED:
         REMEMBERED.add(connection, RememberedTool(approval.tenant, approval.user_id, approval.tool, now))
+    if state is Consent.DENIED:
+        _deny_in_session(connection, approval, now)
     return True
+
+
+def _deny_in_session(connection: sa.Connection, approval: Approval, now: datetime) -> None:
+    """Deny the same call for the rest of the conversation."""
+    session_id = connection.execute(sa.select(turns.c.session_id).where(turns.c.id == approval.turn_id)).scalar()
+    if session_id is not None:
+        denied = SessionRule(
+            tenant=approval.tenant,
+            session_id=session_id,
+            user_id=approval.user_id,
+            verdict=Verdict.DENY,
+            rule=approval.tool,
+            fingerprint=approval.fingerprint,
+            about=approval.about,
+            since=now,
+        )
+        session_rules.put(connection, denied)
 
 
 def withdraw_session(connection: sa.Connection, tenant: str, key: str, now: datetime, user_id: str | None) -> list[str]:
@@ -140,10 +158,9 @@ def list_remembered(connection: sa.Connection, tenant: str, user_id: str) -> Seq
     return [each.tool for each in mine]
 
 
-def forget(connection: sa.Connection, tenant: str, user_id: str, tool: str | None) -> int:
-    """Remember a tool no more, or none (None); return how many were."""
-    named = {} if tool is None else {"tool": tool}
-    return REMEMBERED.delete(connection, tenant=tenant, user_id=ids_of(user_id), **named)
+def forget(connection: sa.Connection, tenant: str, user_id: str, tool: str) -> None:
+    """Ask again before this tool runs for this person."""
+    REMEMBERED.delete(connection, tenant=tenant, user_id=ids_of(user_id), tool=tool)
 
 
 def _set_parked(connection: sa.Connection, turn_id: str, at: datetime | None) -> None:

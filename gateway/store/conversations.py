@@ -20,7 +20,7 @@ from channels.messages import INBOUND_EVENT, InboundMessage
 from gateway.store import people
 from gateway.store.dialect import insert_into, upsert
 from gateway.store.heads import ConversationHead, list_heads
-from gateway.store.journal import TurnRow, next_seq
+from gateway.store.journal import TurnRow, next_seq, permission_mode_of
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import users
 from gateway.store.tables.traffic import inbox
@@ -224,8 +224,9 @@ def revive(
     """
     of_key = sessions.c.tenant_id == tenant, sessions.c.key == key
     newest = connection.execute(sa.select(sa.func.max(sessions.c.generation)).where(*of_key)).scalar() or 0
+    permission_mode = permission_mode_of(connection, tenant, key)
     mine = sa.update(sessions).where(*of_key, sessions.c.id == session_id)
-    if connection.execute(mine.values(generation=newest + 1)).rowcount == 1:
+    if connection.execute(mine.values(generation=newest + 1, permission_mode=permission_mode)).rowcount == 1:
         return True
     heads = list_heads(connection, tenant, 1, ids=[session_id])
     if not heads or not _may_go_on(key, heads[0].key, people.senders_of(connection, user_id)):
@@ -237,6 +238,7 @@ def revive(
         "key": key,
         "generation": newest + 1,
         "mode": mode,
+        "permission_mode": permission_mode,
         "title": heads[0].title or None,
         "created_at": now,
         "continues_id": session_id,

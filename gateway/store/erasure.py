@@ -38,7 +38,17 @@ from gateway.store.tables.people import (
     users,
 )
 from gateway.store.tables.traffic import chats, inbox, moved_chats, outbox, parked_lanes, reply_routes
-from gateway.store.tables.turns import approvals, blobs, budget_use, events, sessions, summaries, turns, usage
+from gateway.store.tables.turns import (
+    approvals,
+    blobs,
+    budget_use,
+    events,
+    session_rules,
+    sessions,
+    summaries,
+    turns,
+    usage,
+)
 from gateway.store.tenancy import named_tenant
 from gateway.store.tickets import TICKETS, TicketKind
 from gateway.store.usage import give_to
@@ -203,6 +213,7 @@ def erase(
             return Progress.MORE
     _erase_places(connection, erasure)
     forget_kept(connection, user_id=erasure.user_id)
+    connection.execute(sa.delete(session_rules).where(session_rules.c.user_id == erasure.user_id))
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
         TICKETS.delete(connection, other_id=erasure.user_id)

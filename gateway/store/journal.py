@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from agent import journal
 from agent.context.history import PastTurn
 from agent.errors import Fenced
+from agent.permission_rules import Mode
 from agent.transcript import (
     JOURNAL_EVENT,
     EndReason,
@@ -91,6 +92,7 @@ class SessionState:
     next_seq: int
     past: tuple[PastTurn, ...]  # the newest turns that have ended, in order, each whole
     continues: bool = False  # it goes on from a conversation of another chat
+    permission_mode: Mode | None = None  # set by an owner; None: the configured one
 
     @property
     def events(self) -> tuple[JournalEvent, ...]:
@@ -99,7 +101,14 @@ class SessionState:
 
 
 _newest = (
-    sa.select(sessions.c.id, sessions.c.generation, sessions.c.mode, sessions.c.continues_id, sessions.c.continues_seq)
+    sa.select(
+        sessions.c.id,
+        sessions.c.generation,
+        sessions.c.mode,
+        sessions.c.permission_mode,
+        sessions.c.continues_id,
+        sessions.c.continues_seq,
+    )
     .where(sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.key == sa.bindparam("b_key"))
     .order_by(sessions.c.generation.desc())
     .limit(1)
@@ -125,7 +134,9 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
         ended = _whole_turns(connection, there, cut=len(there) == room)
         past = [*(replace(turn, elsewhere=True) for turn in ended), *past]
         room, later = room - len(there), connection.execute(_by_id, {"b_id": later.continues_id}).first()
-    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), found.continues_id is not None)
+    own_mode = None if found.permission_mode is None else Mode(found.permission_mode)
+    continues = found.continues_id is not None
+    return SessionState(found.id, found.generation, found.mode, next_seq, tuple(past), continues, own_mode)
 
 
 _by_id = sa.select(sessions.c.continues_id, sessions.c.continues_seq).where(sessions.c.id == sa.bindparam("b_id"))
@@ -178,6 +189,7 @@ def open_session(
             "key": key,
             "generation": generation,
             "mode": mode,
+            "permission_mode": permission_mode_of(connection, tenant, key),
             "title": None,
             "created_at": now,
         },
@@ -186,6 +198,17 @@ def open_session(
     if state is None:
         raise RuntimeError("a session was begun and is not there")
     return replace(state, past=())
+
+
+def permission_mode_of(connection: sa.Connection, tenant: str, key: str) -> str | None:
+    """Return the permission mode of the newest conversation of a key; each later one begins with it."""
+    newest = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
+    return None if newest is None else newest.permission_mode
+
+
+def set_permission_mode(connection: sa.Connection, session_id: str, mode: Mode | None) -> None:
+    """Change the permission mode of a conversation; None: the configured one."""
+    connection.execute(sa.update(sessions).where(sessions.c.id == session_id).values(permission_mode=mode))
 
 
 def next_seq(connection: sa.Connection, session_id: str) -> int:

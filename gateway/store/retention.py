@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from gateway.store.outbox import CAME, IS_OPEN
 from gateway.store.tables.people import audit, forgotten_senders
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
-from gateway.store.tables.turns import approvals, blobs, budget_use, events, summaries, turns, usage
+from gateway.store.tables.turns import approvals, blobs, budget_use, events, session_rules, summaries, turns, usage
 from gateway.store.usage import forget_days
 
 NOTHING = ""
@@ -85,6 +85,8 @@ def take_turns(connection: sa.Connection, before: datetime) -> int:
     query = sa.select(turns.c.id).where(turns.c.ended_at < before).order_by(turns.c.ended_at).limit(TURNS_BATCH)
     ids = list(connection.execute(query).scalars())
     connection.execute(sa.delete(summaries).where(summaries.c.kept_at < before))
+    denied = session_rules.c.fingerprint != "", session_rules.c.since < before  # tells arguments of a call
+    connection.execute(sa.delete(session_rules).where(*denied))
     connection.execute(sa.delete(events).where(events.c.turn_id.in_(ids)))
     connection.execute(sa.delete(approvals).where(approvals.c.turn_id.in_(ids)))
     connection.execute(sa.delete(blobs).where(blobs.c.turn_id.in_(ids)))

@@ -76,18 +76,25 @@ async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
         assert 2 == len(texts) and "May I use" in texts[0] and "Nothing yet." == texts[1]
 
 
-async def test_a_denied_call_is_not_asked_for_again_in_the_same_turn(tmp_path: Path) -> None:
+async def test_a_denied_call_is_not_asked_for_again_until_the_person_takes_the_denial_back(tmp_path: Path) -> None:
     async with house(tmp_path, config=ASKS) as here:
         again = Reply(calls=(Call("get_user_skills", "{}", id="two"),))
-        here.model.answers(LOOKS, again, Reply("As you like."), LOOKS, Reply("Nothing yet."))
+        here.model.answers(LOOKS, again, Reply("As you like."), LOOKS, Reply("Still no."))
         here.sim.say(1, "what can I do?")
         asked = await here.told(1, "May I use")
         here.sim.press(1, asked.message_id, dict(asked.buttons)["Deny"])
         await here.told(1, "As you like.")
         assert 3 == len(here.model.requests)
-        assert "the person said no to this" in str(here.model.requests[-1].body["messages"][-1])
         here.sim.say(1, "and now?")
-        await here.until(lambda: dict(here.sim.answers(1)[-1].buttons).get("Allow once") is not None, "a new question")
+        await here.told(1, "Still no.")
+        assert "the person said no to this" in str(here.model.requests[-1].body["messages"][-1])
+        here.sim.say(1, "/permissions")
+        await here.told(1, "1. get_user_skills (include_archived: false): denied in this conversation")
+        here.sim.say(1, "/permissions 1")
+        await here.told(1, "Taken back:")
+        here.model.answers(LOOKS)
+        here.sim.say(1, "and now?")
+        await here.told(1, "May I use")
 
 
 class Thing(BaseModel):

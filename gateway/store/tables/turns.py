@@ -57,6 +57,7 @@ sessions = sa.Table(
     sa.Column("key", sa.String(512), nullable=False),
     sa.Column("generation", sa.Integer, nullable=False),  # `/new` raises it; the highest is the living one
     sa.Column("mode", sa.String(16), nullable=False),  # steer | followup | collect | interrupt
+    sa.Column("permission_mode", sa.String(16)),  # see agent.permission_rules.Mode; NULL: the configured one
     sa.Column("title", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("continues_id", Id),  # the conversation of another chat that it goes on from, as it was when it began
@@ -227,6 +228,7 @@ approvals = sa.Table(
     sa.Column("call_key", sa.String(64), nullable=False),  # turn/step/index of the tool call
     sa.Column("tool", sa.String(128), nullable=False),
     sa.Column("fingerprint", sa.String(64), nullable=False),  # SHA-256 of tool and arguments
+    sa.Column("about", sa.Text, nullable=False),  # its arguments, shortened
     sa.Column("may_remember", sa.Boolean, nullable=False),
     sa.Column("numbered", sa.Boolean, nullable=False),  # the channel has no buttons: the answer is typed
     sa.Column("state", sa.String(16), nullable=False),  # see agent.consent.Consent
@@ -243,6 +245,20 @@ remembered_tools = sa.Table(
     sa.Column("tool", sa.String(128), nullable=False),
     sa.Column("since", Instant, nullable=False),
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "tool"),
+)
+
+session_rules = sa.Table(  # calls that a person denied in a conversation, and rules that they set there
+    "session_rules",
+    metadata,
+    tenant_column(),
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("verdict", sa.String(16), nullable=False),  # see agent.permission_rules.Verdict
+    sa.Column("rule", sa.String(512), nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),  # of one call; "": the rule is about any
+    sa.Column("about", sa.Text, nullable=False),  # arguments of that call, shortened
+    sa.Column("since", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("session_id", "user_id", "rule", "fingerprint"),
 )
 
 alerts = sa.Table(  # what owners were told of troubles

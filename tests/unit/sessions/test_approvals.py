@@ -128,15 +128,16 @@ async def test_what_is_always_allowed_is_not_asked_again_until_it_is_taken_back(
     await scene.ask()
     assert ["12", "12"] == scene.payer.paid
     for words, told in (
-        ("/permissions", "• pay"),
-        ("/permissions eat", "You never said “always” to eat"),
-        ("/permissions pay", "Forgotten"),
-        ("/permissions", "Nothing is remembered"),
-        ("/permissions all", "You never said"),
+        ("/permissions", "1. pay: runs unasked, because you said “always”"),
+        ("/permissions eat", "You have no rule eat"),
+        ("/permissions pay", "Taken back:"),
+        ("/permissions", "You have set no rules here"),
+        ("/permissions all", "You have no rule all"),
     ):
+        before = len(scene.spine.channel.parts)
         await scene.spine.say(words)
         await scene.spine.quiet()
-        assert told in scene.last
+        assert told in "\n".join(part.rendered.text for part in scene.spine.channel.parts[before:])
     assert await scene.ask()
     assert ["12", "12"] == scene.payer.paid
 

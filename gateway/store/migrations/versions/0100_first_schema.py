@@ -43,6 +43,7 @@ def upgrade() -> None:
         sa.Column("call_key", sa.String(length=64), nullable=False),
         sa.Column("tool", sa.String(length=128), nullable=False),
         sa.Column("fingerprint", sa.String(length=64), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
         sa.Column("may_remember", sa.Boolean(), nullable=False),
         sa.Column("numbered", sa.Boolean(), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
@@ -374,6 +375,7 @@ def upgrade() -> None:
         sa.Column("key", sa.String(length=512), nullable=False),
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("mode", sa.String(length=16), nullable=False),
+        sa.Column("permission_mode", sa.String(length=16), nullable=True),
         sa.Column("title", sa.Text(), nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("continues_id", sa.String(length=36), nullable=True),
@@ -608,6 +610,19 @@ def upgrade() -> None:
         sa.Column("uses_left", sa.Integer(), nullable=False),
         sa.ForeignKeyConstraint(["inbox_id"], ["inbox.id"], name=op.f("fk_reply_routes_inbox_id")),
         sa.PrimaryKeyConstraint("inbox_id", name=op.f("pk_reply_routes")),
+    )
+    op.create_table(
+        "session_rules",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("verdict", sa.String(length=16), nullable=False),
+        sa.Column("rule", sa.String(length=512), nullable=False),
+        sa.Column("fingerprint", sa.String(length=64), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_session_rules_session_id")),
+        sa.PrimaryKeyConstraint("session_id", "user_id", "rule", "fingerprint", name=op.f("pk_session_rules")),
     )
     op.create_table(
         "summaries",
