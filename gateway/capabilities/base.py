@@ -15,6 +15,10 @@ from gateway.safety.vault import Vault
 from gateway.store.engine import Store
 
 
+def _find_nothing(_name: str) -> Tool | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class CapabilityDeps:
     """Objects that capabilities use."""
@@ -25,6 +29,8 @@ class CapabilityDeps:
     clocks: Clocks
     trust: TenantTrust
     """Asked before anything runs that the operator's own configuration does not name."""
+    find_tool: Callable[[str], Tool | None] = _find_nothing
+    """Returns the tool of another capability of this agent by its name, as it is at the moment of the call."""
 
 
 class Capability:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from agent.context.sections import Section, join_sections
 from agent.ports import Principal
@@ -38,7 +39,20 @@ def make_workspace(settings: Settings, deps: CapabilityDeps) -> Capability | Non
     return workspace.make_workspace(settings.workspace, settings, deps)
 
 
-MAKERS: tuple[Make, ...] = (make_mcp, make_workspace)
+def make_web(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the tools of the web.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    if settings.web is None:
+        return None
+    from gateway.capabilities import web  # noqa: PLC0415  which only an agent with them needs
+
+    return web.make_web(settings.web, settings.mcp, deps)
+
+
+MAKERS: tuple[Make, ...] = (make_mcp, make_web, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 
@@ -58,12 +72,16 @@ class Capabilities:
         Raises:
             SettingsError: one of them cannot be made.
         """
+        deps = replace(deps, find_tool=self._find_tool)
         self._all = [made for make in makers if (made := make(settings, deps)) is not None]
         self._trust = deps.trust if self._all else None
         self._untrusted: dict[str, str] = {}  # reason by name; "": it is trusted
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(tool for each in self._all for tool in each.tools())
+
+    def _find_tool(self, name: str) -> Tool | None:
+        return next((tool for tool in self.tools() if tool.name == name), None)
 
     def commands(self) -> tuple[Command, ...]:
         return tuple(command for each in self._all for command in each.commands())

@@ -20,6 +20,7 @@ from agent.config import AgentConfig, ModelConfig
 from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
 from agent.permissions.chain import PermissionsConfig
+from agent.web.config import WebConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
@@ -131,6 +132,7 @@ class TenantConfig(BaseModel):
     permissions: PermissionsConfig | None = None
     hooks: tuple[HookConfig, ...] | None = None
     mcp: Mapping[McpServerName, McpServerConfig] | None = None
+    web: WebConfig | None = None
     guard: GuardConfig | None = None
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
@@ -161,6 +163,8 @@ class Settings(BaseModel):
     permissions: PermissionsConfig = PermissionsConfig()
     hooks: tuple[HookConfig, ...] = ()
     """Checked in this order."""
+    web: WebConfig | None = None
+    """Tools that read and search the web; None: the agent has none."""
     agent: AgentSettings = AgentSettings()
     """The product sets limits that are not set here: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()

@@ -38,6 +38,8 @@ FOR_THE_MODEL = {
     "agent/fallbacks.py",
     "agent/tools/guards.py",
     "agent/tools/base.py",
+    "agent/web/pages.py",
+    "agent/web/tools.py",
     "agent/tools/schema.py",
     "agent/tools/executor.py",
     "agent/read_only_turn.py",
