@@ -7,7 +7,7 @@ from typing import Self
 
 from agent.consent import AskedCall
 from agent.definition import Agent
-from agent.permission_rules import TurnPermissions
+from agent.permission_rules import Mode, TurnPermissions
 from agent.ports import Change, LocalEffect, Principal, Spent, Summary, Turn, TurnPorts
 from agent.tools.base import Deny, Tool
 from agent.tools.calls import PendingCall
@@ -61,6 +61,10 @@ class UnaskedPermissions:
     """The permissions of an agent, where no one can be asked: neither its person nor a model that judges."""
 
     permits: Permissions
+
+    @property
+    def mode(self) -> Mode:
+        return self.permits.mode
 
     def of_turn(self, own: TurnPermissions) -> Self:
         return replace(self, permits=self.permits.of_turn(own))
