@@ -52,7 +52,16 @@ def make_web(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     return web.make_web(settings.web, settings.mcp, deps)
 
 
-MAKERS: tuple[Make, ...] = (make_mcp, make_web, make_workspace)
+def make_programs(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
+    """Make the programs with secrets."""
+    if not settings.cli:
+        return None
+    from gateway.capabilities.programs import Programs  # noqa: PLC0415  nothing of it loads without its table
+
+    return Programs(settings.cli)
+
+
+MAKERS: tuple[Make, ...] = (make_mcp, make_programs, make_web, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 

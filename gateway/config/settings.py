@@ -20,6 +20,7 @@ from agent.config import AgentConfig, ModelConfig
 from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
 from agent.permissions.chain import PermissionsConfig
+from agent.programs.config import ProgramConfig, ProgramName
 from agent.web.config import WebConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
@@ -137,6 +138,7 @@ class TenantConfig(BaseModel):
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
     workspace: WorkspaceConfig | None = None
+    cli: Mapping[ProgramName, ProgramConfig] | None = None
 
     @field_validator("permissions")
     @classmethod
@@ -175,6 +177,8 @@ class Settings(BaseModel):
     channels: ChannelsConfig = ChannelsConfig()
     workspace: WorkspaceConfig | None = None
     """None: no folders."""
+    cli: Mapping[ProgramName, ProgramConfig] = Field(default_factory=dict)
+    """Programs that the model may run with secrets, by name."""
     tenants: Mapping[TenantName, TenantConfig] = Field(default_factory=dict)
     """By name; accounts and API keys name their tenant. Without one they belong to the installation's own."""
 

@@ -33,6 +33,8 @@ ACCOUNTS = {
     ("connect",): "acme",
     ("connect", "acme", "oauth", "headers"): "x-example",
     ("tenants",): "acme",
+    ("cli",): "gh",
+    ("cli", "gh", "secrets"): "GH_TOKEN",
     ("workspace", "deny"): "releases",
     ("workspace", "linters"): "py",
 }
@@ -40,7 +42,7 @@ ACCOUNTS = {
 
 
 def taken_out_of_comments(path: Path) -> str:
-    return re.sub(r"^#(?=[a-z_]+ = |\"[a-z:]+\" = |\[)", "", path.read_text(), flags=re.MULTILINE)
+    return re.sub(r"^#(?=[A-Za-z_]+ = |\"[a-z:]+\" = |\[)", "", path.read_text(), flags=re.MULTILINE)
 
 
 def leaves(tree: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

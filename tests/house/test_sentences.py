@@ -45,6 +45,7 @@ FOR_THE_MODEL = {
     "agent/read_only_turn.py",
     "agent/skills/library.py",
     "agent/tools/toolbox.py",
+    "agent/programs/program.py",
     "agent/tools/pipeline.py",
     "agent/tools/results.py",
     "agent/transcript.py",
