@@ -5,6 +5,8 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 
 from gateway.errors import SettingsError
 
@@ -17,7 +19,10 @@ TOOLS = "tenk.tools"
 HOOKS = "tenk.hooks"
 """Group of entry points that name one or several `agent.hooks.points.Hook`, or a callable that returns them."""
 
-KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
+SKILLS = "tenk.skills"
+"""Group of entry points that name a package whose folder has skills; an agent's own are under its product's name."""
+
+KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook", SKILLS: "plug-in of skills"}
 
 CHANNELS = "tenk.channels"
 """Group of entry points that name a channel's class; `channels.registry` loads them."""
@@ -104,6 +109,22 @@ def load_extension(group: str, name: str) -> object:
             f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {first_words(error)}"
         ) from error
     return loaded
+
+
+def find_folder(group: str, name: str) -> Path:
+    """Return the folder of the package that an entry point names; none of its code runs.
+
+    Raises:
+        SettingsError: the entry point or the folder does not exist.
+    """
+    point = _find(group, name, tuple(sys.path))
+    top, *below = point.module.split(".")
+    spec = find_spec(top)
+    places = (spec and spec.submodule_search_locations) or ()
+    for folder in (Path(place, *below) for place in places):
+        if folder.is_dir():
+            return folder
+    raise SettingsError(f"the {KINDS[group]} {name!r} ({point.value}) names no folder of a package")
 
 
 def first_words(error: BaseException) -> str:

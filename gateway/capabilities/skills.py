@@ -1,0 +1,269 @@
+"""Skills of one tenant's agent, and instruction files of its workspace folders."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from agent.context.sections import Section
+from agent.ports import Principal
+from agent.skills.command import run_skill_command
+from agent.skills.config import SkillsConfig
+from agent.skills.folders import FoundSkills, read_skills
+from agent.skills.library import MAX_LISTED, OWN_TITLE, SKILLS_TITLE, Library, list_skills
+from agent.skills.skill import SkillSource, WrittenSkill
+from agent.skills.tools import SKILL, skill_tools
+from agent.skills.workspace import WorkspaceFolder, join_instructions, read_workspace_folder
+from agent.tools.base import Tool
+from agent.wellformed import cut_text
+from agent.workspace.folder import Folders, folder_name
+from channels.base import CommandOption
+from channels.chat.probing import Finding
+from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.capabilities.trust import TenantTrust, TrustSubject
+from gateway.commands.base import Command, Invocation, Reply
+from gateway.config.settings import Settings
+from gateway.errors import SettingsError
+from gateway.extensions import SKILLS, find_folder, list_offered
+from gateway.sessions.deps import RunTurn
+from gateway.store.trusted import TrustKind
+from gateway.threads import run_in_thread
+
+LOOK_S = 5.0
+"""Seconds between two looks at the folders."""
+
+MAX_PEOPLE = 2_000
+"""Folders of people that are looked at."""
+
+MAX_SUMMARY_CHARS = 100
+MAX_RULES_CHARS = 300
+EVERYBODY = ""
+"""Name of the folder that all people of a tenant share."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """The files of one tenant as they were read."""
+
+    shared: tuple[WrittenSkill, ...] = ()  # of every source but workspaces
+    folders: Mapping[str, WorkspaceFolder] = field(default_factory=dict)  # by name of the person's folder, or EVERYBODY
+    flaws: Mapping[str, str] = field(default_factory=dict)  # path of a skill outside of workspaces -> why it is unusable
+
+
+class SkillFiles:
+    """The places of one tenant's skills and instruction files; reading them blocks."""
+
+    def __init__(self, config: SkillsConfig, settings: Settings, tenant: str) -> None:
+        """Find all folders.
+
+        Raises:
+            SettingsError: a plug-in does not exist.
+        """
+        self._config = config
+        places = {SkillSource.USER: [user_folder(settings)], SkillSource.PLUGIN: [], SkillSource.BUNDLED: []}
+        if config.managed is not None:
+            places[SkillSource.MANAGED] = [config.managed]
+        places[SkillSource.PLUGIN] = [find_folder(SKILLS, name) for name in config.plugins]
+        if config.bundled and settings.agent.product in list_offered(SKILLS):
+            places[SkillSource.BUNDLED] = [find_folder(SKILLS, settings.agent.product)]
+        self._places = places
+        self._root: Path | None = None  # of the tenant's workspace folders
+        self._per_person = False
+        if settings.workspace is not None:
+            self._root = settings.workspace.root / folder_name(tenant)
+            self._per_person = settings.workspace.folders == "person"
+
+    def read(self) -> FoundFiles:
+        """Read everything."""
+        found = [read_skills(folder, source) for source, folders in self._places.items() for folder in folders]
+        folders = dict(self._read_folders())
+        flaws = {path: why for each in found for path, why in each.flaws.items()}
+        return FoundFiles(tuple(self._usable(found)), folders, flaws)
+
+    def _usable(self, found: Iterable[FoundSkills]) -> Iterator[WrittenSkill]:
+        return (skill for each in found for skill in each.skills if skill.name not in self._config.disabled)
+
+    def _read_folders(self) -> Iterator[tuple[str, WorkspaceFolder]]:
+        if self._root is None:
+            return
+        names = [EVERYBODY]
+        if self._per_person:
+            with suppress(OSError):  # nobody has a folder yet
+                names += sorted(path.name for path in self._root.iterdir() if path.is_dir())[:MAX_PEOPLE]
+        for name in names:
+            read = read_workspace_folder(self._root / name, self._config.instructions)
+            if read != WorkspaceFolder():
+                yield name, read
+
+    def path_of(self, folder: str) -> Path:
+        """Return the path of a folder in `FoundFiles.folders`."""
+        assert self._root is not None, "without workspaces there are no such folders"
+        return self._root / folder
+
+
+def user_folder(settings: Settings) -> Path:
+    """Return the folder that `tenk skills add` fills."""
+    config = settings.skills or SkillsConfig()
+    return config.user or settings.home / "skills"
+
+
+def subject_name(folder: str, name: str) -> str:
+    """Return the name of a workspace's skill or file, as operators trust it."""
+    return f"{folder}/{name}" if folder else name
+
+
+def runs_what(skill: WrittenSkill) -> str:
+    """Return one line about a skill for the operator who is to trust it."""
+    rules = cut_text(", ".join(skill.head.allowed_tools), MAX_RULES_CHARS)
+    return f"{skill.head.description}{f' Calls without approval: {rules}' if rules else ''}"
+
+
+class Skills(Capability):
+    """The skills of one tenant."""
+
+    def __init__(self, files: SkillFiles, config: SkillsConfig, trust: TenantTrust) -> None:
+        """Read the files; `run` follows their changes."""
+        self._files = files
+        self._config = config
+        self._trust = trust
+        self._found = files.read()
+
+    # ---------------------------------------------------------------- what a person can use
+
+    def library_of(self, principal: Principal) -> Library:
+        """Return the skills that this person can use now."""
+        return Library([*self._own_skills(principal), *self._found.shared])
+
+    def _folders_of(self, principal: Principal) -> Iterator[tuple[str, WorkspaceFolder]]:
+        """Yield the folders whose files count for a person, the nearest first."""
+        for name in (folder_name(principal.user_id), EVERYBODY):
+            if (folder := self._found.folders.get(name)) is not None:
+                yield name, folder
+
+    def _own_skills(self, principal: Principal) -> list[WrittenSkill]:
+        """Return the trusted skills of this person's workspace, the nearest first."""
+        return [
+            skill
+            for name, folder in self._folders_of(principal)
+            for skill in folder.skills
+            if self._is_trusted(name, skill) and skill.name not in self._config.disabled
+        ]
+
+    def _is_trusted(self, folder: str, skill: WrittenSkill) -> bool:
+        return self._trust.is_trusted(TrustKind.SKILL, subject_name(folder, skill.name), skill.digest)
+
+    def sections(self, principal: Principal) -> Mapping[Section, str]:
+        own = [skill for skill in self._own_skills(principal)]
+        shared = Library(self._found.shared).offered
+        offered = [skill for skill in Library(own).offered]
+        room = max(0, MAX_LISTED - len(shared))
+        parts = (list_skills(OWN_TITLE, offered, room), self._unusable(principal), self._instructions(principal))
+        return {
+            Section.SKILLS: list_skills(SKILLS_TITLE, shared),
+            Section.PROJECT: "\n\n".join(filter(None, parts)),
+        }
+
+    def _unusable(self, principal: Principal) -> str:
+        """Return the note about the person's skills that do not work yet."""
+        waiting = [
+            f"{skill.name} waits until the operator trusts it"
+            for name, folder in self._folders_of(principal)
+            for skill in folder.skills
+            if not self._is_trusted(name, skill)
+        ]
+        broken = [
+            f"{Path(path).name}: {cut_text(why, MAX_SUMMARY_CHARS)}"
+            for _, folder in self._folders_of(principal)
+            for path, why in folder.flaws.items()
+        ]
+        return "" if not waiting + broken else f"Not usable now: {'; '.join([*waiting, *broken][:MAX_LISTED])}."
+
+    def _instructions(self, principal: Principal) -> str:
+        files = [
+            (subject_name("" if not name else "your folder", file.name), file.text)
+            for name, folder in reversed(list(self._folders_of(principal)))
+            for file in folder.instructions
+            if self._trust.is_trusted(TrustKind.INSTRUCTIONS, subject_name(name, file.name), file.digest)
+        ]
+        return join_instructions(files)
+
+    # ---------------------------------------------------------------- what the agent has
+
+    def tools(self) -> Sequence[Tool]:
+        in_folders = [skill for _, skill in self._trusted()]
+        every = [*self._found.shared, *in_folders]
+        return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED) if every else ()
+
+    def commands(self) -> Sequence[Command]:
+        """Return a command for each skill that people may start; another person's is unknown when it runs."""
+        shared = [(skill, skill.head.hidden) for skill in Library(self._found.shared).skills]
+        every = [*shared, *((skill, True) for _, skill in self._trusted())]
+        made: dict[str, Command] = {}
+        for skill, _hidden in every:
+            if skill.head.user_invocable and skill.head.enabled:
+                summary = cut_text(skill.head.description, MAX_SUMMARY_CHARS)
+                options = (CommandOption("arguments", "menu.skill.arguments"),)
+                made.setdefault(skill.command, Command(skill.command, summary, _start, turn=SKILL, options=options))
+        return tuple(made.values())
+
+    def turns(self) -> Mapping[str, RunTurn]:
+        return {SKILL: partial(run_skill_command, library_of=self.library_of)}
+
+    def _trusted(self) -> Iterator[tuple[str, WrittenSkill]]:
+        """Yield the trusted skills of all workspace folders."""
+        for name, folder in self._found.folders.items():
+            for skill in folder.skills:
+                if self._is_trusted(name, skill) and skill.name not in self._config.disabled:
+                    yield name, skill
+
+    # ---------------------------------------------------------------- what operators see
+
+    def troubles(self) -> Mapping[str, str]:
+        return {f"skill {Path(path).name}": why for path, why in self._found.flaws.items()}
+
+    def subjects(self) -> Sequence[TrustSubject]:
+        found: list[TrustSubject] = []
+        for name, folder in self._files.read().folders.items():
+            for skill in folder.skills:
+                key = subject_name(name, skill.name)
+                found.append(TrustSubject(TrustKind.SKILL, key, skill.digest, runs_what(skill)))
+            for file in folder.instructions:
+                path = self._files.path_of(name) / file.name
+                key = subject_name(name, file.name)
+                found.append(TrustSubject(TrustKind.INSTRUCTIONS, key, file.digest, f"the prompt gets {path}"))
+        return found
+
+    async def check(self) -> Sequence[Finding]:
+        found = self._found
+        flaws = dict(found.flaws)
+        for folder in found.folders.values():
+            flaws |= folder.flaws
+        wrong = [Finding(f"skill {path}", why, "correct it, or remove it") for path, why in flaws.items()]
+        names = ", ".join(skill.name for skill in Library(found.shared).skills)
+        return [Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted()))} trusted"), *wrong]
+
+    async def run(self, changed: Callable[[], None]) -> None:
+        """Read the folders again and again, and after each change of trust."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._trust.until_changed()
+            found = await run_in_thread(self._files.read)
+            if found != self._found:
+                self._found = found
+                changed()
+
+
+async def _start(_asked: Invocation) -> Reply:
+    raise RuntimeError("a skill's command starts a turn")
+
+
+def make_skills(settings: Settings, config: SkillsConfig, deps: CapabilityDeps) -> Skills:
+    """Make the skills of a tenant.
+
+    Raises:
+        SettingsError: a plug-in does not exist.
+    """
+    return Skills(SkillFiles(config, settings, deps.trust.tenant), config, deps.trust)
