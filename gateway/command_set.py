@@ -1,13 +1,13 @@
 """The commands of an agent: its own, those of every agent, and their runner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from agent.catalogue import DEFAULT
 from channels.clocks import steady_now
 from channels.slack.manifest import AppDescription
 from gateway.access.buttons import SealedButtons
 from gateway.access.policy import AccessSnapshot
-from gateway.commands.base import Command, Handle
+from gateway.commands.base import Handle
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import CONVERSATION_BUTTONS, conversation_commands
 from gateway.commands.decisions import CONSENT_BUTTONS, SAY
@@ -37,12 +37,8 @@ def command_table(
     services: PeopleServices,
     connecting: Connecting,
     left: Left = no_cap,
-    added: Sequence[Command] = (),
 ) -> CommandTable:
-    """Return the product's commands, those that every agent has, and those of capabilities (`added`).
-
-    A product's own command wins over one of the same name.
-    """
+    """Return the product's commands, and those that every agent has; a product's own replaces one of its name."""
     every = (
         *SESSION_COMMANDS,
         *conversation_commands(services.linking.seals),
@@ -54,7 +50,6 @@ def command_table(
         *link_commands(services.linking, services.operators),
         group_command(services.people, services.operators),
         NAME,
-        *added,
     )
     return CommandTable(with_own(product.commands(store), every), product.name, product.catalogue)
 

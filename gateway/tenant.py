@@ -101,8 +101,8 @@ class Tenant:
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks, deps.trust.of(name)))
         self._work: asyncio.Task[None] | None = None  # of its capabilities
-        added = self.capabilities.commands()
-        self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap, added)
+        self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
+        self.table.replace_added(self.capabilities.commands())
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
         self.hooks = HookChain(load_hooks(own.hooks))
@@ -112,7 +112,8 @@ class Tenant:
         self.agent = make_agent(own, product, self._pool(), self.model, self._judge, self.hooks, clocks.dates, sections)
         self._in_force = AgentInForce(self.agent)
         items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
-        turns = {RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
+        added = self.capabilities.turns()
+        turns = {**added, RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
         heard = HeardItems(items, self.hooks)
         self.sessions = make_sessions(own, product, store, self.kinds, self._in_force, heard, turns, shared)
         self.commands = make_commands(product, store, self.table, self.sessions, services.decisions(), shared)
@@ -154,7 +155,8 @@ class Tenant:
             self._work = tasks.keep_task(f"capabilities of {self.name}", run)
 
     def renew_tools(self) -> None:
-        """Give the next turn the tools that its capabilities have now."""
+        """Give the next turn the tools, and people the commands, that its capabilities have now."""
+        self.table.replace_added(self.capabilities.commands())
         self.agent = replace(self.agent, tools=self._pool())
         self._in_force.replace(self.agent)
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
@@ -23,6 +23,13 @@ MAX_FOLDER_BYTES = 1_000_000
 """Files of one skill, and their bytes: all of them are hashed."""
 
 
+Stamp = tuple[tuple[Path, int, int], ...]
+"""The files of a skill, each with the time of its last change in ns and its size."""
+
+KnownSkills = dict[Path, tuple[Stamp, WrittenSkill]]
+"""Skills that were read before, by folder: one whose files have the same stamp is not read again."""
+
+
 class BadFile(Exception):
     """A file cannot be read; the message says why."""
 
@@ -35,8 +42,9 @@ class FoundSkills:
     flaws: Mapping[str, str] = field(default_factory=dict)  # path of a skill -> why it cannot be used
 
 
-def read_skills(folder: Path, source: SkillSource) -> FoundSkills:
-    """Return the skills in the folders below this one; none if it does not exist."""
+def read_skills(folder: Path, source: SkillSource, known: KnownSkills | None = None) -> FoundSkills:
+    """Return the skills in the folders below this one; none if it does not exist. `known` is brought up to date."""
+    known = {} if known is None else known
     skills: list[WrittenSkill] = []
     flaws: dict[str, str] = {}
     try:
@@ -51,7 +59,7 @@ def read_skills(folder: Path, source: SkillSource) -> FoundSkills:
     for name in sorted(entry.name for entry in entries if not entry.name.startswith(".")):
         try:
             if (folder / name / SKILL_FILE).is_file():
-                skills.append(read_skill(folder / name, source, within=folder))
+                skills.append(_read_again(folder / name, source, folder, known))
         except (BadSkill, BadFile) as bad:
             flaws[str(folder / name)] = str(bad)
         except OSError as error:  # it vanished, or may not be read
@@ -59,17 +67,31 @@ def read_skills(folder: Path, source: SkillSource) -> FoundSkills:
     return FoundSkills(tuple(skills), flaws)
 
 
-def read_skill(folder: Path, source: SkillSource, *, within: Path | None = None) -> WrittenSkill:
-    """Return the skill in this folder, which has to be inside of `within` if that is given.
+def _read_again(folder: Path, source: SkillSource, within: Path, known: KnownSkills) -> WrittenSkill:
+    root = within.resolve(strict=True)
+    stamp = _stamp_of(folder, root)
+    before, skill = known.pop(folder, (None, None))
+    if skill is None or before != stamp:
+        skill = _read(folder, source, root, [path for path, _, _ in stamp])
+    known[folder] = stamp, skill
+    return skill
+
+
+def read_skill(folder: Path, source: SkillSource) -> WrittenSkill:
+    """Return the skill in this folder.
 
     Raises:
         BadSkill: it is no skill.
         BadFile: a file of it is too large, no ordinary file, or outside of the folder.
         OSError: it cannot be read.
     """
-    root = (within or folder).resolve(strict=True)
+    root = folder.resolve(strict=True)
+    return _read(folder, source, root, [path for path, _, _ in _stamp_of(folder, root)])
+
+
+def _read(folder: Path, source: SkillSource, root: Path, files: Iterable[Path]) -> WrittenSkill:
     digest, text = sha256(), None
-    for path in _files_of(folder, root):
+    for path in files:
         is_text = path == folder / SKILL_FILE
         content = read_file(path, root, MAX_SKILL_BYTES if is_text else MAX_FOLDER_BYTES)
         digest.update(f"{path.relative_to(folder)}\0{len(content)}\0".encode("utf-8", "surrogateescape"))
@@ -80,13 +102,13 @@ def read_skill(folder: Path, source: SkillSource, *, within: Path | None = None)
     return parse_skill(decode(text), folder.name, source, digest.hexdigest())
 
 
-def _files_of(folder: Path, root: Path) -> list[Path]:
-    """Return all files of a folder by name.
+def _stamp_of(folder: Path, root: Path) -> Stamp:
+    """Return all files of a folder, sorted by name.
 
     Raises:
         BadFile: there are too many entries or bytes, or one leads out of `root`.
     """
-    found: list[Path] = []
+    found: list[tuple[Path, int, int]] = []
     folders, seen, size = [folder], 0, 0
     while folders:
         with os.scandir(folders.pop()) as scan:
@@ -99,11 +121,12 @@ def _files_of(folder: Path, root: Path) -> list[Path]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
             else:
-                found.append(path)
-                size += entry.stat().st_size
+                entry_stat = entry.stat()
+                found.append((path, entry_stat.st_ctime_ns, entry_stat.st_size))
+                size += entry_stat.st_size
         if seen > MAX_FILES or size > MAX_FOLDER_BYTES:
             raise BadFile(f"it has more than {MAX_FILES} files or {MAX_FOLDER_BYTES:,} bytes")
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def read_file(path: Path, root: Path, max_bytes: int) -> bytes:

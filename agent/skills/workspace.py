@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from agent.skills.folders import BadFile, decode, read_file, read_skills
+from agent.skills.folders import BadFile, KnownSkills, decode, read_file, read_skills
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.wellformed import well_formed
 
@@ -45,9 +45,9 @@ class WorkspaceFolder:
     flaws: Mapping[str, str] = field(default_factory=dict)  # path -> why it cannot be used
 
 
-def read_workspace_folder(folder: Path, names: Sequence[str]) -> WorkspaceFolder:
+def read_workspace_folder(folder: Path, names: Sequence[str], known: KnownSkills | None = None) -> WorkspaceFolder:
     """Read a folder's skills, and its instruction files with these names."""
-    found = read_skills(folder / SKILLS_FOLDER, SkillSource.PROJECT)
+    found = read_skills(folder / SKILLS_FOLDER, SkillSource.PROJECT, known)
     instructions: list[InstructionFile] = []
     flaws = dict(found.flaws)
     for name in names:
@@ -75,7 +75,7 @@ def join_instructions(files: Iterable[tuple[str, str]]) -> str:
     for path, text in reversed(list(files)):
         heading = f"## {path}\n\n"
         room -= len(heading) + len("\n\n")
-        shown = _cut(text, room)
+        shown = _fit_in(text, room)
         parts.append(heading + shown)
         room -= len(shown)
         if room < MIN_ROOM_CHARS:
@@ -83,7 +83,7 @@ def join_instructions(files: Iterable[tuple[str, str]]) -> str:
     return "\n\n".join([INSTRUCTIONS_TITLE, *reversed(parts)]) if parts else ""
 
 
-def _cut(text: str, room: int) -> str:
+def _fit_in(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     kept = text[: room - len(CUT.format(n=len(text)))].rstrip()

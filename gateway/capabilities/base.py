@@ -12,6 +12,7 @@ from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.safety.vault import Vault
+from gateway.sessions.deps import RunTurn
 from gateway.store.engine import Store
 
 
@@ -46,7 +47,12 @@ class Capability:
         return ()
 
     def commands(self) -> Sequence[Command]:
+        """Return its commands as they are now; they are read anew with the tools. Those of the agent go before them."""
         return ()
+
+    def turns(self) -> Mapping[str, RunTurn]:
+        """Return the kinds of turns that its commands start."""
+        return {}
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
         """Return its sections of the prompt for this person."""

@@ -11,27 +11,26 @@ from agent.context.sections import Section
 from agent.ports import Principal
 from agent.skills.command import run_skill_command
 from agent.skills.config import SkillsConfig
-from agent.skills.folders import FoundSkills, read_skills
+from agent.skills.folders import FoundSkills, KnownSkills, read_skills
 from agent.skills.library import MAX_LISTED, OWN_TITLE, SKILLS_TITLE, Library, list_skills
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.skills.tools import SKILL, skill_tools
 from agent.skills.workspace import WorkspaceFolder, join_instructions, read_workspace_folder
 from agent.tools.base import Tool
 from agent.wellformed import cut_text
-from agent.workspace.folder import Folders, folder_name
+from agent.workspace.folder import folder_name
 from channels.base import CommandOption
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.config.settings import Settings
-from gateway.errors import SettingsError
 from gateway.extensions import SKILLS, find_folder, list_offered
 from gateway.sessions.deps import RunTurn
 from gateway.store.trusted import TrustKind
 from gateway.threads import run_in_thread
 
-LOOK_S = 5.0
+LOOK_S = 2.0
 """Seconds between two looks at the folders."""
 
 MAX_PEOPLE = 2_000
@@ -49,7 +48,9 @@ class FoundFiles:
 
     shared: tuple[WrittenSkill, ...] = ()  # of every source but workspaces
     folders: Mapping[str, WorkspaceFolder] = field(default_factory=dict)  # by name of the person's folder, or EVERYBODY
-    flaws: Mapping[str, str] = field(default_factory=dict)  # path of a skill outside of workspaces -> why it is unusable
+    flaws: Mapping[str, str] = field(
+        default_factory=dict
+    )  # path of a skill outside of workspaces -> why it is unusable
 
 
 class SkillFiles:
@@ -71,21 +72,24 @@ class SkillFiles:
         self._places = places
         self._root: Path | None = None  # of the tenant's workspace folders
         self._per_person = False
+        self._known: KnownSkills = {}
         if settings.workspace is not None:
             self._root = settings.workspace.root / folder_name(tenant)
             self._per_person = settings.workspace.folders == "person"
 
     def read(self) -> FoundFiles:
         """Read everything."""
-        found = [read_skills(folder, source) for source, folders in self._places.items() for folder in folders]
-        folders = dict(self._read_folders())
+        known = dict(self._known)
+        found = [read_skills(place, source, known) for source, places in self._places.items() for place in places]
+        folders = dict(self._read_folders(known))
+        self._known = {folder: read for folder, read in known.items() if folder.exists()}
         flaws = {path: why for each in found for path, why in each.flaws.items()}
         return FoundFiles(tuple(self._usable(found)), folders, flaws)
 
     def _usable(self, found: Iterable[FoundSkills]) -> Iterator[WrittenSkill]:
         return (skill for each in found for skill in each.skills if skill.name not in self._config.disabled)
 
-    def _read_folders(self) -> Iterator[tuple[str, WorkspaceFolder]]:
+    def _read_folders(self, known: KnownSkills) -> Iterator[tuple[str, WorkspaceFolder]]:
         if self._root is None:
             return
         names = [EVERYBODY]
@@ -93,7 +97,7 @@ class SkillFiles:
             with suppress(OSError):  # nobody has a folder yet
                 names += sorted(path.name for path in self._root.iterdir() if path.is_dir())[:MAX_PEOPLE]
         for name in names:
-            read = read_workspace_folder(self._root / name, self._config.instructions)
+            read = read_workspace_folder(self._root / name, self._config.instructions, known)
             if read != WorkspaceFolder():
                 yield name, read
 
@@ -155,11 +159,10 @@ class Skills(Capability):
         return self._trust.is_trusted(TrustKind.SKILL, subject_name(folder, skill.name), skill.digest)
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
-        own = [skill for skill in self._own_skills(principal)]
         shared = Library(self._found.shared).offered
-        offered = [skill for skill in Library(own).offered]
+        own = Library(self._own_skills(principal)).offered
         room = max(0, MAX_LISTED - len(shared))
-        parts = (list_skills(OWN_TITLE, offered, room), self._unusable(principal), self._instructions(principal))
+        parts = (list_skills(OWN_TITLE, own, room), self._unusable(principal), self._instructions(principal))
         return {
             Section.SKILLS: list_skills(SKILLS_TITLE, shared),
             Section.PROJECT: "\n\n".join(filter(None, parts)),
@@ -192,16 +195,14 @@ class Skills(Capability):
     # ---------------------------------------------------------------- what the agent has
 
     def tools(self) -> Sequence[Tool]:
-        in_folders = [skill for _, skill in self._trusted()]
+        in_folders = [skill for _, skill in self._trusted_skills()]
         every = [*self._found.shared, *in_folders]
         return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED) if every else ()
 
     def commands(self) -> Sequence[Command]:
         """Return a command for each skill that people may start; another person's is unknown when it runs."""
-        shared = [(skill, skill.head.hidden) for skill in Library(self._found.shared).skills]
-        every = [*shared, *((skill, True) for _, skill in self._trusted())]
         made: dict[str, Command] = {}
-        for skill, _hidden in every:
+        for skill in (*Library(self._found.shared).skills, *(skill for _, skill in self._trusted_skills())):
             if skill.head.user_invocable and skill.head.enabled:
                 summary = cut_text(skill.head.description, MAX_SUMMARY_CHARS)
                 options = (CommandOption("arguments", "menu.skill.arguments"),)
@@ -211,7 +212,7 @@ class Skills(Capability):
     def turns(self) -> Mapping[str, RunTurn]:
         return {SKILL: partial(run_skill_command, library_of=self.library_of)}
 
-    def _trusted(self) -> Iterator[tuple[str, WrittenSkill]]:
+    def _trusted_skills(self) -> Iterator[tuple[str, WrittenSkill]]:
         """Yield the trusted skills of all workspace folders."""
         for name, folder in self._found.folders.items():
             for skill in folder.skills:
@@ -242,7 +243,7 @@ class Skills(Capability):
             flaws |= folder.flaws
         wrong = [Finding(f"skill {path}", why, "correct it, or remove it") for path, why in flaws.items()]
         names = ", ".join(skill.name for skill in Library(found.shared).skills)
-        return [Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted()))} trusted"), *wrong]
+        return [Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"), *wrong]
 
     async def run(self, changed: Callable[[], None]) -> None:
         """Read the folders again and again, and after each change of trust."""

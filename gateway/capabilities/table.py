@@ -15,6 +15,7 @@ from gateway.capabilities.trust import TrustState, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
+from gateway.sessions.deps import RunTurn
 from gateway.threads import run_in_thread
 
 Make = Callable[[Settings, CapabilityDeps], Capability | None]
@@ -61,7 +62,22 @@ def make_programs(settings: Settings, _deps: CapabilityDeps) -> Capability | Non
     return Programs(settings.cli)
 
 
-MAKERS: tuple[Make, ...] = (make_mcp, make_programs, make_web, make_workspace)
+
+
+def make_skills(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the skills.
+
+    Raises:
+        SettingsError: a plug-in does not exist.
+    """
+    if settings.skills is None or not settings.skills.enabled:
+        return None
+    from gateway.capabilities import skills  # noqa: PLC0415  with PyYAML
+
+    return skills.make_skills(settings, settings.skills, deps)
+
+
+MAKERS: tuple[Make, ...] = (make_mcp, make_programs, make_skills, make_web, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 
@@ -94,6 +110,10 @@ class Capabilities:
 
     def commands(self) -> tuple[Command, ...]:
         return tuple(command for each in self._all for command in each.commands())
+
+    def turns(self) -> Mapping[str, RunTurn]:
+        """Return the kinds of turns that their commands start."""
+        return {kind: run for each in self._all for kind, run in each.turns().items()}
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
         """Return the sections of all for this person's prompt."""

@@ -26,6 +26,7 @@ COMMANDS = {
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
+    "skills": ("gateway.cli.skills", "List, add or trust skills: written procedures for the model."),
     "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),
     "mcp": ("gateway.cli.mcp", "Serve the agent's tools to MCP clients, such as editors."),
     "usage": ("gateway.cli.usage", "Show model calls, tokens and cost."),

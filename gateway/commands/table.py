@@ -43,6 +43,12 @@ class CommandTable:
             if command.name in self._commands or command.name == talk:
                 raise ValueError(f"two commands are called /{command.name}")
             self._commands[command.name] = command
+        self._fixed = dict(self._commands)
+
+    def replace_added(self, added: Sequence[Command]) -> None:
+        """Take the commands of capabilities in place of those before; a name that is taken stays with its command."""
+        taken = {*self._fixed, self.talk}
+        self._commands = self._fixed | {command.name: command for command in added if command.name not in taken}
 
     def parse(self, text: str) -> tuple[Command | None, str, str] | None:
         """Return the command of a text, its name and its arguments.

@@ -22,6 +22,7 @@ from agent.mcp.config import McpServerConfig, McpServerName
 from agent.permissions.chain import PermissionsConfig
 from agent.programs.config import ProgramConfig, ProgramName
 from agent.web.config import WebConfig
+from agent.skills.config import SkillsConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
@@ -137,6 +138,7 @@ class TenantConfig(BaseModel):
     guard: GuardConfig | None = None
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
+    skills: SkillsConfig | None = None
     workspace: WorkspaceConfig | None = None
     cli: Mapping[ProgramName, ProgramConfig] | None = None
 
@@ -175,6 +177,8 @@ class Settings(BaseModel):
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
     """Providers for accounts that people connect themselves, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()
+    skills: SkillsConfig | None = None
+    """None: no skills."""
     workspace: WorkspaceConfig | None = None
     """None: no folders."""
     cli: Mapping[ProgramName, ProgramConfig] = Field(default_factory=dict)

@@ -44,6 +44,7 @@ FOR_THE_MODEL = {
     "agent/tools/executor.py",
     "agent/read_only_turn.py",
     "agent/skills/library.py",
+    "agent/skills/workspace.py",
     "agent/tools/toolbox.py",
     "agent/programs/program.py",
     "agent/tools/pipeline.py",

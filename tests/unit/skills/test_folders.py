@@ -51,6 +51,16 @@ def test_every_file_of_a_skill_counts_for_its_digest(tmp_path):
     assert read_skill(folder, USER).digest in digests
 
 
+def test_a_skill_is_read_again_only_if_a_file_of_it_has_changed(tmp_path):
+    folder, known = write_skill(tmp_path), {}
+    first = read_skills(tmp_path, USER, known).skills[0]
+    assert first is read_skills(tmp_path, USER, known).skills[0]
+    (folder / "SKILL.md").write_text(text_of(body="New."))
+    assert "New." == read_skills(tmp_path, USER, known).skills[0].body
+    (folder / "SKILL.md").write_text("broken")
+    assert ((), {}) == (read_skills(tmp_path, USER, known).skills, known)
+
+
 def test_links_out_of_the_folder_are_refused(tmp_path):
     outside = write_skill(tmp_path / "outside", "secret")
     inside = tmp_path / "skills"
