@@ -243,7 +243,10 @@ class Skills(Capability):
             flaws |= folder.flaws
         wrong = [Finding(f"skill {path}", why, "correct it, or remove it") for path, why in flaws.items()]
         names = ", ".join(skill.name for skill in Library(found.shared).skills)
-        return [Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"), *wrong]
+        return [
+            Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"),
+            *wrong,
+        ]
 
     async def run(self, changed: Callable[[], None]) -> None:
         """Read the folders again and again, and after each change of trust."""

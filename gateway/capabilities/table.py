@@ -62,8 +62,6 @@ def make_programs(settings: Settings, _deps: CapabilityDeps) -> Capability | Non
     return Programs(settings.cli)
 
 
-
-
 def make_skills(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     """Make the skills.
 

@@ -21,8 +21,8 @@ from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
 from agent.permissions.chain import PermissionsConfig
 from agent.programs.config import ProgramConfig, ProgramName
-from agent.web.config import WebConfig
 from agent.skills.config import SkillsConfig
+from agent.web.config import WebConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
