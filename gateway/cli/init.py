@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,25 @@ PLATFORMS = (
         ),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalTools:
+    """Tools that an agent has if the configuration has their table."""
+
+    table: str
+    words: str
+    extra: str = ""  # of our distribution; "": none is needed
+    module: str = ""  # installed with the extra
+
+
+OPTIONAL_TOOLS: Mapping[str, OptionalTools] = {
+    "mcp": OptionalTools("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
+    "web": OptionalTools("[web]", "reading and searching the web", "web", "trafilatura"),
+    "workspace": OptionalTools("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
+    "cli": OptionalTools("[cli.NAME]", "programs with secrets that the model does not see"),
+}
+"""By the name of their table in the settings."""
 
 
 @dataclass(slots=True)
@@ -308,3 +328,16 @@ def _write(made: Draft, *, replace: bool) -> None:
     else:
         click.echo("It prints a link. The first person who opens it becomes the owner.")
     click.echo(f"If something is wrong: {tenk.command('doctor')}")
+    for line in _missing_tools(made.settings):
+        click.echo(line)
+
+
+def _missing_tools(settings: Settings) -> list[str]:
+    """Return lines about the optional tools that the configuration does not have."""
+    missing = [tools for name, tools in OPTIONAL_TOOLS.items() if not getattr(settings, name)]
+    lines = ["", "The agent can have more tools, each by a table in the configuration; docs/tools.md shows its lines:"]
+    for tools in missing:
+        lacks = tools.extra and find_spec(tools.module) is None
+        needs = f" (needs: pip install 'tenk-gateway[{tools.extra}]')" if lacks else ""
+        lines.append(f"  {tools.table:12}  {tools.words}{needs}")
+    return lines if missing else []
