@@ -97,8 +97,8 @@ PLATFORMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class OptionalTools:
-    """Tools that an agent has if the configuration has their table."""
+class Ability:
+    """A capability that an agent has if the configuration has its table."""
 
     table: str
     words: str
@@ -106,13 +106,14 @@ class OptionalTools:
     module: str = ""  # installed with the extra
 
 
-OPTIONAL_TOOLS: Mapping[str, OptionalTools] = {
-    "mcp": OptionalTools("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
-    "web": OptionalTools("[web]", "reading and searching the web", "web", "trafilatura"),
-    "workspace": OptionalTools("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
-    "cli": OptionalTools("[cli.NAME]", "programs with secrets that the model does not see"),
+ABILITIES: Mapping[str, Ability] = {
+    "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
+    "skills": Ability("[skills]", "instructions for tasks, in folders"),
+    "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
+    "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
+    "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),
 }
-"""By the name of their table in the settings."""
+"""By the name of their settings."""
 
 
 @dataclass(slots=True)
@@ -328,16 +329,16 @@ def _write(made: Draft, *, replace: bool) -> None:
     else:
         click.echo("It prints a link. The first person who opens it becomes the owner.")
     click.echo(f"If something is wrong: {tenk.command('doctor')}")
-    for line in _missing_tools(made.settings):
+    for line in _missing_abilities(made.settings):
         click.echo(line)
 
 
-def _missing_tools(settings: Settings) -> list[str]:
-    """Return lines about the optional tools that the configuration does not have."""
-    missing = [tools for name, tools in OPTIONAL_TOOLS.items() if not getattr(settings, name)]
+def _missing_abilities(settings: Settings) -> list[str]:
+    """Return lines about the capabilities that the configuration does not have."""
+    missing = [ability for name, ability in ABILITIES.items() if not getattr(settings, name)]
     lines = ["", "The agent can have more tools, each by a table in the configuration; docs/tools.md shows its lines:"]
-    for tools in missing:
-        lacks = tools.extra and find_spec(tools.module) is None
-        needs = f" (needs: pip install 'tenk-gateway[{tools.extra}]')" if lacks else ""
-        lines.append(f"  {tools.table:12}  {tools.words}{needs}")
+    for ability in missing:
+        lacks = ability.extra and find_spec(ability.module) is None
+        needs = f" (needs: pip install 'tenk-gateway[{ability.extra}]')" if lacks else ""
+        lines.append(f"  {ability.table:12}  {ability.words}{needs}")
     return lines if missing else []

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 from channels.simulators.telegram.server import TOKEN, TelegramSimulator
-from gateway.cli.init import OPTIONAL_TOOLS
+from gateway.cli.init import ABILITIES
 from gateway.cli.root import root
 
 
@@ -39,8 +39,8 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
         made = await tenk("init", *tokens, **bases)
         assert 0 == made.exit_code, made.output
         assert "@tenk_bot" in made.output
-        shown = [name for name, tools in OPTIONAL_TOOLS.items() if f"  {tools.table}  " in made.output]
-        assert [*OPTIONAL_TOOLS] == shown
+        shown = [name for name, ability in ABILITIES.items() if f"  {ability.table}  " in made.output]
+        assert [*ABILITIES] == shown
         checked = await asyncio.create_subprocess_exec(  # a process of its own: it sets up the log
             sys.executable,
             "-m",
