@@ -18,6 +18,7 @@ from agent.context.sections import PromptBuilder
 from agent.end_texts import TellResult
 from agent.hooks.chain import HookFunction, program_hook, python_hook
 from agent.hooks.points import Hook, HookConfig
+from agent.mcp.names import is_name_of
 from agent.models.offline import OfflineRules
 from agent.permission_rules import PermissionRule, Source, Verdict
 from agent.permissions.chain import RulesConfig
@@ -172,18 +173,18 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
     flaws += [f"the tool {name!r} is not used: there is another of that name; take it out" for name in left_out]
     wrong += [f"{_place(sources, (*above, 'agent', 'tools'))}: {why}" for why in flaws]
     for path, rule in _rules_by_place(settings, above):
-        if path[len(above)] in tables and (why := _flaw_of(rule, known)):
+        if path[len(above)] in tables and (why := _flaw_of(rule, known, settings.mcp)):
             wrong.append(f"{_place(sources, path)}: {why}")
-    return wrong + (_wrong_hooks(settings.hooks, known, sources, above) if "hooks" in tables else [])
+    return wrong + (_wrong_hooks(settings, known, sources, above) if "hooks" in tables else [])
 
 
 def _place(sources: Sources, path: KeyPath) -> str:
     return f"{sources.place_of(path)}: {'.'.join(path)}"
 
 
-def _wrong_hooks(hooks: Sequence[HookConfig], known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:
+def _wrong_hooks(settings: Settings, known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:
     wrong = []
-    for index, hook in enumerate(hooks):
+    for index, hook in enumerate(settings.hooks):
         place = _place(sources, (*above, "hooks", str(index)))
         try:
             patterns = [pattern for each in load_hook(hook) for pattern in each.tools]
@@ -191,7 +192,7 @@ def _wrong_hooks(hooks: Sequence[HookConfig], known: Mapping[str, Tool], sources
             wrong.append(f"{place}: {unknown}")
             continue
         rules = [PermissionRule(Verdict.ASK, Source.LOCAL, pattern) for pattern in patterns]
-        wrong += [f"{place}.tools: {why}" for why in (_flaw_of(rule, known) for rule in rules) if why]
+        wrong += [f"{place}.tools: {why}" for why in (_flaw_of(rule, known, settings.mcp) for rule in rules) if why]
     return wrong
 
 
@@ -226,9 +227,9 @@ def _rules_by_place(settings: Settings, above: KeyPath) -> Iterator[tuple[KeyPat
             yield (*above, "agent", key), PermissionRule(verdict, Source.LOCAL, pattern)
 
 
-def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool]) -> str:
-    """Return the unknown name in a rule with the nearest one; "" if there is none."""
-    if not rule.names_one_tool:
+def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool], servers: Iterable[str]) -> str:
+    """Return the unknown name in a rule with the nearest one; "" if there is none, or a server may have the tool."""
+    if not rule.names_one_tool or is_name_of(rule.tool, servers):
         return ""
     tool = known.get(rule.tool)
     if tool is None:

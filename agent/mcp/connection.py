@@ -142,7 +142,11 @@ class McpConnection:
             error = error.exceptions[0]
         if error is None or (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED):
             return self._process.explain("") if self._process else "it closed the connection"
-        why = "it does not answer" if isinstance(error, TimeoutError) else one_line(error) or type(error).__name__
+        why = one_line(error) or type(error).__name__
+        if isinstance(error, TimeoutError):
+            why = "it does not answer"
+        elif isinstance(error, httpx2.TransportError):
+            why = f"it cannot be reached ({why})"
         return self._process.explain(why) if self._process else why
 
     def _server(self) -> Any:

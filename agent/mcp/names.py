@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 MAX_NAME_CHARS = 64
@@ -16,6 +16,11 @@ def tool_name(server: str, tool: str) -> str:
     """Return a name such as mcp__files__read that models accept; one that is too long ends in a hash."""
     name = f"mcp__{_clean(server)}__{_clean(tool)}"
     return name if len(name) <= MAX_NAME_CHARS else _with_hash(name, server, tool)
+
+
+def is_name_of(tool: str, servers: Iterable[str]) -> bool:
+    """Return True if a tool of one of these servers may have this name."""
+    return any(tool.startswith(f"mcp__{_clean(server)}__") for server in servers)
 
 
 def name_tools(server: str, tools: Sequence[str]) -> Mapping[str, str]:

@@ -156,6 +156,19 @@ class McpServer:
             log.warning("mcp_server_down", server=self.name, state=self.state, why=why)
         self.why = why
 
+    async def look(self) -> None:
+        """Connect once and list the tools, without `run`; its state says what came of it."""
+        connection = McpConnection(self.config, self._parts)
+        error = await _attempt(self._list(connection))
+        if error is not None:
+            self.state = ServerState.NEEDS_AUTH if connection.refuses_credentials else ServerState.FAILED
+            self.why = connection.explain(error)
+
+    async def _list(self, connection: McpConnection) -> None:
+        async with connection.open():
+            self.state = ServerState.CONNECTED
+            self._take_tools(connection)
+
     async def _use(self, connection: McpConnection) -> None:
         async with connection.open():
             self._connection, self.state, self.why = connection, ServerState.CONNECTED, ""

@@ -1,7 +1,8 @@
 """All MCP servers of one agent."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from agent.mcp.config import McpServerConfig
 from agent.mcp.server import PAUSES_S, McpServer, ServerState
@@ -26,25 +27,36 @@ class McpServers:
         """Return the tools of all servers as they were listed last."""
         return self._tools
 
-    def states(self) -> dict[str, ServerState]:
-        """Return the state of each server."""
-        return {name: server.state for name, server in self._servers.items()}
+    def states(self) -> dict[str, str]:
+        """Return the state of each configured server, and the number of its tools."""
+        return {name: self._state_of(name) for name in self._configs}
+
+    def _state_of(self, name: str) -> str:
+        if name in (twins := twins_in(self._configs)):
+            return f"the same as {twins[name]}"
+        server = self._servers.get(name)
+        if server is None:
+            return ServerState.PENDING
+        count = len(self._usable[name].tools) if name in self._usable else 0
+        return f"{server.state}, {count} tools" if server.state is ServerState.CONNECTED else server.state
 
     def find(self, name: str) -> McpServer | None:
         """Return the server of this name."""
         return self._servers.get(name)
 
     def troubles(self) -> dict[str, str]:
-        """Return the reason for each server that is down, and for each tool that is left out."""
-        found: dict[str, str] = {}
-        for name, twin in twins_in(self._configs).items():
-            found[name] = f"it is the same server as {twin}, under which it is used: remove one of them"
-        for name, server in self._servers.items():
-            if server.why:
-                found[name] = f"{server.state}: {server.why}"
-            for tool, why in self._usable[name].left_out.items() if name in self._usable else ():
-                found[f"{name} {tool}".strip()] = f"left out: {why}"
-        return found
+        """Return, for each configured server, why it is down or which tools are left out; "" if it is well."""
+        return {name: self._trouble_of(name) for name in self._configs}
+
+    def _trouble_of(self, name: str) -> str:
+        if name in (twins := twins_in(self._configs)):
+            return f"it is the same server as {twins[name]}, under which it is used: remove one of them"
+        server = self._servers.get(name)
+        if server is None:
+            return ""
+        if server.why:
+            return f"{server.state}: {server.why}"
+        return self._usable[name].flaws if name in self._usable else ""
 
     def reconfigure(self, configs: Mapping[str, McpServerConfig]) -> None:
         """Apply these settings, and try to connect servers that are down."""
@@ -84,6 +96,26 @@ class McpServers:
     def _renew_tools(self) -> None:
         self._usable = {name: tools_of_server(server) for name, server in self._servers.items()}
         self._tools = defer_if_many([tool for usable in self._usable.values() for tool in usable.tools])
+
+
+@dataclass(frozen=True, slots=True)
+class SeenServer:
+    """A server that was connected once, or could not be, with its usable tools."""
+
+    server: McpServer
+    tools: ServerTools
+
+
+LookAt = Callable[[Mapping[str, McpServerConfig]], Awaitable[list[SeenServer]]]
+
+
+async def look_at(configs: Mapping[str, McpServerConfig]) -> list[SeenServer]:
+    """Connect each enabled server once, all at the same time, and list its tools."""
+    servers = [McpServer(name, config, lambda: None) for name, config in configs.items() if config.enabled]
+    async with asyncio.TaskGroup() as tasks:
+        for server in servers:
+            tasks.create_task(server.look())
+    return [SeenServer(server, tools_of_server(server)) for server in servers]
 
 
 def twins_in(configs: Mapping[str, McpServerConfig]) -> dict[str, str]:

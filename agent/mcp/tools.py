@@ -13,11 +13,15 @@ from agent.mcp.names import is_wanted, name_tools
 from agent.mcp.results import result_data
 from agent.mcp.schemas import flaw_in
 from agent.mcp.server import McpServer
+from agent.mcp.words import one_line
 from agent.tools.base import Effect, Tool, ToolContext
 from agent.tools.schema import UnusableSchema, to_json_schema
 
 MOST_SHOWN = 15
 """Tools of all servers together that are sent with each request; if there are more, the model searches for them."""
+
+MOST_FLAWS = 3
+"""Flaws of one server's tools that the operator is told of by name."""
 
 MAX_DESCRIPTION_CHARS = 2000
 """Maximum characters of a tool's description."""
@@ -28,8 +32,8 @@ class ServerTools:
     """The usable tools of one server, and why others are left out."""
 
     tools: tuple[Tool, ...]
-    left_out: Mapping[str, str]
-    """Reason by the server's own name of the tool; "" stands for all that are too many."""
+    flaws: str
+    """Reasons for which tools are left out, for the operator; "" if none is."""
 
 
 def tools_of_server(server: McpServer) -> ServerTools:
@@ -38,15 +42,16 @@ def tools_of_server(server: McpServer) -> ServerTools:
     wanted = {each.name: each for each in server.tools if is_wanted(each.name, config.allow_tools, config.deny_tools)}
     names = name_tools(server.name, list(wanted))
     tools: list[Tool] = []
-    left_out: dict[str, str] = {}
+    flaws: list[str] = []
     if server.listed > MOST_TOOLS:
-        left_out[""] = f"it has more than {MOST_TOOLS} tools, of which the first are used; name yours in allow_tools"
+        flaws.append(f"it has more than {MOST_TOOLS} tools, of which the first {MOST_TOOLS} are used")
     for name, listed in wanted.items():
         if flaw := _flaw_of(listed.input_schema):
-            left_out[name] = flaw
+            flaws.append(f"the tool {one_line(name)!r} is left out: {one_line(flaw)}")
         else:
             tools.append(_tool(server, names[name], listed))
-    return ServerTools(tuple(tools), left_out)
+    more = [f"and {len(flaws) - MOST_FLAWS} more"] if len(flaws) > MOST_FLAWS else []
+    return ServerTools(tuple(tools), "; ".join([*flaws[:MOST_FLAWS], *more]))
 
 
 def defer_if_many(tools: Sequence[Tool]) -> tuple[Tool, ...]:

@@ -106,6 +106,13 @@ _WORDS = re.compile(r"\w+")
 _NAMED = re.compile(r"(?:There are|;) (\w+): ")
 
 
+MAX_LISTED_CHARS = 20_000
+"""Maximum characters for the list of tools that can be searched for; it is part of each request."""
+
+MAX_LISTED_DESCRIPTION_CHARS = 200
+"""Maximum characters of one description in that list."""
+
+
 class ToolQuery(BaseModel):
     """The arguments of `tool_search`."""
 
@@ -199,10 +206,9 @@ class ToolBox:
         return (*self.specs, *(wanted[name].spec for name in sorted(wanted)))
 
     def _search_tool(self) -> Tool:
-        told = "; ".join(f"{tool.name}: {tool.description}" for tool in self._sought)
         return Tool(
             name=TOOL_SEARCH,
-            description=f"Load more tools before you call them. There are {told}",
+            description=f"Load more tools before you call them. There are {_list_deferred(self._sought)}",
             arguments=ToolQuery,
             run=self._search,
             effect=Effect.NONE,
@@ -237,6 +243,21 @@ def names_offered(specs: Iterable[ToolSpec]) -> frozenset[str]:
 
 def _results_in(items: Iterable[Item]) -> list[ToolItem]:
     return [item for item in items if type(item) is ToolItem]  # runs over the whole conversation with each message
+
+
+def _list_deferred(tools: Sequence[Tool]) -> str:
+    """Return the tools with the beginnings of their descriptions, as far as there is room."""
+    left_chars, told = MAX_LISTED_CHARS, list[str]()
+    for tool in tools:
+        words = tool.description
+        if len(words) > MAX_LISTED_DESCRIPTION_CHARS:
+            words = words[:MAX_LISTED_DESCRIPTION_CHARS].rpartition(" ")[0] + " …"
+        told.append(f"{tool.name}: {words}")
+        left_chars -= len(told[-1])
+        if left_chars < 0:
+            told[-1] = f"and {len(tools) - len(told) + 1} more, which words of what they should do will find"
+            break
+    return "; ".join(told)
 
 
 def _likeness(tool: Tool, words: set[str]) -> int:

@@ -65,6 +65,10 @@ class Capability:
         """
         return {}
 
+    def states(self) -> Mapping[str, str]:
+        """Return the state of each part of it that has one, for `tenk status`."""
+        return {}
+
     def subjects(self) -> Sequence[TrustSubject]:
         """Return what it runs only if an operator trusts it; called in a thread, as it reads files.
 

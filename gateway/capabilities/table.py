@@ -121,6 +121,10 @@ class Capabilities:
         """Return, for each part, the reason why it does not work now; "" if it works."""
         return self._untrusted | {name: why for each in self._all for name, why in each.troubles().items()}
 
+    def states(self) -> dict[str, str]:
+        """Return the state of each part that has one."""
+        return {name: state for each in self._all for name, state in each.states().items()}
+
     def subjects(self) -> list[TrustSubject]:
         """Return what runs only if an operator trusts it; reads files."""
         return [subject for each in self._all for subject in each.subjects()]

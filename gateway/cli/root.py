@@ -28,7 +28,7 @@ COMMANDS = {
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
     "skills": ("gateway.cli.skills", "List, add or trust skills: written procedures for the model."),
     "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),
-    "mcp": ("gateway.cli.mcp", "Serve the agent's tools to MCP clients, such as editors."),
+    "mcp": ("gateway.cli.mcp", "Add, list or test MCP servers; serve the agent's tools to editors."),
     "usage": ("gateway.cli.usage", "Show model calls, tokens and cost."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.config:slack_manifest", "Print the manifest for creating the Slack app."),

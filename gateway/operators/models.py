@@ -652,6 +652,7 @@ class Status(SparseModel):
     budgets: Mapping[str, str] | None = None
     parts: Mapping[str, str] | None = None
     connections: Mapping[str, str] | None = None
+    capabilities: Mapping[str, str] | None = None
     turns_running: int | None = None
     inbox_open: int | None = None
     store: str | None = Field(default=None, description="Why the database cannot be read, while no gateway runs.")

@@ -115,8 +115,12 @@ class Cluster(Protocol):
         ...
 
 
-class ReportsTroubles(Protocol):
+class ReportsCapabilities(Protocol):
     """The capabilities of a tenant's agent, as the status reads them."""
+
+    def states(self) -> Mapping[str, str]:
+        """Return the state of each part that has one."""
+        ...
 
     def troubles(self) -> Mapping[str, str]:
         """Return, for each part, the reason why it does not work now; "" if it works."""
@@ -142,7 +146,7 @@ class ShowsStatus(Protocol):
     def hooks(self) -> HookChain: ...
 
     @property
-    def capabilities(self) -> "ReportsTroubles": ...
+    def capabilities(self) -> ReportsCapabilities: ...
 
     @property
     def floods(self) -> Mapping[str, int]:
@@ -311,6 +315,7 @@ class GatewayStatus:
                 for name, part in self.health().items()
             },
             connections=self._connections() or None,
+            capabilities=own.capabilities.states() or None,
             turns_running=self._router.running_of(known),
             inbox_open=await self._store.read(inbox.open_count),
             outbox=await self._store.read(outbox.depths),

@@ -56,7 +56,7 @@ async def grow(name: str, context: Context) -> str:
         return f"I am {name}"
 
     server.add_tool(grown, name=name)
-    await context.session.send_tool_list_changed()
+    await context.notify_tools_changed()
     return "grown"
 
 

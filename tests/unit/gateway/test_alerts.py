@@ -154,7 +154,7 @@ class Asks:
         self.lost_prices: dict[str, str] = {}
         self.hooks = HookChain()
         nothing: Any = None
-        self.capabilities = Capabilities(Settings(), nothing)
+        self.capabilities = Capabilities(Settings(), nothing, makers=())
 
 
 def shared(store: Any, channels: Any) -> Shared:
