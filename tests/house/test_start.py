@@ -32,7 +32,7 @@ def test_help_loads_click_only() -> None:
     assert set() == loaded_by(code) & HEAVY
 
 
-UNASKED = {"aiogram", "discord", "slack_bolt", "openai", "hypothesis", "pytest"}
+UNASKED = {"aiogram", "discord", "slack_bolt", "openai", "hypothesis", "pytest", "lxml", "agent.web.pages"}
 
 
 @pytest.mark.parametrize(
