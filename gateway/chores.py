@@ -34,7 +34,7 @@ class Chores:
     def begin(self, owner_alerts: OwnerAlerts, trusted: Trust) -> None:
         store, shared, clock = self._shared.store, self._shared, self._shared.clocks.now
         watch = BudgetWatch(self._tenants[DEFAULT_TENANT].budgets, store, shared.channels, shared.delivery)
-        eraser = Eraser(store, self._erase, shared.sessions.forget, clock)
+        eraser = Eraser(store, self._erase, shared.sessions.forget, self._delete_files, clock)
         for chore in (
             Chore("budgets", budgets.LOOK_S, watch.look),
             Chore("requests", operators.EXPIRE_S, partial(store.commit, operators.expire_requests)),
@@ -87,6 +87,10 @@ class Chores:
         tables = [table for made in tables_of(self._tenants.values()).values() for table in made.metadata.sorted_tables]
         is_configured = self._shared.channels.is_configured
         return erase(connection, wanted, now, own_tables=tables, is_configured=is_configured)
+
+    async def _delete_files(self, tenant: str, user_id: str) -> None:
+        if tenant in self._tenants:
+            await self._tenants[tenant].capabilities.forget(user_id)
 
 
 def tables_of(tenants: Iterable[Tenant]) -> dict[str, AgentTables]:

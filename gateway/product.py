@@ -26,6 +26,7 @@ from agent.ports import Change, LocalEffect
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
+from gateway.capabilities.table import tool_names
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
@@ -173,7 +174,7 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
     flaws += [f"the tool {name!r} is not used: there is another of that name; take it out" for name in left_out]
     wrong += [f"{_place(sources, (*above, 'agent', 'tools'))}: {why}" for why in flaws]
     for path, rule in _rules_by_place(settings, above):
-        if path[len(above)] in tables and (why := _flaw_of(rule, known, settings.mcp)):
+        if path[len(above)] in tables and (why := _flaw_of(rule, known, settings)):
             wrong.append(f"{_place(sources, path)}: {why}")
     return wrong + (_wrong_hooks(settings, known, sources, above) if "hooks" in tables else [])
 
@@ -192,7 +193,7 @@ def _wrong_hooks(settings: Settings, known: Mapping[str, Tool], sources: Sources
             wrong.append(f"{place}: {unknown}")
             continue
         rules = [PermissionRule(Verdict.ASK, Source.LOCAL, pattern) for pattern in patterns]
-        wrong += [f"{place}.tools: {why}" for why in (_flaw_of(rule, known, settings.mcp) for rule in rules) if why]
+        wrong += [f"{place}.tools: {why}" for why in (_flaw_of(rule, known, settings) for rule in rules) if why]
     return wrong
 
 
@@ -227,13 +228,14 @@ def _rules_by_place(settings: Settings, above: KeyPath) -> Iterator[tuple[KeyPat
             yield (*above, "agent", key), PermissionRule(verdict, Source.LOCAL, pattern)
 
 
-def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool], servers: Iterable[str]) -> str:
-    """Return the unknown name in a rule with the nearest one; "" if there is none, or a server may have the tool."""
-    if not rule.names_one_tool or is_name_of(rule.tool, servers):
+def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool], settings: Settings) -> str:
+    """Return the unknown name in a rule with the nearest one; "" if there is none, or a capability may add the tool."""
+    added = tool_names(settings)
+    if not rule.names_one_tool or rule.tool in added or is_name_of(rule.tool, settings.mcp):
         return ""
     tool = known.get(rule.tool)
     if tool is None:
-        return f'there is no tool "{rule.tool}"; {_hint(rule.tool, known)}'
+        return f'there is no tool "{rule.tool}"; {_hint(rule.tool, [*known, *added])}'
     takes = names_in(tool.arguments)
     if rule.argument is None or takes is None or rule.argument in takes:
         return ""

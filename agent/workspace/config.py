@@ -14,6 +14,8 @@ LINTERS: Mapping[str, tuple[str, ...]] = {
 }
 """Syntax checks by suffix, which need no configuration of the folder."""
 
+TOOL_NAMES = ("edit_file", "glob", "grep", "read_file", "shell", "shell_without_sandbox", "write_file")
+
 GroupName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 Suffix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]{1,16}$")]
 

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -148,6 +149,20 @@ class Folders:
         with self._open(path.relative_to(self.root.resolve()).parts) as folder:
             yield folder
 
+    def delete(self, principal: Principal) -> None:
+        """Delete this person's folder, whatever modes and depth its directories have.
+
+        Raises:
+            OSError: it cannot be deleted.
+        """
+        *above, name = self.parts_of(principal)
+        with suppress(_NoFolder, FileNotFoundError), self._open(tuple(above)) as folder:
+            with _own_directory(folder.descriptor, name) as top:
+                while names := Folder(top).names():
+                    for each in names:
+                        _empty_into(top, each)
+            os.rmdir(name, dir_fd=folder.descriptor)
+
     @contextmanager
     def _open(self, parts: Parts, *, make: bool = False) -> Iterator["Folder"]:
         with ExitStack() as stack:
@@ -161,7 +176,7 @@ class Folders:
                     current = os.open(name, _DIRECTORY, dir_fd=current)
                     stack.callback(os.close, current)
             except OSError as problem:
-                raise ToolError(
+                raise _NoFolder(
                     f"This person's folder cannot be opened ({problem.strerror}). Only the operator can mend this."
                 ) from None
             yield Folder(current)
@@ -283,6 +298,39 @@ class Folder:
                     current = os.open(name, _DIRECTORY, dir_fd=current)
                 stack.callback(os.close, current)
             yield current, parts[-1]
+
+
+@contextmanager
+def _own_directory(parent: int, name: str) -> Iterator[int]:
+    """Open a directory below this one, and take the right to change it first."""
+    with ExitStack() as stack:
+        known = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        stack.callback(os.close, known)
+        Path(f"/proc/self/fd/{known}").chmod(0o700)
+        opened = os.open(".", _DIRECTORY, dir_fd=known)
+        stack.callback(os.close, opened)
+        yield opened
+
+
+def _empty_into(top: int, name: str) -> None:
+    """Delete a file or directory; directories below it move to the top, so that no depth is too much."""
+    try:
+        os.unlink(name, dir_fd=top)
+        return
+    except IsADirectoryError:
+        pass
+    with _own_directory(top, name) as inner:
+        for child in Folder(inner).names():
+            try:
+                os.unlink(child, dir_fd=inner)
+            except IsADirectoryError:
+                with _own_directory(inner, child):
+                    os.rename(child, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=top)
+    os.rmdir(name, dir_fd=top)
+
+
+class _NoFolder(ToolError):
+    """The folder is missing, or is a link."""
 
 
 class _Missing(ToolError):

@@ -37,12 +37,17 @@ OPEN_FILES = 256
 OWN_PROCESSES = 4
 """Processes of bubblewrap and of the shell that sets the limits."""
 
-_LIMITED = 'ulimit -c 0 -f "$1" -n "$2" -d "$3" -u "$4" || exit 125; shift 4; exec nice -n 10 "$@"'
+_LIMITED = """\
+for limit in "$1" "$2" "$3" "$4"; do ulimit $limit 2> /dev/null; done
+shift 4
+exec nice -n 10 "$@"
+"""
+"""Script that sets limits; one that cannot be set is stricter already."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class TooLarge(Exception):
-    """The command was stopped: it had too many processes, or used too much memory."""
+    """The command was stopped: it used too many processes, too much memory or disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class CommandLimits:
 
     memory_mb: int = 1024
     processes: int = 64
+    free_mb: int = 256  # of the folder's file system, which a command leaves free
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +74,13 @@ class Sandbox:
 
         Raises:
             OSError: bubblewrap cannot be started.
-            TooLarge: it had too many processes, or used too much memory.
+            TooLarge: it used too many processes, too much memory or disk.
         """
-        limited = _with_limits(argv, self.limits, str(self.limits.processes))
+        limited = _with_limits(argv, self.limits, f"-u {self.limits.processes}")
         started = [*self._bwrap(folder, writable=writable), *limited]
-        return await run_program(started, given, env={}, check=partial(_check_size, limits=self.limits))
+        return await run_program(
+            started, given, env={}, check=partial(_check_size, limits=self.limits, folder=folder if writable else None)
+        )
 
     async def why_broken(self) -> str:
         """Return why no sandbox can be made here; "" if it works."""
@@ -136,19 +144,19 @@ async def run_unconfined(argv: Sequence[str], folder: Path, limits: CommandLimit
 
     Raises:
         OSError: it cannot be started.
-        TooLarge: it had too many processes, or used too much memory.
+        TooLarge: it used too many processes, too much memory or disk.
     """
-    limited = _with_limits(argv, limits, "unlimited")  # the user's other processes count, too
+    limited = _with_limits(argv, limits, "-c 0")  # no -u: the user's other processes count, too
     env = {**ENVIRONMENT, "HOME": str(folder)}
-    return await run_program(limited, env=env, folder=folder, check=partial(_check_size, limits=limits))
+    return await run_program(limited, env=env, folder=folder, check=partial(_check_size, limits=limits, folder=folder))
 
 
 def _with_limits(argv: Sequence[str], limits: CommandLimits, processes: str) -> list[str]:
-    bounds = (str(FILE_KIB), str(OPEN_FILES), str(limits.memory_mb * 1024), processes)
+    bounds = (f"-f {FILE_KIB}", f"-n {OPEN_FILES}", f"-d {limits.memory_mb * 1024}", processes)
     return ["bash", "--noprofile", "--norc", "-c", _LIMITED, "bash", *bounds, *argv]
 
 
-def _check_size(pid: int, limits: CommandLimits) -> None:
+def _check_size(pid: int, limits: CommandLimits, folder: Path | None) -> None:
     """Raise `TooLarge` if the program and its children together are beyond the limits."""
     pages = 0
     for count, each in enumerate(_family(pid), 1):
@@ -159,6 +167,8 @@ def _check_size(pid: int, limits: CommandLimits) -> None:
             raise TooLarge(f"more than {limits.processes} processes")
     if pages * _PAGE_BYTES > limits.memory_mb * 1024 * 1024:
         raise TooLarge(f"more than {limits.memory_mb} MiB of memory")
+    if folder is not None and shutil.disk_usage(folder).free < limits.free_mb * 1024 * 1024:
+        raise TooLarge(f"the disk until less than {limits.free_mb} MiB were free")
 
 
 def _family(pid: int) -> Iterator[int]:

@@ -83,6 +83,9 @@ class Capability:
     def reconfigure(self, settings: Settings) -> None:
         """Apply the tenant's settings of a reload."""
 
+    async def forget(self, user_id: str) -> None:
+        """Delete what it keeps of a person outside of the database."""
+
     async def run(self, changed: Callable[[], None]) -> None:
         """Do its work in the background until cancelled; call `changed` when its tools have changed."""
 

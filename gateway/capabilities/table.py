@@ -8,6 +8,7 @@ from dataclasses import replace
 from agent.context.sections import Section, join_sections
 from agent.ports import Principal
 from agent.tools.base import Tool
+from agent.workspace.config import TOOL_NAMES
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.mcp import make_mcp
@@ -77,6 +78,11 @@ def make_skills(settings: Settings, deps: CapabilityDeps) -> Capability | None:
 
 MAKERS: tuple[Make, ...] = (make_mcp, make_programs, make_skills, make_web, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
+
+
+def tool_names(settings: Settings) -> tuple[str, ...]:
+    """Return the names of tools that these settings may add, so that rules may name them."""
+    return TOOL_NAMES if settings.workspace is not None else ()
 
 
 SUBJECTS_S = 30.0
@@ -164,6 +170,11 @@ class Capabilities:
         """Apply the tenant's settings of a reload."""
         for each in self._all:
             each.reconfigure(settings)
+
+    async def forget(self, user_id: str) -> None:
+        """Delete what all keep of a person outside of the database."""
+        for each in self._all:
+            await each.forget(user_id)
 
     def __bool__(self) -> bool:
         return bool(self._all)

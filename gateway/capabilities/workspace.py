@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import structlog
+
 from agent.context.sections import Section
 from agent.ports import Principal
 from agent.tools.base import Tool, ToolError, tools_of
@@ -22,6 +24,9 @@ from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.store.trusted import TrustKind
 from gateway.texts import HARNESS
+from gateway.threads import run_in_thread
+
+log = structlog.get_logger()
 
 PART = "workspace"
 NOT_INSTALLED = "bubblewrap is not installed"
@@ -79,6 +84,14 @@ class Workspace(Capability):
         if settings.workspace is not None:
             self._linting.reconfigure(settings.workspace, self._sandbox)
             self._shell.reconfigure(settings.workspace)
+
+    async def forget(self, user_id: str) -> None:
+        if self._config.folders == "person":
+            try:
+                await run_in_thread(self._folders.delete, Principal(user_id, self._trust.tenant))
+            except OSError as problem:
+                folder = self._folders.path_of(Principal(user_id, self._trust.tenant))
+                log.warning("folder_not_deleted", folder=str(folder), error=str(problem), mend="delete it yourself")
 
     async def run(self, changed: Callable[[], None]) -> None:
         """Try the sandbox once; without one that works, the person is asked about each command."""

@@ -17,6 +17,7 @@ from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import Address, InboundEvent, Rendered
 from gateway.access.codes import AccessKeys, load_key
+from gateway.capabilities.detached import open_capabilities
 from gateway.cli.prepare import prepare
 from gateway.cli.stored_status import part_of
 from gateway.config.settings import Settings
@@ -149,7 +150,12 @@ async def _erase_all(settings: Settings, store: Store) -> None:
     own = [] if product.tables is None else product.tables.metadata.sorted_tables
     if product.tables is not None:
         await store.commit(bring_up, agent=product.name, tables=product.tables)
-    await Eraser(store, partial(erase, own_tables=own), lambda *_: None, now).look()
+    await Eraser(store, partial(erase, own_tables=own), lambda *_: None, partial(_delete_files, settings), now).look()
+
+
+async def _delete_files(settings: Settings, tenant: str, user_id: str) -> None:
+    async with open_capabilities(settings, tenant) as capabilities:
+        await capabilities.forget(user_id)
 
 
 async def data_of(settings: Settings, tenant: str, user_id: str) -> dict[str, JsonValue]:

@@ -9,7 +9,7 @@ import structlog
 from gateway.errors import StoreUnavailable
 from gateway.store import erasure
 from gateway.store.engine import Connection, Store
-from gateway.store.erasure import Erasure, Progress
+from gateway.store.erasure import Erasure, Extent, Progress
 
 log = structlog.get_logger()
 
@@ -30,13 +30,17 @@ class Eraser:
         store: Store,
         erase: Callable[[Connection, Erasure, datetime], Progress],
         forget: Callable[[str, Collection[str]], None],
+        delete_files: Callable[[str, str], Awaitable[None]],
         clock: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Keep `erase`, which deletes one batch, and `forget`, which drops these keys' sessions from memory."""
+        """Keep `erase`, which deletes one batch, `forget`, which drops these keys' sessions from memory, and
+        `delete_files`, which deletes the files of a tenant's person.
+        """
         self._store = store
         self._erase = erase
         self._forget = forget
+        self._delete_files = delete_files
         self._clock = clock
         self._sleep = sleep
         self._broken: dict[str, tuple[int, int]] = {}  # erasure id -> looks to skip, and failures so far
@@ -60,6 +64,8 @@ class Eraser:
 
     async def _carry_out(self, wanted: Erasure) -> bool:
         store = self._store.of(wanted.tenant)
+        if wanted.extent is Extent.EVERYTHING:
+            await self._delete_files(wanted.tenant, wanted.user_id)
         while (progress := await store.commit(self._erase, wanted, self._clock())) is Progress.MORE:
             await self._sleep(PAUSE_S)
         if progress is Progress.DONE:

@@ -5,11 +5,13 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.tools.base import ToolContext, ToolError
+from agent.workspace.sandbox import CommandLimits, TooLarge
 from agent.workspace.shell import ShellCommand
 from agent.workspace.shell_rules import DENY_GROUPS, judge
 from tests.fakes.workspace import ANA, CANARY, NO_SANDBOX, NOW, SANDBOX, Rig, make_rig
@@ -132,6 +134,22 @@ async def test_no_command_uses_up_the_machine(tmp_path: Path, command: str) -> N
     while any(str(rig.folder) in read_or_nothing(path) for path in Path("/proc").glob("[0-9]*/cmdline")):
         assert time.monotonic() - before < 20, "it is killed, and takes a moment to end"
         await asyncio.sleep(0.05)
+
+
+@confined
+async def test_no_command_fills_the_disk(rig: Rig) -> None:
+    assert SANDBOX is not None
+    more_than_there_is = replace(SANDBOX, limits=CommandLimits(free_mb=10**9))
+    with pytest.raises(TooLarge, match="disk"):
+        await more_than_there_is.run(["sleep", "5"], rig.folder, writable=True)
+
+
+@confined
+async def test_directories_below_those_of_programs_are_hidden(rig: Rig) -> None:
+    assert SANDBOX is not None
+    hiding = replace(SANDBOX, hidden=(Path("/usr/share"), rig.directory))
+    assert b"bash" in (await SANDBOX.run(["ls", "/usr/share/bash-completion", "/usr/bin"], rig.folder)).output
+    assert b"" == (await hiding.run(["ls", "/usr/share"], rig.folder)).output
 
 
 def read_or_nothing(path: Path) -> str:

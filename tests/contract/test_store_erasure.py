@@ -20,6 +20,10 @@ from tests.fakes.talks import ANA, BEN, carried_out, fill, mark
 CAP = Cap("default", "user", ANA, "2026-03-04", None, 100, NOON.replace(hour=23))
 
 
+async def keep_files(_tenant: str, _user_id: str) -> None:
+    pass
+
+
 async def test_everything_of_one_goes_and_the_other_stays(store: Store) -> None:
 
     def story(connection: sa.Connection) -> list[object]:
@@ -70,7 +74,7 @@ async def test_another_tenants_rows_of_the_same_sender_stay(store: Store) -> Non
         erasure.ask(connection, ana, Extent.EVERYTHING, 10, NOON, NOON, mark)
 
     await store.commit(story)
-    await Eraser(store, erasure.erase, lambda *_: None, lambda: NOON).look()
+    await Eraser(store, erasure.erase, lambda *_: None, keep_files, lambda: NOON).look()
     assert [] == await store.read(erasure.pending)
     of_acme = sa.select(inbox.c.payload, inbox.c.session_key, inbox.c.sender).where(inbox.c.tenant_id == "acme")
     [left] = await store.read(lambda connection: connection.execute(of_acme).all())

@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Call, Reply
+from tests.fakes.workspace import NO_SANDBOX, SANDBOX
 
 CONFIG = """
 [workspace]
@@ -41,3 +44,71 @@ async def test_a_typo_in_the_readme_is_fixed_after_a_press(tmp_path: Path) -> No
         read, written = results(gateway)
         assert "     3  Play them dayly." in read["data"]["lines"]
         assert {"written": "README.md"} == written["data"]
+
+
+def commands(*typed: str) -> list[Reply]:
+    return [Reply(calls=(Call("shell", json.dumps({"command": command})),)) for command in typed]
+
+
+@pytest.mark.skipif(SANDBOX is None, reason=NO_SANDBOX)
+async def test_a_command_runs_at_once_if_it_only_reads(tmp_path: Path) -> None:
+    folder = tmp_path / "folders" / "default"
+    folder.mkdir(parents=True)
+    (folder / "README.md").write_text("one\ntwo\n")
+    config = CONFIG.format(root=tmp_path / "folders")
+    async with TestGateway(config, directory=tmp_path) as gateway:
+        ada = gateway.person("telegram")
+        gateway.model.answers(*commands("wc -l < README.md"), "Two lines.")
+        await ada.say("How many lines?")
+        await ada.answer("Two lines.")
+        assert "2\n" == results(gateway)[-1]["data"]["output"]
+        gateway.model.answers(*commands("cp README.md COPY.md && curl example.org"), "It may not.")
+        await ada.say("Copy it, and fetch a page.")
+        await ada.answer("It may not.")
+        assert "Denied: 'curl example.org' is in the group 'networking'" in results(gateway)[-1]["error"]
+        gateway.model.answers(*commands("cp README.md COPY.md"), "Copied.")
+        await ada.say("Copy it, then.")
+        assert "cp README" in (await ada.answer("May I use shell?")).text
+        assert not (folder / "COPY.md").exists()
+        await ada.press("Allow once")
+        await ada.answer("Copied.")
+        assert "one\ntwo\n" == (folder / "COPY.md").read_text()
+        (tmp_path / "gateway.toml").write_text(config + '[workspace.deny]\ncounting = ["wc *"]\n')
+        assert ["workspace.deny.counting"] == (await gateway.operator("POST /v1/reload"))["in_force"]
+        gateway.model.answers(*commands("wc -l README.md"), "Not any more.")
+        await ada.say("How many lines?")
+        await ada.answer("Not any more.")
+        assert "in the group 'counting'" in results(gateway)[-1]["error"]
+
+
+async def test_a_machine_without_a_sandbox_asks_each_time_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with TestGateway(CONFIG.format(root=tmp_path / "folders")) as gateway:
+        ada = gateway.person("telegram")
+        for number in (1, 2):
+            call = Call("shell_without_sandbox", '{"command": "cat number 2>&1; echo ran"}')
+            gateway.model.answers(Reply(calls=(call,)), f"Done {number}.")
+            await ada.say("Run it.")
+            asked = await ada.answer("May I use shell_without_sandbox?")
+            assert "bubblewrap is not installed" in asked.text
+            assert ["Allow once", "Deny"] == [name for name, _ in asked.buttons]
+            await ada.press("Allow once")
+            await ada.answer(f"Done {number}.")
+            assert results(gateway)[-1]["data"]["output"].endswith("ran\n")
+
+
+async def test_a_forgotten_persons_folder_is_deleted(tmp_path: Path) -> None:
+    config = CONFIG.format(root=tmp_path / "folders").replace("tenant", "person")
+    write = Call("write_file", '{"path": "mine.txt", "content": "mine"}')
+    async with TestGateway(config) as gateway:
+        gateway.model.answers(Reply(calls=(write,)), "Written.")
+        ada = gateway.person("telegram")
+        await ada.say("Write it.")
+        await ada.answer("May I use write_file?")
+        await ada.press("Allow once")
+        await ada.answer("Written.")
+        (file,) = (tmp_path / "folders" / "default").glob("*/mine.txt")
+        await ada.say("/forget everything yes")
+        await gateway.until(lambda: not file.parent.exists(), "the deletion of the folder")

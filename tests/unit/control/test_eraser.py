@@ -13,6 +13,10 @@ from tests.fakes.spine import quick_store
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 
 
+async def keep_files(_tenant: str, _user_id: str) -> None:
+    pass
+
+
 async def test_one_that_breaks_blocks_no_other_and_is_tried_again(tmp_path: Path) -> None:
     store = await quick_store(tmp_path / "tenk.db")
     tried: list[str] = []
@@ -30,7 +34,7 @@ async def test_one_that_breaks_blocks_no_other_and_is_tried_again(tmp_path: Path
         return Progress.DONE
 
     await store.commit(ask)
-    eraser = Eraser(store, erase, lambda _tenant, _keys: None, lambda: NOON)
+    eraser = Eraser(store, erase, lambda _tenant, _keys: None, keep_files, lambda: NOON)
     for _ in range(8):
         await eraser.look()
     assert ["oldest", "newer", "oldest", "oldest"] == tried

@@ -34,6 +34,10 @@ def check(directory: Path, text: str) -> None:
             '[agent]\ndeny_tools = ["log_practise"]',
             r'toml:2: agent\.deny_tools: there is no tool "log_practise"; did you',
         ),
+        (
+            '[permissions]\ndeny = ["shel"]\n[workspace]\nroot = "x"',
+            r'toml:2: permissions\.deny: there is no tool "shel"; did you mean "shell"',
+        ),
         ('[permissions]\nallow = ["pay it"]', r"toml:2: permissions\.allow\S*: a rule is a tool's name or pattern"),
         (
             '[tenants.acme.permissions]\ndeny = ["log_practise"]',

@@ -1,12 +1,14 @@
 """The tools for files: windows, exact edits, versions that were read, searches."""
 
 import os
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
 from agent.tools.base import ToolError
-from tests.fakes.workspace import NO_SANDBOX, SANDBOX, Rig, make_rig
+from agent.workspace.folder import Folders
+from tests.fakes.workspace import ANA, NO_SANDBOX, SANDBOX, Rig, make_rig
 
 
 @pytest.fixture
@@ -23,6 +25,23 @@ async def test_a_file_is_read_in_windows_of_a_hundred_lines(rig: Rig) -> None:
     assert last["next_line"] is None
     with pytest.raises(ToolError, match="250 lines only"):
         await rig.call("read_file", path="long.txt", first_line=251)
+
+
+async def test_a_persons_folder_is_deleted_whatever_it_holds(rig: Rig) -> None:
+    folders = Folders(rig.config.root, per_person=True)
+    with chdir(rig.folder):
+        for _ in range(1200):
+            Path("a").mkdir()
+            os.chdir("a")  # a path of all would be too long
+        Path("file").touch()
+    (rig.folder / "link").symlink_to(rig.outside)
+    (rig.folder / "shut" / "inner").mkdir(parents=True)
+    (rig.folder / "shut" / "inner").chmod(0)
+    (rig.folder / "shut").chmod(0)
+    for _ in range(2):
+        folders.delete(ANA)
+        assert not rig.folder.exists()
+    assert not rig.is_harmed()
 
 
 async def test_a_file_that_is_no_text_or_too_large_is_refused(rig: Rig) -> None:
