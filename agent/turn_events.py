@@ -43,7 +43,7 @@ class EventReader:
             self._text.append(event.text)
             return
         self._join()
-        if isinstance(event, ToolProgress) and isinstance(last, ToolProgress) and last.call_key == event.call_key:
+        if isinstance(event, ToolProgress) and isinstance(last, ToolProgress) and _overtakes(event, last):
             self._waiting[-1] = event
             return
         self._waiting.append(event)
@@ -117,3 +117,7 @@ class TurnEvents:
         for reader in self._readers:
             if not reader.has_room:
                 await reader.wait_for_room()
+
+
+def _overtakes(event: ToolProgress, last: ToolProgress) -> bool:
+    return (event.call_key, event.stays) == (last.call_key, last.stays)

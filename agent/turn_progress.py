@@ -23,6 +23,7 @@ class ToolProgress:
     call_key: str
     words: str  # key of the agent's catalogue
     values: Mapping[str, object] = field(default_factory=dict)  # fields of that text
+    stays: bool = False  # shown until the answer begins, above the status of later tools
 
 
 @dataclass(frozen=True, slots=True)

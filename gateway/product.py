@@ -7,7 +7,7 @@ the configuration.
 import difflib
 import importlib
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import cast
@@ -17,7 +17,7 @@ from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
 from agent.end_texts import TellResult
 from agent.hooks.chain import HookFunction, program_hook, python_hook
-from agent.hooks.points import Hook, HookConfig
+from agent.hooks.points import CallHook, Hook, HookConfig, HookGiven, HookPoint, HookSaid
 from agent.mcp.names import is_name_of
 from agent.models.offline import OfflineRules
 from agent.permission_rules import PermissionRule, Source, Verdict
@@ -46,6 +46,13 @@ ApplyOnce = Callable[[Change, LocalEffect], object]
 
 def _apply(change: Change, effect: LocalEffect) -> object:
     return effect.run(change)
+
+
+AnswerCheck = Callable[[HookGiven], Awaitable[str]]
+"""Gets `user`, `tenant`, `turn` (its id) and `text` of an answer; returns what is missing, "" if nothing is."""
+
+CHECK_S = 60.0
+"""Seconds after which a check is given up, and not made again before a reload."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +97,8 @@ class AgentProduct:
     """Its rules about its own tools, of the source `project`."""
     can_use_tool: CanUseTool | None = None
     """Its decision about each tool call, before the rules; None: none."""
+    checks: Callable[[Store], Sequence[AnswerCheck]] = lambda _store: ()
+    """Checks of each answer before it ends a turn; one that fails sends the model on, at most three times a turn."""
     offline: OfflineRules | None = None
     """Rules that answer without a model; None: it needs a model."""
 
@@ -256,6 +265,22 @@ def in_force(settings: Settings, product: AgentProduct) -> Settings:
     titled = web.model_copy(update={"title": web.title or product.title})
     channels = settings.channels.model_copy(update={"web": titled})
     return settings.model_copy(update={"agent": agent, "channels": channels})
+
+
+def check_hooks(product: AgentProduct, store: Store) -> tuple[Hook, ...]:
+    """Return the product's checks of its answers, as hooks that are called before an answer ends a turn."""
+    return tuple(
+        Hook(name=f"check {number}", point=HookPoint.STOP, call=_as_hook(check), timeout_s=CHECK_S)
+        for number, check in enumerate(product.checks(store), 1)
+    )
+
+
+def _as_hook(check: AnswerCheck) -> CallHook:
+    async def call(given: HookGiven) -> HookSaid:
+        missing = await check(given)
+        return HookSaid(decision="deny", reason=missing) if missing else HookSaid()
+
+    return call
 
 
 def load_hooks(configs: Sequence[HookConfig]) -> tuple[Hook, ...]:

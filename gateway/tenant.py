@@ -36,7 +36,7 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.model_cooldowns import RetryTurns
 from gateway.ops.operators import ProcessParts, link_deps, operators_of
-from gateway.product import in_force, load_hooks, load_product, load_tools
+from gateway.product import check_hooks, in_force, load_hooks, load_product, load_tools
 from gateway.sessions.budgets import Budgets
 from gateway.sessions.deps import AgentInForce
 from gateway.sessions.inbox_rules import RowClassifier
@@ -105,7 +105,7 @@ class Tenant:
         self.table.replace_added(self.capabilities.commands())
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
-        self.hooks = HookChain(load_hooks(own.hooks))
+        self.hooks = HookChain((*load_hooks(own.hooks), *check_hooks(product, store)))
         self.own_tools = tuple(product.tools(store))
         self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)
         sections = self.capabilities.sections

@@ -80,6 +80,7 @@ class ToolContext:
     max_result_chars: int = 100_000  # of its result in the conversation; the model reads the rest in parts
     whole_result: WholeResult = _no_result
     report: Report = _unheard
+    pin: Report = _unheard  # as `report`, but the text stays until the answer begins, above what later tools report
     note_cost: NoteCost = _count_nothing  # of a model that decides about the call or is used by it
     can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
     """Asks hooks and permission before the tool runs another one."""

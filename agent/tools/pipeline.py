@@ -150,12 +150,13 @@ class Pipeline:
             max_result_chars=self.budget.room_chars(tool),
             whole_result=self.scope.ports.journal.whole_result,
             note_cost=self.scope.ports.journal.note_cost,
-            report=partial(self._report, tool.name, call_key),
+            report=partial(self._report, tool.name, call_key, False),
+            pin=partial(self._report, tool.name, call_key, True),
             can_use_tool=self.can_use,
         )
 
-    def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
-        self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values))
+    def _report(self, tool: str, call_key: str, stays: bool, words: str, /, **values: object) -> None:
+        self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values, stays))
 
     async def _prepare(self, use: ToolUse, pending: PendingCall) -> ToolUse:
         """Return the call as it may run; a small model may judge it meanwhile."""

@@ -76,7 +76,16 @@ def make_skills(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     return skills.make_skills(settings, settings.skills, deps)
 
 
-MAKERS: tuple[Make, ...] = (make_mcp, make_programs, make_skills, make_web, make_workspace)
+def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
+    """Make the tools `think` and `todo`."""
+    if not (settings.tools.think or settings.tools.todo):
+        return None
+    from gateway.capabilities.notes import NotesCapability  # noqa: PLC0415  nothing of it loads without its table
+
+    return NotesCapability(settings.tools)
+
+
+MAKERS: tuple[Make, ...] = (make_mcp, make_notes, make_programs, make_skills, make_web, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 

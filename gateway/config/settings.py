@@ -22,6 +22,7 @@ from agent.mcp.config import McpServerConfig, McpServerName
 from agent.permissions.chain import PermissionsConfig
 from agent.programs.config import ProgramConfig, ProgramName
 from agent.skills.config import SkillsConfig
+from agent.tools.notes_config import NotesConfig
 from agent.web.config import WebConfig
 from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
@@ -133,6 +134,7 @@ class TenantConfig(BaseModel):
     access: AccessConfig | None = None
     permissions: PermissionsConfig | None = None
     hooks: tuple[HookConfig, ...] | None = None
+    tools: NotesConfig | None = None
     mcp: Mapping[McpServerName, McpServerConfig] | None = None
     web: WebConfig | None = None
     guard: GuardConfig | None = None
@@ -172,6 +174,7 @@ class Settings(BaseModel):
     agent: AgentSettings = AgentSettings()
     """The product sets limits that are not set here: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
+    tools: NotesConfig = NotesConfig()
     mcp: Mapping[McpServerName, McpServerConfig] = Field(default_factory=dict)
     """MCP servers by name; two names for one server are one server, the first."""
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)

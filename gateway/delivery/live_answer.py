@@ -108,7 +108,8 @@ class LiveAnswer:
         self._note = deps.texts.text(message.locale, "answer.still_working")
         self._noted = False
         self._events = events
-        self._status = ""  # the running or last tool; "" before the first
+        self._pinned = ""  # a list that a tool keeps, as Markdown; "": none
+        self._running = ""  # the running or last tool; "" before the first
         self._shown_status = ""
         self._draft = self._new_draft()  # None: the answer is shown in messages
         self._pieces: list[str] = []  # of the text so far
@@ -228,10 +229,17 @@ class LiveAnswer:
                     self._chars += len(event.text)
                 case TextDiscarded():
                     self._set_text(event.kept_text)
+                case ToolProgress(stays=True):
+                    self._pinned, self._running = pinned_text(self._deps.texts, self._message.locale, event), ""
                 case ToolStarted() | ToolProgress():
-                    self._status = tool_words(self._deps.texts, self._message.locale, event) or self._status
+                    self._running = tool_words(self._deps.texts, self._message.locale, event) or self._running
                 case _:
                     pass
+
+    @property
+    def _status(self) -> str:
+        """Return the text in place of an answer that has not begun; "" if nothing is known."""
+        return "\n\n".join(filter(None, (self._pinned, self._running)))
 
     def _set_text(self, text: str) -> None:
         """Replace the text so far; parts in the chat stay."""
@@ -253,8 +261,9 @@ class LiveAnswer:
                 self._draft = None
         elif self._sends_here:
             await self._show_parts()
-            if self._status != self._shown_status and await self._say_meanwhile(self._status, is_status=True):
-                self._shown_status = self._status
+            status = self._status
+            if status != self._shown_status and await self._say_meanwhile(status, is_status=not self._pinned):
+                self._shown_status = status
 
     async def _show_note(self) -> None:
         """Tell once that it takes long, in the placeholder or draft, if no text is visible yet."""
@@ -465,6 +474,14 @@ class StreamedDraft:
 
 MAX_CHARS = 120
 """Maximum of characters for a tool's status line."""
+
+
+MAX_PINNED_CHARS = 3_000
+
+
+def pinned_text(texts: Catalogue, locale: str | None, event: ToolProgress) -> str:
+    """Return the Markdown that a tool keeps in the chat."""
+    return texts.text(locale, event.words, **event.values)[:MAX_PINNED_CHARS]
 
 
 def tool_words(texts: Catalogue, locale: str | None, event: ToolStarted | ToolProgress) -> str:
