@@ -53,7 +53,7 @@ class Notes:
 
     @tool(Thought, effect=Effect.NONE, concurrency_safe=True, says="tool.think")
     async def think(self, context: ToolContext, arguments: Thought) -> object:
-        """Write a note to yourself, to weigh results and rules before you act. Nobody reads it and nothing happens."""
+        """Write a note to yourself, to weigh results and rules before you act. Nothing happens."""
         return {}
 
     @tool(TodoList, effect=Effect.NONE)
