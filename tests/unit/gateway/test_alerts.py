@@ -15,6 +15,7 @@ from agent.hooks.chain import HookChain
 from agent.ports import ModelFailure
 from channels.base import ChannelState
 from channels.messages import Address, Rendered
+from gateway.capabilities.base import CapabilityDeps
 from gateway.capabilities.table import Capabilities
 from gateway.config.settings import Settings
 from gateway.errors import StoreUnavailable
@@ -154,7 +155,7 @@ class Asks:
         self.lost_prices: dict[str, str] = {}
         self.hooks = HookChain()
         nothing: Any = None
-        self.capabilities = Capabilities(Settings(), nothing, makers=())
+        self.capabilities = Capabilities(Settings(), CapabilityDeps(nothing, nothing, nothing, nothing), makers=())
 
 
 def shared(store: Any, channels: Any) -> Shared:
