@@ -56,6 +56,8 @@ class Frontmatter(BaseModel):
     """The folder's name."""
     description: Line
     """One line that tells the model, and people, what it does."""
+    summary: str = Field(default="", max_length=200)
+    """Line for menus: text, or a key of the agent's catalogue; empty: the description."""
     when_to_use: str = Field(default="", max_length=1024)
     """Situations in which the model should use it."""
     allowed_tools: tuple[str, ...] = Field(default=(), max_length=50)
@@ -71,7 +73,7 @@ class Frontmatter(BaseModel):
     model_invocable: bool = True
     """False: the model cannot start it."""
 
-    @field_validator("description", "when_to_use")
+    @field_validator("description", "summary", "when_to_use")
     @classmethod
     def _is_one_line(cls, text: str) -> str:
         return clean(text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from agent.skills.folders import BadFile, KnownSkills, decode, read_file, read_skills
+from agent.skills.folders import BadFile, FoundSkills, KnownSkills, decode, read_file, read_skills
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.wellformed import well_formed
 
@@ -47,7 +47,10 @@ class WorkspaceFolder:
 
 def read_workspace_folder(folder: Path, names: Sequence[str], known: KnownSkills | None = None) -> WorkspaceFolder:
     """Read a folder's skills, and its instruction files with these names."""
-    found = read_skills(folder / SKILLS_FOLDER, SkillSource.PROJECT, known)
+    if (folder / SKILLS_FOLDER).is_symlink():
+        found = FoundSkills(flaws={str(folder / SKILLS_FOLDER): "it is a link, and links are not followed"})
+    else:
+        found = read_skills(folder / SKILLS_FOLDER, SkillSource.PROJECT, known)
     instructions: list[InstructionFile] = []
     flaws = dict(found.flaws)
     for name in names:

@@ -1,6 +1,7 @@
 """Skills of one tenant's agent, and instruction files of its workspace folders."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -94,8 +95,8 @@ class SkillFiles:
             return
         names = [EVERYBODY]
         if self._per_person:
-            with suppress(OSError):  # nobody has a folder yet
-                names += sorted(path.name for path in self._root.iterdir() if path.is_dir())[:MAX_PEOPLE]
+            with suppress(OSError), os.scandir(self._root) as entries:  # there may be none yet
+                names += sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))[:MAX_PEOPLE]
         for name in names:
             read = read_workspace_folder(self._root / name, self._config.instructions, known)
             if read != WorkspaceFolder():
@@ -204,7 +205,7 @@ class Skills(Capability):
         made: dict[str, Command] = {}
         for skill in (*Library(self._found.shared).skills, *(skill for _, skill in self._trusted_skills())):
             if skill.head.user_invocable and skill.head.enabled:
-                summary = cut_text(skill.head.description, MAX_SUMMARY_CHARS)
+                summary = cut_text(skill.head.summary or skill.head.description, MAX_SUMMARY_CHARS)
                 options = (CommandOption("arguments", "menu.skill.arguments"),)
                 made.setdefault(skill.command, Command(skill.command, summary, _start, turn=SKILL, options=options))
         return tuple(made.values())

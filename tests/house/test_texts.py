@@ -151,7 +151,7 @@ def owner_of(path: Path) -> str:
 @cache
 def code_files() -> tuple[Path, ...]:
     found = [path for path in python_files(*PACKAGES) if not is_migration(path)]
-    return (*found, *page_files(), ROOT / "tests/contract/example_agent/pantry.py")
+    return (*found, *page_files(), *skill_files(), ROOT / "tests/contract/example_agent/pantry.py")
 
 
 def patterns_in(node: ast.expr) -> list[str]:
@@ -171,7 +171,16 @@ def page_files() -> list[Path]:
     return [path for path in files() if named(path).startswith(places) and path.suffix in {".html", ".js"}]
 
 
+def skill_files() -> list[Path]:
+    return [path for path in files() if path.name == "SKILL.md" and named(path).startswith("agent/")]
+
+
 def said_in(path: Path) -> Iterator[str]:
+    if path.name == "SKILL.md":
+        yield from map(
+            re.escape, re.findall(r"^summary: (menu\.[a-z_]+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        return
     if path.suffix != ".py":
         for key in re.findall(r"\b(?:page|ops)\.[a-z_]+", path.read_text(encoding="utf-8")):
             yield re.escape(key) + ("[a-z0-9_]+" if key.endswith("_") else "")  # composed: "ops.state_" ~ state
