@@ -116,7 +116,7 @@ def _stamp_of(folder: Path, root: Path) -> Stamp:
         seen += len(entries)
         for entry in entries:
             path = Path(entry.path)
-            if entry.is_symlink() and not path.resolve().is_relative_to(root):
+            if entry.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
                 raise BadFile(f"{path.relative_to(folder)} is a link out of the folder")
             if entry.is_dir(follow_symlinks=False):
                 folders.append(path)
@@ -136,7 +136,7 @@ def read_file(path: Path, root: Path, max_bytes: int) -> bytes:
         BadFile: it is outside, too large, or no ordinary file.
         OSError: it cannot be read.
     """
-    inside = path.resolve(strict=True)
+    inside = Path(os.path.realpath(path, strict=True))
     if not inside.is_relative_to(root):
         raise BadFile(f"{path.name} is a link out of the folder")
     with os.fdopen(os.open(inside, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:

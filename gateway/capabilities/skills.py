@@ -18,7 +18,7 @@ from agent.skills.skill import SkillSource, WrittenSkill
 from agent.skills.tools import SKILL, skill_tools
 from agent.skills.workspace import WorkspaceFolder, join_instructions, read_workspace_folder
 from agent.tools.base import Tool
-from agent.wellformed import cut_text
+from agent.wellformed import clean, cut_text
 from agent.workspace.folder import folder_name
 from channels.base import CommandOption
 from channels.chat.probing import Finding
@@ -39,6 +39,7 @@ MAX_PEOPLE = 2_000
 
 MAX_SUMMARY_CHARS = 100
 MAX_RULES_CHARS = 300
+MAX_ABOUT_CHARS = 200
 EVERYBODY = ""
 """Name of the folder that all people of a tenant share."""
 
@@ -122,17 +123,19 @@ def subject_name(folder: str, name: str) -> str:
 def runs_what(skill: WrittenSkill) -> str:
     """Return one line about a skill for the operator who is to trust it."""
     rules = cut_text(", ".join(skill.head.allowed_tools), MAX_RULES_CHARS)
-    return f"{skill.head.description}{f' Calls without approval: {rules}' if rules else ''}"
+    about = cut_text(skill.head.description, MAX_ABOUT_CHARS)
+    return f"{about}{f' Calls without approval: {rules}' if rules else ''}"
 
 
 class Skills(Capability):
     """The skills of one tenant."""
 
-    def __init__(self, files: SkillFiles, config: SkillsConfig, trust: TenantTrust) -> None:
+    def __init__(self, files: SkillFiles, config: SkillsConfig, trust: TenantTrust, *, has_model: bool = True) -> None:
         """Read the files; `run` follows their changes."""
         self._files = files
         self._config = config
         self._trust = trust
+        self._has_model = has_model
         self._found = files.read()
 
     # ---------------------------------------------------------------- what a person can use
@@ -178,8 +181,9 @@ class Skills(Capability):
             if not self._is_trusted(name, skill)
         ]
         broken = [
-            f"{Path(path).name}: {cut_text(why, MAX_SUMMARY_CHARS)}"
-            for _, folder in self._folders_of(principal)
+            clean(f"{Path(path).name[:40]} is broken: {cut_text(why, MAX_SUMMARY_CHARS)}")
+            for name, folder in self._folders_of(principal)
+            if name != EVERYBODY  # others may have written those files: nothing of them is shown
             for path, why in folder.flaws.items()
         ]
         return "" if not waiting + broken else f"Not usable now: {'; '.join([*waiting, *broken][:MAX_LISTED])}."
@@ -201,7 +205,12 @@ class Skills(Capability):
         return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED) if every else ()
 
     def commands(self) -> Sequence[Command]:
-        """Return a command for each skill that people may start; another person's is unknown when it runs."""
+        """Return a command for each skill that people may start; another person's is unknown when it runs.
+
+        Without a model there are none: rules do not read procedures.
+        """
+        if not self._has_model:
+            return ()
         made: dict[str, Command] = {}
         for skill in (*Library(self._found.shared).skills, *(skill for _, skill in self._trusted_skills())):
             if skill.head.user_invocable and skill.head.enabled:
@@ -243,6 +252,8 @@ class Skills(Capability):
         for folder in found.folders.values():
             flaws |= folder.flaws
         wrong = [Finding(f"skill {path}", why, "correct it, or remove it") for path, why in flaws.items()]
+        if not self._has_model:
+            return [Finding("skills", "no model is configured that could follow them", "set model.name"), *wrong]
         names = ", ".join(skill.name for skill in Library(found.shared).skills)
         return [
             Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"),
@@ -271,4 +282,5 @@ def make_skills(settings: Settings, config: SkillsConfig, deps: CapabilityDeps) 
     Raises:
         SettingsError: a plug-in does not exist.
     """
-    return Skills(SkillFiles(config, settings, deps.trust.tenant), config, deps.trust)
+    files = SkillFiles(config, settings, deps.trust.tenant)
+    return Skills(files, config, deps.trust, has_model=settings.model.name != "offline")

@@ -191,7 +191,7 @@ async def test_a_link_out_of_a_workspace_is_no_instruction_file(tmp_path: Path) 
     write_skill(tmp_path / "skills")
     async with tenant(tmp_path) as made:
         assert [] == list(made.skills.subjects())
-        assert "skills: it is a link, and links are not followed" in made.section(Section.PROJECT)
+        assert "skills is broken: it is a link, and links are not followed" in made.section(Section.PROJECT)
         assert "AGENTS.md is a link out of the folder" in made.section(Section.PROJECT)
         assert any("link out" in finding.words for finding in await made.skills.check())
 
