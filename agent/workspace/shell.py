@@ -119,6 +119,8 @@ class Shell:
 
     def _refuse_denied(self, _context: ToolContext, given: ShellCommand) -> None:
         """Refuse a command of a deny group, whatever rules and modes allow."""
+        if "\0" in given.command:
+            raise ToolError("A command cannot contain a null character.")
         judged = self.judge(given.command)
         if judged.denied:
             raise ToolError(

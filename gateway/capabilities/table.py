@@ -1,6 +1,7 @@
 """The capabilities of one tenant's agent, made from its settings."""
 
 import asyncio
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,6 +32,8 @@ def make_workspace(settings: Settings, deps: CapabilityDeps) -> Capability | Non
     """
     if settings.workspace is None:
         return None
+    if sys.platform == "win32":
+        raise SettingsError("workspace: it needs Linux or another system with descriptors of directories")
     try:
         from gateway.capabilities import workspace  # noqa: PLC0415  with a parser that only it needs
     except ModuleNotFoundError as error:

@@ -1,7 +1,6 @@
 """The workspace: a folder of each person or tenant, with tools that read and change files and run commands."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -121,10 +120,8 @@ def make_workspace(config: WorkspaceConfig, settings: Settings, deps: Capability
     """Make the workspace of a tenant.
 
     Raises:
-        SettingsError: the system is not supported, or other machines do not see the folders.
+        SettingsError: other machines do not see the folders.
     """
-    if sys.platform == "win32":
-        raise SettingsError("workspace: it needs Linux or another system with descriptors of directories")
     if not settings.database_url.startswith("sqlite") and not config.shared_mount:
         raise SettingsError(
             "workspace: several machines may share this database, and a person's folder would be on one of them only; "

@@ -71,9 +71,9 @@ def make_rig(directory: Path, *, trusted: bool = False, **settings: Any) -> Rig:
     config = WorkspaceConfig(root=directory / "root", shell=True, **settings)
     folders = Folders(config.root, per_person=True)
     for person in ("ana", "bea"):
-        (config.root / "acme" / person).mkdir(parents=True)
+        (config.root / "acme" / person).mkdir(parents=True, exist_ok=True)
     (config.root / "acme" / "bea" / "diary.txt").write_text(CANARY)
-    (directory / "outside").mkdir(parents=True)
+    (directory / "outside").mkdir(parents=True, exist_ok=True)
     (directory / "outside" / "secret.txt").write_text(CANARY)
     files = FileTools(folders, Linting(config, SANDBOX, lambda _folder, _digest: trusted))
     shell = Shell(folders, config)

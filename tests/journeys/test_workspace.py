@@ -1,5 +1,6 @@
 """A person's folder: the agent reads it at once, and asks before it writes; over the simulated Telegram."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -81,18 +82,27 @@ async def test_a_command_runs_at_once_if_it_only_reads(tmp_path: Path) -> None:
         assert "in the group 'counting'" in results(gateway)[-1]["error"]
 
 
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [("", "bubblewrap is not installed"), ("#!/bin/sh\necho forbidden >&2; exit 1", "does not work here: forbidden")],
+)
 async def test_a_machine_without_a_sandbox_asks_each_time_and_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, why: str
 ) -> None:
+    if program:
+        (tmp_path / "bwrap").write_text(program)
+        (tmp_path / "bwrap").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     async with TestGateway(CONFIG.format(root=tmp_path / "folders")) as gateway:
+        while why not in json.dumps(await gateway.operator("GET /v1/status")):
+            await asyncio.sleep(0.02)
         ada = gateway.person("telegram")
         for number in (1, 2):
             call = Call("shell_without_sandbox", '{"command": "cat number 2>&1; echo ran"}')
             gateway.model.answers(Reply(calls=(call,)), f"Done {number}.")
             await ada.say("Run it.")
             asked = await ada.answer("May I use shell_without_sandbox?")
-            assert "bubblewrap is not installed" in asked.text
+            assert why in asked.text
             assert ["Allow once", "Deny"] == [name for name, _ in asked.buttons]
             await ada.press("Allow once")
             await ada.answer(f"Done {number}.")
