@@ -122,11 +122,10 @@ class Prepared:
 def prepare(statement: Any, shape: Shape, dialect: sa.Dialect) -> Prepared | None:
     """Compile the statement for values of these names; None if only SQLAlchemy can execute it."""
     compiled: Any = statement.compile(dialect=dialect, column_keys=list(shape))
-    names = compiled.positiontup
+    names = compiled.positiontup  # both drivers bind by position
     fixed = {name: compiled.binds[name] for name in names if name not in shape}
     if (
-        names is None
-        or compiled.post_compile_params
+        compiled.post_compile_params
         or compiled.literal_execute_params
         or compiled.insert_prefetch
         or compiled.update_prefetch
