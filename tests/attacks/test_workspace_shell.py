@@ -34,7 +34,7 @@ async def canary_port(tmp_path: Path) -> AsyncIterator[int]:
 
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(await asyncio.start_server(answer, "127.0.0.1", 0))
-        for path in (str(tmp_path / "s"), "\0tenk-canary"):
+        for path in (str(tmp_path / "s"), f"\0tenk-canary-{os.getpid()}"):
             await stack.enter_async_context(await asyncio.start_unix_server(answer, path))
         yield server.sockets[0].getsockname()[1]
 
@@ -85,7 +85,7 @@ ESCAPES = [
     "python3 -c \"import socket; s = socket.create_connection(('127.0.0.1', {port}), 1); print(s.recv(99))\"",
     "exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3",
     "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{directory}/s'); print(s.recv(99))\"",
-    "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0tenk-canary'); print(s.recv(99))\"",
+    "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0tenk-canary-{pid}'); print(s.recv(99))\"",
     "kill -9 {pid}; kill -9 -1; kill -0 {pid} && echo WRITTEN",
     "gdb -p {pid} -batch; cat /proc/{pid}/maps",
     "ipcs -m | grep -c 0x; cat /proc/sysvipc/shm | tail -n +2",
