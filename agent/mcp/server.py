@@ -64,6 +64,8 @@ class McpServer:
         """Its tools as it listed them last; they stay while it is down, so that a call can say so."""
         self.listed = 0
         """Number of tools that it listed, of which `tools` may be the first."""
+        self.has_resources = self.has_prompts = False
+        """True if it publishes some, as it said at the last connection."""
         self._changed = changed
         self._parts = parts or SessionParts()
         self._pauses_s = pauses_s
@@ -188,8 +190,10 @@ class McpServer:
                     task.cancel()
 
     def _take_tools(self, connection: McpConnection) -> None:
-        if (self.tools, self.listed) != (connection.tools, connection.listed):
-            self.tools, self.listed = connection.tools, connection.listed
+        offers = connection.client.server_capabilities
+        new = (connection.tools, connection.listed, offers.resources is not None, offers.prompts is not None)
+        if new != (self.tools, self.listed, self.has_resources, self.has_prompts):
+            self.tools, self.listed, self.has_resources, self.has_prompts = new
             self._changed()
 
 

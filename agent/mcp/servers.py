@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.mcp.config import McpServerConfig
+from agent.mcp.resources import resource_tool
 from agent.mcp.server import PAUSES_S, McpServer, ServerState
 from agent.mcp.tools import ServerTools, defer_if_many, tools_of_server
 from agent.tools.base import Tool
@@ -39,6 +40,10 @@ class McpServers:
             return ServerState.PENDING
         count = len(self._usable[name].tools) if name in self._usable else 0
         return f"{server.state}, {count} tools" if server.state is ServerState.CONNECTED else server.state
+
+    def by_name(self) -> Mapping[str, McpServer]:
+        """Return the servers by name."""
+        return self._servers
 
     def find(self, name: str) -> McpServer | None:
         """Return the server of this name."""
@@ -95,7 +100,9 @@ class McpServers:
 
     def _renew_tools(self) -> None:
         self._usable = {name: tools_of_server(server) for name, server in self._servers.items()}
-        self._tools = defer_if_many([tool for usable in self._usable.values() for tool in usable.tools])
+        resources = resource_tool(self._servers)
+        tools = defer_if_many([tool for usable in self._usable.values() for tool in usable.tools])
+        self._tools = (*tools, *([] if resources is None else [resources]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,28 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from agent.context.sections import Section
 from agent.mcp.config import McpServerConfig
+from agent.mcp.integrations import IntegrationsConfig, integrate
+from agent.mcp.prompts import PROMPT as PROMPT_TURN
+from agent.mcp.prompts import run_prompt_command
 from agent.ports import Principal
 from agent.tools.base import Tool
+from channels.base import CommandOption
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.commands.base import Command, Invocation, Reply
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
+from gateway.sessions.deps import RunTurn
 from gateway.threads import run_in_thread
 
 if TYPE_CHECKING:
+    from agent.mcp.server import McpServer
     from agent.mcp.servers import LookAt, McpServers, SeenServer
 
 PROMPT = (
@@ -26,16 +34,45 @@ PROMPT = (
 NOT_INSTALLED = "[mcp] needs the official SDK: pip install 'tenk-gateway[mcp]'"
 
 
+async def _start(_asked: Invocation) -> Reply:
+    raise RuntimeError("this command starts a turn")
+
+
+PROMPT_COMMAND = Command(
+    "prompt",
+    "menu.prompt",
+    _start,
+    turn=PROMPT_TURN,
+    options=(
+        CommandOption("server", "menu.prompt.server"),
+        CommandOption("name", "menu.prompt.name"),
+        CommandOption("arguments", "menu.prompt.arguments"),
+    ),
+)
+
+
 class McpCapability(Capability):
     """The MCP servers of one tenant; the SDK is imported once there is one."""
 
-    def __init__(self, configs: Mapping[str, McpServerConfig]) -> None:
+    def __init__(self, configs: Mapping[str, McpServerConfig], integrations: IntegrationsConfig | None) -> None:
         self._configs = configs
+        self._integrations = integrations
         self._servers: McpServers | None = None
         self._reconfigured = asyncio.Event()
 
     def tools(self) -> Sequence[Tool]:
-        return () if self._servers is None else self._servers.tools()
+        found = () if self._servers is None else self._servers.tools()
+        return found if self._integrations is None else integrate(found, self._integrations)
+
+    def commands(self) -> Sequence[Command]:
+        """Return `/prompt`, if a server has prompts."""
+        return (PROMPT_COMMAND,) if any(server.has_prompts for server in self._by_name().values()) else ()
+
+    def turns(self) -> Mapping[str, RunTurn]:
+        return {PROMPT_TURN: partial(run_prompt_command, servers=self._by_name)}
+
+    def _by_name(self) -> "Mapping[str, McpServer]":
+        return {} if self._servers is None else self._servers.by_name()
 
     def sections(self, _principal: Principal) -> Mapping[Section, str]:
         return {Section.MCP: PROMPT} if self._configs else {}
@@ -57,7 +94,7 @@ class McpCapability(Capability):
         return [finding_of(seen) for seen in await look_at_servers(self._configs)]
 
     def reconfigure(self, settings: Settings) -> None:
-        self._configs = settings.mcp
+        self._configs, self._integrations = settings.mcp, settings.integrations
         self._reconfigured.set()
         if self._servers is not None:
             self._servers.reconfigure(settings.mcp)
@@ -108,4 +145,6 @@ def make_mcp(settings: Settings, _deps: CapabilityDeps) -> Capability:
     """
     if settings.mcp and not _is_installed():
         raise SettingsError(NOT_INSTALLED)
-    return McpCapability(settings.mcp)
+    if settings.integrations is not None and settings.integrations.server not in settings.mcp:
+        raise SettingsError(f"integrations.server: there is no table [mcp.{settings.integrations.server}]")
+    return McpCapability(settings.mcp, settings.integrations)

@@ -44,7 +44,7 @@ async def _pass_lines(socket: Path, key: str) -> None:
         async with asyncio.TaskGroup() as tasks:
             sending = tasks.create_task(_send_lines(lines, peer))
             await _write_answers(peer)
-            was_left = sending.done()
+            was_left = lines.at_eof()
             sending.cancel()
     if not was_left:
         raise GatewayError("the gateway ended the connection: it stops, or the key was revoked; see `tenk status`")

@@ -19,6 +19,7 @@ from pydantic import (
 from agent.config import AgentConfig, ModelConfig
 from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
+from agent.mcp.integrations import IntegrationsConfig
 from agent.permissions.chain import PermissionsConfig
 from agent.programs.config import ProgramConfig, ProgramName
 from agent.skills.config import SkillsConfig
@@ -136,6 +137,7 @@ class TenantConfig(BaseModel):
     hooks: tuple[HookConfig, ...] | None = None
     tools: NotesConfig | None = None
     mcp: Mapping[McpServerName, McpServerConfig] | None = None
+    integrations: IntegrationsConfig | None = None
     web: WebConfig | None = None
     guard: GuardConfig | None = None
     budgets: BudgetsConfig | None = None
@@ -177,6 +179,8 @@ class Settings(BaseModel):
     tools: NotesConfig = NotesConfig()
     mcp: Mapping[McpServerName, McpServerConfig] = Field(default_factory=dict)
     """MCP servers by name; two names for one server are one server, the first."""
+    integrations: IntegrationsConfig | None = None
+    """MCP server that reaches many services; None: none."""
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
     """Providers for accounts that people connect themselves, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()

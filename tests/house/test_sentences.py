@@ -29,6 +29,8 @@ FOR_THE_MODEL = {
     "agent/context/compaction.py",
     "agent/context/layers.py",
     "agent/hooks/chain.py",
+    "agent/mcp/prompts.py",
+    "agent/mcp/resources.py",
     "agent/mcp/server.py",
     "agent/models/openai_format.py",
     "agent/models/prompted_tools.py",
