@@ -34,6 +34,9 @@ from gateway.threads import run_in_thread
 LOOK_S = 2.0
 """Seconds between two looks at the folders."""
 
+REST_FACTOR = 50
+"""Pause after a look, at least, in times of its duration: with thousands of folders the looks take 2 % of the time."""
+
 MAX_PEOPLE = 2_000
 """Folders of people that are looked at."""
 
@@ -262,11 +265,14 @@ class Skills(Capability):
 
     async def run(self, changed: Callable[[], None]) -> None:
         """Read the folders again and again, and after each change of trust."""
+        now_s, took_s = asyncio.get_running_loop().time, 0.0
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
+                async with asyncio.timeout(max(LOOK_S, REST_FACTOR * took_s)):
                     await self._trust.until_changed()
+            began_s = now_s()
             found = await run_in_thread(self._files.read)
+            took_s = now_s() - began_s
             if found != self._found:
                 self._found = found
                 changed()
