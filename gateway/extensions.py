@@ -22,7 +22,7 @@ HOOKS = "tenk.hooks"
 SKILLS = "tenk.skills"
 """Group of entry points that name a package whose folder has skills; an agent's own are under its product's name."""
 
-KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook", SKILLS: "plug-in of skills"}
+KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook", SKILLS: "skill set"}
 
 CHANNELS = "tenk.channels"
 """Group of entry points that name a channel's class; `channels.registry` loads them."""
@@ -35,7 +35,7 @@ OURS = "tenk-gateway"
 class InstalledPlugin:
     """An entry point of another distribution, which runs if the configuration names it."""
 
-    kind: str  # agent | tool | hook | channel
+    kind: str  # agent | tool | hook | skill set | channel
     name: str
     place: str  # module:attribute
     distribution: str  # its name and version

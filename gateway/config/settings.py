@@ -218,6 +218,7 @@ class Settings(BaseModel):
         for own in (self, *map(self.of_tenant, self.tenants)):
             named |= {("agent", own.agent.product), *(("tool", name) for name in own.agent.tools)}
             named |= {("hook", hook.use) for hook in own.hooks if hook.use is not None}
+            named |= {("skill set", name) for name in (own.skills.plugins if own.skills is not None else ())}
         return frozenset(named)
 
     @property
