@@ -77,19 +77,16 @@ class AddressGuard:
         Raises:
             AddressRefused: it may not be reached.
         """
-        family, kind, protocol, _, address = info
-        if not self._permits(str(address[0]), int(address[1])) or (
-            is_public(str(address[0])) and is_own_address(family, address)
-        ):
+        family, kind, protocol, _, there = info
+        address, port = str(there[0]), int(there[1])
+        is_open = port in PORTS and is_public(address) and not is_own_address(family, there)
+        if not is_open and not self._is_excepted(address, port):
             raise AddressRefused
         return socket.socket(family, kind, protocol)
 
-    def _permits(self, address: str, port: int) -> bool:
+    def _is_excepted(self, address: str, port: int) -> bool:
         ip = ip_address(address)
-        is_excepted = any(
-            port == of and ip in network for network, of in self._allowed if network.version == ip.version
-        )
-        return is_excepted or (port in PORTS and is_public(address))
+        return any(port == of and ip in network for network, of in self._allowed if network.version == ip.version)
 
 
 def is_own_address(family: int, address: tuple[object, ...]) -> bool:

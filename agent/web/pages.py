@@ -200,7 +200,7 @@ class PageReader:
             ToolError: the process failed.
         """
         asked = json.dumps({"kind": kind, "charset": charset, "url": url}).encode()
-        argv = [sys.executable, "-I", "-m", "agent.web.extract"]
+        argv = [sys.executable, "-P", "-m", "agent.web.extract"]
         async with self._slots:
             ended = await run_program(argv, asked + b"\n" + body, env={"LANG": "C.UTF-8"})
         try:

@@ -1,6 +1,7 @@
 """The tools `web_fetch`, `web_search` and `social_search`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict, Field
 from yarl import URL
@@ -35,8 +36,7 @@ def fetch_tool(reader: PageReader) -> Tool:
 
     async def run(_context: ToolContext, asked: WhichPage) -> object:
         page = await reader.read(asked.url)
-        found = {"url": page.url, "title": page.title, "date": page.date, "text": page.text, "note": page.note}
-        return {name: text for name, text in found.items() if text}
+        return _without_empty(asdict(page))
 
     return Tool(
         name="web_fetch",
@@ -65,11 +65,7 @@ def _search_tool(name: str, purpose: str, backend: SearchBackend, rules: DomainR
         found = await backend.search(asked.query, context)
         results = list(_list_permitted(found, rules))
         note = "" if results or found.words else "Nothing was found. Try other words once, then say so."
-        return {
-            "results": results,
-            **({"words": found.words} if found.words else {}),
-            **({"note": note} if note else {}),
-        }
+        return {"results": results} | _without_empty({"words": found.words, "note": note})
 
     return Tool(
         name=name,
@@ -90,5 +86,8 @@ def _list_permitted(found: SearchFound, rules: DomainRules) -> Iterator[dict[str
         except ValueError:
             continue
         if is_permitted:
-            shown = {"title": hit.title, "url": hit.url, "snippet": hit.snippet, "date": hit.date}
-            yield {name: text for name, text in shown.items() if text}
+            yield _without_empty(asdict(hit))
+
+
+def _without_empty(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if text}

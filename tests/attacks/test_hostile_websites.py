@@ -96,7 +96,7 @@ async def test_nonsense_is_an_error(head: bytes) -> None:
 )
 async def test_an_answer_without_an_end_has_one(head: bytes, again: bytes) -> None:
     async with answering(head, again) as port:
-        assert (await read(port, timeout_s=2)).startswith("refused: ")
+        assert (await read(port, timeout_s=1)).startswith("refused: ")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The readable text of a page, in this process."""
 
+from pathlib import Path
+
 import pytest
 
 from agent.web.documents import PageKind, kind_of
@@ -78,12 +80,11 @@ def test_a_feed_is_a_list_of_its_entries() -> None:
     assert "- [One](https://example.org/1), 2026-03-01: First" == atom.text
 
 
-def test_entities_of_a_feed_are_not_replaced() -> None:
-    names = [f'<!ENTITY e{at} "{f"&e{at - 1};" * 10 if at else "ha"}">' for at in range(12)]
-    bomb = f"<!DOCTYPE rss [{''.join(names)}<!ENTITY x SYSTEM 'file:///etc/passwd'>]>"
-    feed = extract(f"{bomb}<rss><channel><title>T&e11;&x;</title></channel></rss>".encode(), PageKind.XML, "", URL)
-    assert len(feed.title) < 100
-    assert "root:" not in feed.title + feed.text
+def test_entities_of_a_feed_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of this machine")
+    for entities in (f"<!ENTITY x SYSTEM 'file://{tmp_path}/secret'>", "<!ENTITY a 'ha'><!ENTITY x '&a;&a;&a;'>"):
+        feed = f"<!DOCTYPE rss [{entities}]><rss><channel><title>T&x;</title></channel></rss>"
+        assert "T&x;" == extract(feed.encode(), PageKind.XML, "", URL).title
 
 
 def test_other_xml_and_broken_feeds_are_shown_as_they_are() -> None:
