@@ -27,6 +27,9 @@ KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook", SKILLS: "skill set"}
 CHANNELS = "tenk.channels"
 """Group of entry points that name a channel's class; `channels.registry` loads them."""
 
+MODELS = "tenk.models"
+"""Group of entry points that make a model; `agent.models.select` loads them."""
+
 OURS = "tenk-gateway"
 """Our own distribution."""
 
@@ -35,7 +38,7 @@ OURS = "tenk-gateway"
 class InstalledPlugin:
     """An entry point of another distribution, which runs if the configuration names it."""
 
-    kind: str  # agent | tool | hook | skill set | channel
+    group: str  # without "tenk.": agents | tools | hooks | skills | channels | models
     name: str
     place: str  # module:attribute
     distribution: str  # its name and version
@@ -64,14 +67,14 @@ def list_offered(group: str) -> list[str]:
 
 
 def list_installed() -> list[InstalledPlugin]:
-    """Return the entry points of other distributions, by kind and name, without importing anything."""
+    """Return the entry points of other distributions, by group and name, without importing anything."""
     found = []
-    for group, kind in {**KINDS, CHANNELS: "channel"}.items():
+    for group in (*KINDS, CHANNELS, MODELS):
         for point in entry_points(group=group):
             if point.dist is None or point.dist.name != OURS:
                 whose = "an unknown distribution" if point.dist is None else f"{point.dist.name} {point.dist.version}"
-                found.append(InstalledPlugin(kind, point.name, point.value, whose))
-    return sorted(found, key=lambda plugin: (plugin.kind, plugin.name, plugin.distribution))
+                found.append(InstalledPlugin(group.removeprefix("tenk."), point.name, point.value, whose))
+    return sorted(found, key=lambda plugin: (plugin.group, plugin.name, plugin.distribution))
 
 
 def check_offered(group: str, name: str) -> None:

@@ -1,6 +1,7 @@
 """The capabilities of one tenant's agent, made from its settings."""
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -100,8 +101,8 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
 SUBJECTS_S = 30.0
 """Seconds between two looks at what needs trust, for operators and owners."""
 
-MOST_SHOWN_CHARS = 100
-"""Longest name of a part that does not work; the rest of a path is cut at its beginning."""
+MAX_NAME_CHARS = 100
+"""Longest name of a part that does not work: the end of a path. The key of an alert has room for it."""
 
 
 class Capabilities:
@@ -116,7 +117,7 @@ class Capabilities:
         deps = replace(deps, find_tool=self._find_tool)
         self._all = [made for make in makers if (made := make(settings, deps)) is not None]
         self._trust = deps.trust if self._all else None
-        self._untrusted: dict[str, str] = {}  # reason by name; "": it is trusted
+        self._untrusted: tuple[str, ...] = ()
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(tool for each in self._all for tool in each.tools())
@@ -137,7 +138,11 @@ class Capabilities:
 
     def troubles(self) -> dict[str, str]:
         """Return, for each part, the reason why it does not work now; "" if it works."""
-        return self._untrusted | {name: why for each in self._all for name, why in each.troubles().items()}
+        return {name[-MAX_NAME_CHARS:]: why for each in self._all for name, why in each.troubles().items()}
+
+    def list_untrusted(self) -> Sequence[str]:
+        """Return what waits until an operator trusts it, as it was at the last look."""
+        return self._untrusted
 
     def states(self) -> dict[str, str]:
         """Return the state of each part that has one."""
@@ -162,14 +167,11 @@ class Capabilities:
 
     def _finding(self, subject: TrustSubject) -> Finding:
         if why := self._why_not(subject):
-            to_do = f"look at it, then: tenk trust add {subject.key}" if subject.digest else "correct it, or remove it"
-            return Finding(subject.key, why, to_do)
+            return Finding(subject.key, why, f"look at it, then: tenk trust add {shlex.quote(subject.key)}")
         return Finding(subject.key, f"trusted: {subject.runs}")
 
     def _why_not(self, subject: TrustSubject) -> str:
         """Return the reason why a subject does not run; "" if it is trusted."""
-        if not subject.digest:
-            return f"it cannot be trusted: {subject.runs}"
         match self.state_of(subject):
             case TrustState.TRUSTED:
                 return ""
@@ -203,7 +205,7 @@ class Capabilities:
         assert self._trust is not None, "only capabilities run"
         while True:
             found = await run_in_thread(self.subjects)
-            self._untrusted = {_short_key(subject): self._why_not(subject) for subject in found}
+            self._untrusted = tuple(subject.key for subject in found if self._why_not(subject))
             with suppress(TimeoutError):
                 async with asyncio.timeout(SUBJECTS_S):
                     await self._trust.until_changed()
@@ -212,9 +214,3 @@ class Capabilities:
     async def aclose(self) -> None:
         for each in self._all:
             await each.aclose()
-
-
-def _short_key(subject: TrustSubject) -> str:
-    """Return the name of a subject, short enough for the key of an alert."""
-    is_short = len(subject.key) <= MOST_SHOWN_CHARS
-    return subject.key if is_short else f"{subject.kind}:…{subject.name[-MOST_SHOWN_CHARS:]}"

@@ -68,8 +68,6 @@ def add(what: str, config_path: Path | None) -> None:
     if row is None:
         known = ", ".join(row["what"] for row in found) or "nothing"
         raise GatewayError(f"{what!r} is nothing that needs trust; there is: {known}")
-    if not row["digest"]:
-        raise GatewayError(f"{what} cannot be trusted: {row['runs']}")
     kind, _, name = what.partition(":")
     post(config_path, "trust", kind=kind, name=name, digest=row["digest"])
     click.echo(f"{printable(what)} is trusted as it is now ({row['digest'][:SHOWN_DIGEST]}): {printable(row['runs'])}")
@@ -102,16 +100,16 @@ async def _subjects(settings: Settings, tenant: str) -> list[dict[str, Any]]:
 
 
 def _of_subject(tenant: str, subject: TrustSubject, state: TrustState) -> dict[str, Any]:
-    return _row(tenant, subject.key, state.value if subject.digest else "unusable", subject.digest, subject.runs)
+    return _row(tenant, subject.key, state.value, subject.digest, subject.runs)
 
 
 def _plugins(settings: Settings) -> Iterator[dict[str, Any]]:
     """Yield the entry points of other distributions, which all tenants share."""
     named = settings.named_plugins()
     for point in list_installed():
-        state = "in use" if (point.kind, point.name) in named else "not used"
+        state = "in use" if (point.group, point.name) in named else "not used"
         where = f"{point.place} of {point.distribution}"
-        yield _row(DEFAULT_TENANT, f"plugin:{point.kind}:{point.name}", state, "", where)
+        yield _row(DEFAULT_TENANT, f"plugin:{point.group}:{point.name}", state, "", where)
 
 
 def _row(tenant: str, what: str, state: str, digest: str, runs: str) -> dict[str, Any]:

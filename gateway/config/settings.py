@@ -213,12 +213,14 @@ class Settings(BaseModel):
         return tuple(name for name in self.tenants if name not in used | set(of_keys))
 
     def named_plugins(self) -> frozenset[tuple[str, str]]:
-        """Return the kind and name of each entry point that the settings name, also for one tenant."""
-        named = {("channel", channel) for channel, _ in self.channels.accounts()}
+        """Return the group and name of each entry point that the settings name, also for one tenant."""
+        named = {("channels", channel) for channel, _ in self.channels.accounts()}
         for own in (self, *map(self.of_tenant, self.tenants)):
-            named |= {("agent", own.agent.product), *(("tool", name) for name in own.agent.tools)}
-            named |= {("hook", hook.use) for hook in own.hooks if hook.use is not None}
-            named |= {("skill set", name) for name in (own.skills.plugins if own.skills is not None else ())}
+            named |= {("agents", own.agent.product), *(("tools", name) for name in own.agent.tools)}
+            named |= {("hooks", hook.use) for hook in own.hooks if hook.use is not None}
+            named |= {("models", link.name.partition(":")[0]) for link in own.model.links()}
+            if own.skills is not None:
+                named |= {("skills", name) for name in (own.agent.product, *own.skills.plugins)}
         return frozenset(named)
 
     @property

@@ -308,7 +308,7 @@ class TrustName(Model):
     """A thing that needs trust."""
 
     kind: TrustKind
-    name: str = Field(min_length=1, max_length=512)
+    name: str = Field(min_length=1, max_length=200)
 
 
 class TrustTerms(TrustName):

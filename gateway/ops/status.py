@@ -73,7 +73,7 @@ def tenant_of(key: str) -> str:
 class Trouble:
     """A problem that needs an operator."""
 
-    kind: str  # channel | hook | capability | key | model | estimates | price | letters | versions
+    kind: str  # channel | hook | capability | trust | key | model | estimates | price | letters | versions
     name: str  # the affected part: telegram:main, openai:gpt-5; "" if there is only one
     why: str  # the cause, as far as known
     at_once: bool = False  # True if it does not end by itself
@@ -95,7 +95,10 @@ class Trouble:
 
 
 FEW = 3
-"""Failures of a model in a row before an operator is told."""
+"""Failures of a model in a row before an operator is told; things named in one report."""
+
+MAX_KEY_CHARS = 100
+"""Longest name of an untrusted thing in a report: the end of a path."""
 
 
 class Cluster(Protocol):
@@ -124,6 +127,14 @@ class ReportsCapabilities(Protocol):
 
     def troubles(self) -> Mapping[str, str]:
         """Return, for each part, the reason why it does not work now; "" if it works."""
+        ...
+
+    def list_untrusted(self) -> Sequence[str]:
+        """Return what waits until an operator trusts it."""
+        ...
+
+    def __bool__(self) -> bool:
+        """Return True if there are any."""
         ...
 
 
@@ -259,6 +270,7 @@ class GatewayStatus:
         found |= {trouble.key: trouble for trouble in wrong}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._hooks()}
         found |= {trouble.key: trouble if trouble.why else None for trouble in self._capabilities()}
+        found |= {trouble.key: trouble if trouble.why else None for trouble in self._trust()}
         for tenant in (DEFAULT_TENANT, *others):
             found |= await self._letters(tenant, self._store.of(tenant) if others else self._store)
         return found
@@ -280,6 +292,18 @@ class GatewayStatus:
             for tenant, each in self._list_all().items()
             for name, why in each.capabilities.troubles().items()
         ]
+
+    def _trust(self) -> list[Trouble]:
+        """Return one trouble for each tenant with capabilities; its level is the number of untrusted things."""
+        found = []
+        for tenant, each in self._list_all().items():
+            if not each.capabilities:
+                continue
+            waiting = each.capabilities.list_untrusted()
+            more = f" and {len(waiting) - FEW} more" if len(waiting) > FEW else ""
+            why = ", ".join(key[-MAX_KEY_CHARS:] for key in waiting[:FEW]) + more
+            found.append(Trouble("trust", "", why, level=len(waiting), tenant=tenant))
+        return found
 
     def _channel_troubles(self, tenants: Collection[str]) -> dict[str, Trouble | None]:
         whose = {name: tenant for tenant in tenants for name in self._manager.reports(tenant)}

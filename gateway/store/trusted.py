@@ -1,4 +1,4 @@
-"""Rows about what operators trust: the digest of each skill, file or command as they saw it."""
+"""Rows about what operators trust: the digest of each skill or file as they saw it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,12 +11,9 @@ from gateway.store.tables.people import trusted
 class TrustKind(StrEnum):
     """The kind of a thing that runs only if it is trusted."""
 
-    PLUGIN = "plugin"  # an installed entry point
-    SKILL = "skill"  # a folder
-    HOOK = "hook"
-    MCP = "mcp"  # a server's command or URL
-    INSTRUCTIONS = "instructions"  # a file
-    WORKSPACE = "workspace"  # a folder
+    SKILL = "skill"  # a folder of a workspace
+    INSTRUCTIONS = "instructions"  # a file of a workspace
+    WORKSPACE = "workspace"  # the configuration of linters in a workspace
 
 
 @dataclass(frozen=True, slots=True)

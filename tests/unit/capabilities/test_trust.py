@@ -1,8 +1,7 @@
 """Trust: operators pin digests, and are told if a thing waits for them or has changed."""
 
 import asyncio
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,7 @@ import pytest
 
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.table import Capabilities
-from gateway.capabilities.trust import (
-    CannotPin,
-    Trust,
-    TrustSubject,
-    digest_of_file,
-    digest_of_folder,
-    digest_of_texts,
-)
+from gateway.capabilities.trust import Trust, TrustSubject
 from gateway.config.settings import Settings
 from gateway.operators.actions import OperationRefused
 from gateway.operators.models import TrustName, TrustTerms
@@ -43,13 +35,12 @@ async def test_a_digest_is_trusted_until_it_changes_or_an_operator_takes_it_back
         trust = Trust(store)
         bell, own = trust.of("bell"), trust.of("default")
         operators = Operators(store.of("bell"), b"", lambda: NOON, Reloads(trust))
-        old, new = digest_of_texts("old"), digest_of_texts("new")
+        old, new = 64 * "a", 64 * "b"
         assert not bell.is_trusted(SKILL, "scales", old)
         await operators.trust("cli", TrustTerms(kind=SKILL, name="scales", digest=old))
         assert bell.is_trusted(SKILL, "scales", old)
         assert not bell.is_trusted(SKILL, "scales", new)
-        assert not bell.is_trusted(SKILL, "scales", "")
-        assert not bell.is_trusted(TrustKind.HOOK, "scales", old)
+        assert not bell.is_trusted(TrustKind.WORKSPACE, "scales", old)
         assert not own.is_trusted(SKILL, "scales", old)
         states = [bell.state_of(TrustSubject(SKILL, "scales", digest, "")) for digest in (old, new)]
         assert ["trusted", "changed"] == states
@@ -67,63 +58,6 @@ async def test_a_digest_is_trusted_until_it_changes_or_an_operator_takes_it_back
         await store.aclose()
 
 
-def test_any_change_in_a_folder_changes_its_digest(tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
-    (tmp_path / "SKILL.md").write_text("Practise slowly.")
-    (tmp_path / "more" / "run.sh").write_text("true")
-
-    def write_other() -> None:
-        (tmp_path / "SKILL.md").write_text("Practise quickly.")
-
-    changes: Sequence[Callable[[], object]] = (
-        write_other,
-        lambda: (tmp_path / "more" / "run.sh").chmod(0o700),
-        lambda: (tmp_path / "more" / "run.sh").rename(tmp_path / "more" / "ran.sh"),
-        (tmp_path / "new").touch,
-        lambda: (tmp_path / "new").unlink() or (tmp_path / "old").touch(),
-    )
-    seen = {digest_of_folder(tmp_path)}
-    for change in changes:
-        change()
-        assert digest_of_folder(tmp_path) not in seen
-        seen.add(digest_of_folder(tmp_path))
-    assert digest_of_folder(tmp_path) in seen
-
-
-def test_texts_are_not_their_concatenation() -> None:
-    assert digest_of_texts("rm", "-r x") != digest_of_texts("rm", "-r", "x")
-
-
-@pytest.mark.parametrize("make", ["link", "link of a folder", "fifo", "missing", "large"])
-def test_what_may_change_unseen_has_no_digest(tmp_path: Path, make: str) -> None:
-    folder, elsewhere = tmp_path / "skill", tmp_path / "elsewhere"
-    folder.mkdir()
-    elsewhere.mkdir()
-    (elsewhere / "run.sh").touch()
-    match make:
-        case "link":
-            (folder / "run.sh").symlink_to(elsewhere / "run.sh")
-        case "link of a folder":
-            (folder / "more").symlink_to(elsewhere)
-        case "fifo":
-            os.mkfifo(folder / "run.sh")
-        case "missing":
-            folder.rmdir()
-        case "large":
-            with (folder / "run.sh").open("wb") as file:
-                file.truncate(50_000_001)
-    with pytest.raises(CannotPin):
-        digest_of_folder(folder)
-
-
-def test_a_file_is_pinned_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "AGENTS.md").write_text("Be brief.")
-    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
-    assert digest_of_file(tmp_path / "AGENTS.md") == digest_of_file(tmp_path / "CLAUDE.md")
-    with pytest.raises(CannotPin):
-        digest_of_file(tmp_path)
-
-
 class Plays(Capability):
     def __init__(self) -> None:
         self.found: Sequence[TrustSubject] = ()
@@ -137,31 +71,28 @@ async def test_operators_see_what_is_not_trusted_and_tools_are_renewed_when_it_i
     store = await quick_store(tmp_path / "tenk.db")
     try:
         trust, plays = Trust(store), Plays()
-        now, long = digest_of_texts("now"), f"/{'deep/' * 50}AGENTS.md"
-        plays.found = (
-            TrustSubject(SKILL, "scales", now, "instructions of 20 lines"),
-            TrustSubject(TrustKind.INSTRUCTIONS, long, "", "it is a link"),
-        )
-        capabilities = Capabilities(
-            Settings(), CapabilityDeps(store, nothing, nothing, trust.of("default")), (lambda *_: plays,)
-        )
+        digest = 64 * "a"
+        plays.found = (TrustSubject(SKILL, "my scales", digest, "instructions of 20 lines"),)
+        deps = CapabilityDeps(store, nothing, nothing, trust.of("default"))
+        capabilities = Capabilities(Settings(), deps, (lambda *_: plays,))
         operators = Operators(store, b"", lambda: NOON, Reloads(trust))
         changed = asyncio.Event()
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             running = tasks.create_task(capabilities.run(changed.set))
-            while not capabilities.troubles():
+            while not capabilities.list_untrusted():
                 await asyncio.sleep(0)
-            waiting, linked = capabilities.troubles().items()
-            assert ("skill:scales", "it is not trusted and does not run: instructions of 20 lines") == waiting
-            assert "it cannot be trusted: it is a link" == linked[1]
-            assert len(linked[0]) < 120
-            assert ["tenk trust add skill:scales", "correct it, or remove it"] == [
-                finding.to_do.removeprefix("look at it, then: ") for finding in await capabilities.check_trust()
-            ]
-            await operators.trust("cli", TrustTerms(kind=SKILL, name="scales", digest=now))
+            assert ("skill:my scales",) == capabilities.list_untrusted()
+            (finding,) = await capabilities.check_trust()
+            assert "it is not trusted and does not run: instructions of 20 lines" == finding.words
+            assert finding.to_do.endswith("tenk trust add 'skill:my scales'")
+            await operators.trust("cli", TrustTerms(kind=SKILL, name="my scales", digest=digest))
             await changed.wait()
-            while capabilities.troubles()["skill:scales"]:
+            while capabilities.list_untrusted():
                 await asyncio.sleep(0)
+            assert [""] == [each.to_do for each in await capabilities.check_trust()]
+            plays.found = (TrustSubject(SKILL, "my scales", 64 * "b", "instructions of 21 lines"),)
+            (finding,) = await capabilities.check_trust()
+            assert "it has changed since it was trusted and does not run: instructions of 21 lines" == finding.words
             running.cancel()
     finally:
         await store.aclose()

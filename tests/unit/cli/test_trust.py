@@ -15,8 +15,8 @@ def test_plugins_of_others_are_listed_with_their_distribution(tmp_path: Path, mo
     (info / "entry_points.txt").write_text("[tenk.tools]\nlarder = larder:Larder\n[tenk.hooks]\nguard = larder:HOOK\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert [
-        InstalledPlugin("hook", "guard", "larder:HOOK", "pantry 1.2"),
-        InstalledPlugin("tool", "larder", "larder:Larder", "pantry 1.2"),
+        InstalledPlugin("hooks", "guard", "larder:HOOK", "pantry 1.2"),
+        InstalledPlugin("tools", "larder", "larder:Larder", "pantry 1.2"),
     ] == [plugin for plugin in list_installed() if plugin.distribution == "pantry 1.2"]
 
 

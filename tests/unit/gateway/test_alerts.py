@@ -109,7 +109,7 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
         assert reports.FailedLetters(1, 1, 2, "error 1") == reports.failed_letters(connection)
 
 
-@pytest.mark.parametrize("kind", ["channel", "estimates", "key", "model", "letters", "versions"])
+@pytest.mark.parametrize("kind", ["capability", "channel", "estimates", "key", "model", "letters", "trust", "versions"])
 @pytest.mark.parametrize("locale", ["en", "es"])
 def test_each_trouble_has_its_words(kind: str, locale: str) -> None:
     values = {"name": "telegram:main", "why": "no route", "minutes": 5, "dead": 2, "unknown": 1}
@@ -155,12 +155,40 @@ class Asks:
         self.lost_prices: dict[str, str] = {}
         self.hooks = HookChain()
         nothing: Any = None
-        self.capabilities = Capabilities(Settings(), CapabilityDeps(nothing, nothing, nothing, nothing), makers=())
+        deps = CapabilityDeps(nothing, nothing, nothing, nothing)
+        self.capabilities: Any = Capabilities(Settings(), deps, makers=())
 
 
 def shared(store: Any, channels: Any) -> Shared:
     nothing: Any = None
     return Shared(store, channels, nothing, nothing, nothing, nothing, nothing, nothing)
+
+
+class Waits:
+    def __init__(self, *waiting: str) -> None:
+        self.waiting = waiting
+
+    def troubles(self) -> dict[str, str]:
+        return {"mcp": "the server is down", "web": ""}
+
+    def list_untrusted(self) -> tuple[str, ...]:
+        return self.waiting
+
+
+async def test_owners_hear_of_what_waits_for_trust_in_one_message_however_much_it_is(tmp_path: Path) -> None:
+    store = await quick_store(tmp_path / "tenk.db")
+    own, bells = Asks(), Asks()
+    own.capabilities = Waits(*(f"skill:{name}" for name in ("a", "b", "c", "d", 300 * "e")))
+    bells.capabilities = Waits()
+    status = GatewayStatus(
+        shared(store, Accounts()), {"default": own, "bell": bells}, None, ModelHealth(), Faults(), NOON
+    )
+    found = await status.troubles()
+    await store.aclose()
+    trust, broken = found["trust"], found["capability mcp"]
+    assert trust is not None and broken is not None
+    assert ("skill:a, skill:b, skill:c and 2 more", 5, "the server is down") == (trust.why, trust.level, broken.why)
+    assert (None, None) == (found["trust @bell"], found["capability web"])
 
 
 class OfTenants(Accounts):
