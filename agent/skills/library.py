@@ -63,6 +63,11 @@ OWN_TITLE = """\
 
 Load one by `skill(name, arguments)` before you do what it is for; it goes before another of its name."""
 
+HOW_TO_WRITE = """\
+If a person wants a new skill, write `skills/NAME/SKILL.md` in their folder: the lines `---`, `name: NAME` (a-z, 0-9, \
+-), `description: one line`, `when_to_use: one line`, `user_invocable: true` (then /NAME starts it), `---`, then the \
+steps in Markdown; $ARGUMENTS stands for what it is about. It works once the operator has trusted it: tell them so."""
+
 MORE = "There are {n} more: `skill_search(words)` finds them."
 
 

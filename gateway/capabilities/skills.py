@@ -13,7 +13,7 @@ from agent.ports import Principal
 from agent.skills.command import run_skill_command
 from agent.skills.config import SkillsConfig
 from agent.skills.folders import FoundSkills, KnownSkills, read_skills
-from agent.skills.library import MAX_LISTED, OWN_TITLE, SKILLS_TITLE, Library, list_skills
+from agent.skills.library import HOW_TO_WRITE, MAX_LISTED, OWN_TITLE, SKILLS_TITLE, Library, list_skills
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.skills.tools import SKILL, skill_tools
 from agent.skills.workspace import WorkspaceFolder, join_instructions, read_workspace_folder
@@ -75,11 +75,11 @@ class SkillFiles:
         if config.bundled and settings.agent.product in list_offered(SKILLS):
             places[SkillSource.BUNDLED] = [find_folder(SKILLS, settings.agent.product)]
         self._places = places
-        self._root: Path | None = None  # of the tenant's workspace folders
+        self.root: Path | None = None  # of the tenant's workspace folders; None: there are none
         self._per_person = False
         self._known: KnownSkills = {}
         if settings.workspace is not None:
-            self._root = settings.workspace.root / folder_name(tenant)
+            self.root = settings.workspace.root / folder_name(tenant)
             self._per_person = settings.workspace.folders == "person"
 
     def read(self) -> FoundFiles:
@@ -95,21 +95,21 @@ class SkillFiles:
         return (skill for each in found for skill in each.skills if skill.name not in self._config.disabled)
 
     def _read_folders(self, known: KnownSkills) -> Iterator[tuple[str, WorkspaceFolder]]:
-        if self._root is None:
+        if self.root is None:
             return
         names = [EVERYBODY]
         if self._per_person:
-            with suppress(OSError), os.scandir(self._root) as entries:  # there may be none yet
+            with suppress(OSError), os.scandir(self.root) as entries:  # there may be none yet
                 names += sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))[:MAX_PEOPLE]
         for name in names:
-            read = read_workspace_folder(self._root / name, self._config.instructions, known)
+            read = read_workspace_folder(self.root / name, self._config.instructions, known)
             if read != WorkspaceFolder():
                 yield name, read
 
     def path_of(self, folder: str) -> Path:
         """Return the path of a folder in `FoundFiles.folders`."""
-        assert self._root is not None, "without workspaces there are no such folders"
-        return self._root / folder
+        assert self.root is not None, "without workspaces there are no such folders"
+        return self.root / folder
 
 
 def user_folder(settings: Settings) -> Path:
@@ -170,8 +170,9 @@ class Skills(Capability):
         own = Library(self._own_skills(principal)).offered
         room = max(0, MAX_LISTED - len(shared))
         parts = (list_skills(OWN_TITLE, own, room), self._unusable(principal), self._instructions(principal))
+        told = (list_skills(SKILLS_TITLE, shared), HOW_TO_WRITE if self._files.root is not None else "")
         return {
-            Section.SKILLS: list_skills(SKILLS_TITLE, shared),
+            Section.SKILLS: "\n\n".join(filter(None, told)),
             Section.PROJECT: "\n\n".join(filter(None, parts)),
         }
 

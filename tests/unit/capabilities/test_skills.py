@@ -13,6 +13,7 @@ import pytest
 from agent.context.sections import Section
 from agent.ports import Principal
 from agent.skills.config import SkillsConfig
+from agent.skills.library import HOW_TO_WRITE
 from agent.skills.workspace import MAX_INSTRUCTIONS_CHARS, join_instructions
 from agent.workspace.config import WorkspaceConfig
 from gateway.capabilities.skills import SkillFiles, Skills
@@ -102,7 +103,7 @@ async def test_without_any_skill_the_agent_gets_nothing(tmp_path: Path) -> None:
             {
                 "",
             },
-        ) == (made.skills.tools(), set(made.skills.sections(ANA).values()))
+        ) == (made.skills.tools(), set(made.skills.sections(ANA).values()) - {HOW_TO_WRITE})
 
 
 async def test_a_skill_of_a_person_works_for_them_alone_and_once_it_is_trusted(tmp_path: Path) -> None:
@@ -113,7 +114,7 @@ async def test_a_skill_of_a_person_works_for_them_alone_and_once_it_is_trusted(t
         await made.trust("skill:ana/scales")
         assert (["scales"], [], ["scales"]) == (made.names(), made.names(BEN), made.commands())
         assert "- scales: Practise scales." in made.section(Section.PROJECT)
-        assert ("", "") == (made.section(Section.SKILLS), made.section(Section.PROJECT, BEN))
+        assert (HOW_TO_WRITE, "") == (made.section(Section.SKILLS), made.section(Section.PROJECT, BEN))
 
 
 async def test_a_skill_that_changes_waits_again(tmp_path: Path) -> None:
