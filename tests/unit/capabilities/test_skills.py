@@ -49,7 +49,7 @@ class Tenant:
 
     async def look(self) -> None:
         """Let the files be read now, as each change of trust does."""
-        terms = TrustTerms(kind=TrustKind.HOOK, name=f"another {len(self.renewed)}", digest="0" * 64)
+        terms = TrustTerms(kind=TrustKind.WORKSPACE, name=f"another {len(self.renewed)}", digest="0" * 64)
         await self.operators.trust("cli", terms)
         await self.trust_store.load()
 
