@@ -1,19 +1,19 @@
 """The parts that answer one tenant's people: agent, model input and sessions."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 
 from agent.context.sections import AddSections, add_nothing
 from agent.definition import Agent
 from agent.hooks.chain import HookChain
-from agent.permission_rules import Source
+from agent.permission_rules import PermissionRule, Source
 from agent.permissions.chain import PermissionChain
 from agent.permissions.judge import Judge
 from agent.ports import ChatModel
 from agent.tools.base import Tool
-from agent.tools.guards import ChainPermissions, name_rules
+from agent.tools.guards import ChainPermissions, Permissions, name_rules
 from channels.clocks import Clock
 from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
@@ -42,12 +42,12 @@ def make_agent(
     product: AgentProduct,
     tools: tuple[Tool, ...],
     model: ChatModel,
-    judge: ChatModel | None,
+    permissions: Permissions,
     hooks: HookChain,
     dates: Clock,
     sections: AddSections = add_nothing,
 ) -> Agent:
-    """Make the agent that runs turns; without a `judge` the model judges its own calls in mode auto."""
+    """Make the agent that runs turns."""
     return Agent(
         model=model,
         prompt=product.prompt,
@@ -57,16 +57,18 @@ def make_agent(
         limits=settings.agent,
         clock=dates,
         tell=product.tell,
-        permissions=make_permissions(settings, product, judge or model),
+        permissions=permissions,
         hooks=hooks,
     )
 
 
-def make_permissions(settings: Settings, product: AgentProduct, judge: ChatModel) -> ChainPermissions:
+def make_permissions(
+    settings: Settings, product: AgentProduct, judge: ChatModel, flags: Sequence[PermissionRule] = ()
+) -> ChainPermissions:
     """Make the operator's and the product's permissions for tool calls; mode auto asks `judge`."""
     config, limits = settings.permissions, settings.agent
     by_names = name_rules(limits.allow_tools, limits.deny_tools)
-    rules = (*config.all_rules(), *by_names, *product.permissions.rules(Source.PROJECT))
+    rules = (*config.all_rules(), *flags, *by_names, *product.permissions.rules(Source.PROJECT))
     return ChainPermissions(
         chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm, domains=config.domains),
         can_use_tool=product.can_use_tool,

@@ -14,6 +14,7 @@ import structlog
 
 from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps
+from agent.permission_rules import PermissionRule
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
 from channels.clocks import Clocks, steady_now
@@ -79,10 +80,12 @@ async def serve(
     show: Callable[[str], None] | None = None,
     servers: KnownServers | None = None,
     read_again: Callable[[], Settings] | None = None,
+    flags: Sequence[PermissionRule] = (),
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints on the operator's terminal.
 
-    `servers` are what is known of model servers already; `read_again` gives the settings as they are now.
+    `servers` are what is known of model servers already; `read_again` gives the settings as they are now; `flags` are
+    permission rules that hold until it ends.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -95,7 +98,7 @@ async def serve(
     with HomeLock(settings.home, wait_s=COMMAND_S):
         store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
-            await Gateway(settings, store, extra_tools, show, servers, fitting).run()
+            await Gateway(settings, store, extra_tools, show, servers, fitting, flags).run()
         finally:
             await store.aclose()
 
@@ -124,6 +127,7 @@ class Gateway:
         show: Callable[[str], None] | None = None,
         servers: KnownServers | None = None,
         read_again: Callable[[], Settings] | None = None,
+        flags: Sequence[PermissionRule] = (),
     ) -> None:
         """Create the gateway; `run` starts it. `extra_tools` come after the agent's own, the rest is as in `serve`."""
         self._product = load_product(settings.agent.product)
@@ -132,6 +136,7 @@ class Gateway:
         self._store = store
         self._extra_tools = extra_tools
         self._show = show
+        self._flags = flags
         self._servers = servers or KnownServers()
         self._people = AccessSnapshot()
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
@@ -208,7 +213,9 @@ class Gateway:
         model_deps = ModelDeps(
             board=self._rests.board, servers=self._servers, measure=partial(MeasuredModel, watch=self._watch)
         )
-        deps = TenantDeps(model_deps, self._extra_tools, parts, trust, api_channel, self._show, self._budget_news)
+        deps = TenantDeps(
+            model_deps, self._extra_tools, parts, trust, api_channel, self._show, self._budget_news, self._flags
+        )
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
         words = OwnerNotices(store, channels, delivery, steady_now)

@@ -26,6 +26,7 @@ from agent.ports import Change, LocalEffect
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
+from channels.messages import DEFAULT_TENANT
 from gateway.capabilities.table import tool_names
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
@@ -164,6 +165,23 @@ def check_names(settings: Settings, sources: Sources) -> None:
 
 NAMING = frozenset({"agent", "model", "permissions", "hooks"})
 """Tables that name tools, or decide if anything can answer."""
+
+
+def check_flags(settings: Settings, flags: Sequence[PermissionRule]) -> None:
+    """Check that permission rules of a command line name tools that the agent of some tenant has.
+
+    Raises:
+        SettingsError: a line for each unknown name, with the nearest one.
+    """
+    flaws: list[set[str]] = []
+    for name in (DEFAULT_TENANT, *settings.tenants) if flags else ():
+        own = settings.of_tenant(name)
+        product = load_product(own.agent.product)
+        tools = (*product.tools(Store(engine_for(own.database_url))), *_brought_tools(own.agent.tools)[0])
+        known = {tool.name: tool for tool in tools}
+        flaws.append({why for rule in flags if (why := _flaw_of(rule, known, own))})
+    if flaws and (wrong := set.intersection(*flaws)):
+        raise SettingsError("\n".join(sorted(wrong)))
 
 
 def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: Collection[str]) -> list[str]:

@@ -14,8 +14,10 @@ import structlog
 from agent.config import ModelConfig
 from agent.hooks.chain import HookChain
 from agent.models.select import ModelDeps, OwnModel
+from agent.permission_rules import PermissionRule
 from agent.ports import ChatModel
 from agent.tools.base import Tool
+from agent.tools.guards import ChainPermissions
 from agent.tools.toolbox import tool_pool
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
@@ -66,6 +68,8 @@ class TenantDeps:
     """Prints on the operator's terminal; None without one."""
     budget_news: asyncio.Event
     """Set when a call of any tenant was settled."""
+    flags: Sequence[PermissionRule] = ()
+    """Rules of the command that started the gateway; they hold until it ends."""
 
 
 class Tenant:
@@ -88,6 +92,7 @@ class Tenant:
 
         self.prices = take_up_prices(own)
         self.budgets = Budgets(own.budgets, shared.store, clocks.dates, deps.budget_news)
+        self._flags = deps.flags
         self._levels = CredentialLevels(store, secrets.vault, own.connect, clocks.now)
         self._model_deps = replace(deps.models, sources=self._levels.sources)
         self.model, self.asked = self._make_model(own, self.prices)
@@ -109,7 +114,8 @@ class Tenant:
         self.own_tools = tuple(product.tools(store))
         self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)
         sections = self.capabilities.sections
-        self.agent = make_agent(own, product, self._pool(), self.model, self._judge, self.hooks, clocks.dates, sections)
+        permissions = self._make_permissions(own, self.model)
+        self.agent = make_agent(own, product, self._pool(), self.model, permissions, self.hooks, clocks.dates, sections)
         self._in_force = AgentInForce(self.agent)
         items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
         added = self.capabilities.turns()
@@ -139,6 +145,10 @@ class Tenant:
         asked: list[OwnModel] = []
         charge = self.budgets.charge_by(own.budgets, prices.lost)
         return model_of(own, self.product, replace(self._model_deps, charge=charge, note=asked.append)), asked
+
+    def _make_permissions(self, own: Settings, model: ChatModel) -> ChainPermissions:
+        """Return the permissions; without a small model of its own, mode auto asks the one that answers."""
+        return make_permissions(own, self.product, self._judge or model, self._flags)
 
     def _pool(self) -> tuple[Tool, ...]:
         installed = (*self._installed_tools, *self.capabilities.tools())
@@ -172,7 +182,7 @@ class Tenant:
             new.prices = take_up_prices(own)
             new.model, new.asked = self._make_model(own, new.prices)
             new.models = (*self.models, new.model)
-        permissions = make_permissions(own, self.product, self._judge or new.model)
+        permissions = self._make_permissions(own, new.model)
         new.agent = replace(self.agent, model=new.model, limits=own.agent, permissions=permissions)
         return new
 

@@ -220,7 +220,8 @@ class Skills(Capability):
             if skill.head.user_invocable and skill.head.enabled:
                 summary = cut_text(skill.head.summary or skill.head.description, MAX_SUMMARY_CHARS)
                 options = (CommandOption("arguments", "menu.skill.arguments"),)
-                made.setdefault(skill.command, Command(skill.command, summary, _start, turn=SKILL, options=options))
+                command = Command(skill.command, summary, _start, turn=SKILL, options=options, hidden=skill.head.hidden)
+                made.setdefault(skill.command, command)
         return tuple(made.values())
 
     def turns(self) -> Mapping[str, RunTurn]:

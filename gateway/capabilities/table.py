@@ -95,7 +95,16 @@ MAKERS: tuple[Make, ...] = (make_mcp, make_notes, make_programs, make_skills, ma
 
 def tool_names(settings: Settings) -> tuple[str, ...]:
     """Return the names of tools that these settings may add, so that rules may name them."""
-    return TOOL_NAMES if settings.workspace is not None else ()
+    names = [f"cli__{name}" for name in settings.cli]
+    for is_on, added in (
+        (settings.tools.think, ["think"]),
+        (settings.tools.todo, ["todo"]),
+        (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
+        (settings.skills is not None, ["skill", "skill_search"]),
+        (settings.workspace is not None, TOOL_NAMES),
+    ):
+        names += added if is_on else ()
+    return tuple(names)
 
 
 SUBJECTS_S = 30.0

@@ -13,6 +13,7 @@ from pathlib import Path
 import aiohttp
 import click
 
+from agent.permission_rules import PermissionRule
 from channels.api.config import ApiAccount
 from channels.console.client import ConsoleClient
 from channels.console.limits import PATH
@@ -21,6 +22,7 @@ from channels.viewers.viewer_frames import MAX_SAID_CHARS
 from channels.viewers.viewer_socket import COME_LATER
 from channels.web.config import WebAccount
 from gateway.app import serve
+from gateway.cli.flags import flag_options
 from gateway.cli.local import finish_erasures
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
@@ -29,6 +31,7 @@ from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
 from gateway.operators.client import call, path_of, short_name
+from gateway.product import check_flags
 
 ANSWER_S = 300.0  # longest wait for an answer to print
 ACCEPT_S = 2.0  # longest wait for the gateway to accept the last message
@@ -53,25 +56,43 @@ GREETING = (
 @click.option(
     "--model", metavar="NAME", help="Use this model (openai:NAME, anthropic:NAME, offline). No gateway may be running."
 )
+@flag_options("--allow", "--deny")
 @config_option
-def command(text: str | None, resume: str | None, model: str | None, config_path: Path | None) -> None:
+def command(
+    text: str | None,
+    resume: str | None,
+    model: str | None,
+    config_path: Path | None,
+    allow: tuple[PermissionRule, ...],
+    deny: tuple[PermissionRule, ...],
+) -> None:
     """Talk to the bot in this terminal. If no gateway is running, this starts one until you leave.
 
-    Without a terminal, it sends each line of standard input and prints the answers.
+    Without a terminal, it sends each line of standard input and prints the answers. `--allow` and `--deny` are for a
+    gateway started here: no other may be running.
     """
     if model:
         os.environ["TENK_MODEL"] = model
     settings = prepare(config_path)
     try:
-        asyncio.run(chat(settings, text, resume, own=bool(model)))
+        check_flags(settings, (*allow, *deny))
+        asyncio.run(chat(settings, text, resume, (*allow, *deny), own=bool(model or allow or deny)))
     except KeyboardInterrupt:
         sys.stdout.write("\n")
 
 
-async def chat(settings: Settings, text: str | None, resume: str | None = None, *, own: bool = False) -> None:
+async def chat(
+    settings: Settings,
+    text: str | None,
+    resume: str | None = None,
+    flags: Sequence[PermissionRule] = (),
+    *,
+    own: bool = False,
+) -> None:
     """Talk until the input ends, or send `text` and return when it is answered.
 
-    `resume` is the end of a conversation's id; with `own` no gateway may run already.
+    `resume` is the end of a conversation's id; with `own` no gateway may run already. `flags` are permission rules of a
+    gateway that is started here.
 
     Raises:
         GatewayError: no gateway can be reached; the message says what to do.
@@ -80,13 +101,13 @@ async def chat(settings: Settings, text: str | None, resume: str | None = None, 
         peer = await _connect(settings, held)
         if peer is not None and own:
             raise GatewayError(
-                "a gateway with its own model is running here: stop it, or use `tenk config set model.name NAME`"
+                "a gateway with its own model and rules is running here: stop it, or use `tenk config set`"
             )
         if peer is not None:
             await _talk(settings, held, peer, text, await _to_resume(settings, resume), own=False)
             return
     async with asyncio.TaskGroup() as tasks:
-        serving = tasks.create_task(_serve(settings))
+        serving = tasks.create_task(_serve(settings, flags))
         try:
             async with AsyncExitStack() as held:
                 peer = await _connect_to_own(settings, held)
@@ -97,7 +118,7 @@ async def chat(settings: Settings, text: str | None, resume: str | None = None, 
     await finish_erasures(settings)
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, flags: Sequence[PermissionRule]) -> None:
     """Run a gateway that has only the console channel."""
     console_only = settings.model_copy(
         update={
@@ -107,7 +128,7 @@ async def _serve(settings: Settings) -> None:
         }
     )
     try:
-        await serve(console_only)
+        await serve(console_only, flags=flags)
     except AlreadyRunning as running:
         raise GatewayError(
             f"the gateway does not answer: wait until it has started or stopped ({running})"

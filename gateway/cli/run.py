@@ -6,12 +6,15 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from agent.models.known_servers import KnownServers
+from agent.permission_rules import PermissionRule
 from gateway.app import serve
+from gateway.cli.flags import flag_options
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.config.environment import NO_ROLES
@@ -20,7 +23,7 @@ from gateway.config.sources import ConfigFile
 from gateway.errors import SettingsError
 from gateway.event_loop import make_loop
 from gateway.ops.model_servers import look_ahead
-from gateway.product import check_names
+from gateway.product import check_flags, check_names
 from gateway.telemetry import LossyStream
 
 SETTLED_S = 0.1
@@ -40,17 +43,20 @@ def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | 
 
 @click.command("run")
 @click.option("--role", hidden=True, expose_value=False, callback=_refuse_role)
+@flag_options("--allow-tool", "--deny-tool")
 @config_option
-def command(config_path: Path | None) -> None:
+def command(config_path: Path | None, allow: tuple[PermissionRule, ...], deny: tuple[PermissionRule, ...]) -> None:
     """Run the gateway until SIGTERM or Ctrl-C. At the start it prints hints about settings you may want next."""
     gc.disable()  # until the gateway routes: before that little is garbage
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
+    flags = (*allow, *deny)
+    check_flags(settings, flags)
     for hint in settings.hints():
         _say(hint)
     with asyncio.Runner(loop_factory=make_loop) as runner:
         try:
-            runner.run(_serve(settings, config_path))
+            runner.run(_serve(settings, config_path, flags))
         except BaseException:
             _end_soon(1)
             raise
@@ -106,11 +112,11 @@ class Rereading:
         return files
 
 
-async def _serve(settings: Settings, config_path: Path | None) -> None:
+async def _serve(settings: Settings, config_path: Path | None, flags: Sequence[PermissionRule]) -> None:
     servers = KnownServers()
     model, sentences = await look_ahead(settings.model, servers)
     settings = settings.model_copy(update={"model": model})
     for sentence in sentences:
         _say(sentence)
     show = _say if sys.stdout.isatty() else None
-    await serve(settings, show=show, servers=servers, read_again=Rereading(config_path))
+    await serve(settings, show=show, servers=servers, read_again=Rereading(config_path), flags=flags)

@@ -205,4 +205,5 @@ class Command:
     options: tuple[CommandOption, ...] = ()  # its arguments; empty: none
     system: bool = False  # not for people: it answers an event of the gateway
     shared: bool = False  # it concerns what a whole group can read, and so does its answer
+    hidden: bool = False  # in no menu and not in /help; it runs if it is typed
     stops: bool = False  # it may end the running turn; a button for it is sent as a message

@@ -73,6 +73,10 @@ class CommandTable:
         return all(word.lower() in choices or not word.isalpha() for word in rest)
 
     @property
+    def _listed(self) -> Sequence[Command]:
+        return [command for command in self._commands.values() if not command.hidden]
+
+    @property
     def names(self) -> frozenset[str]:
         """Return the names of all commands that people can type."""
         return frozenset(self._commands)
@@ -83,11 +87,11 @@ class CommandTable:
 
     def specs(self) -> list[CommandSpec]:
         """Return all commands for menus, not translated."""
-        return [CommandSpec(each.name, each.summary, each.options, each.shared) for each in self._commands.values()]
+        return [CommandSpec(each.name, each.summary, each.options, each.shared) for each in self._listed]
 
     def menus(self) -> Menus:
         """Return the menus of members, by language; the command `talk` is first."""
-        shown = [command for command in self._commands.values() if Role.MEMBER.allows(command.least_role)]
+        shown = [command for command in self._listed if Role.MEMBER.allows(command.least_role)]
         talk = CommandSpec(self.talk, "menu.talk", TALK_OPTIONS, shared=True, talks=True)
         specs = [talk, *(CommandSpec(each.name, each.summary, each.options, each.shared) for each in shown)]
         return {language: [self._in_words(spec, language) for spec in specs] for language in NAMES}
@@ -99,7 +103,7 @@ class CommandTable:
 
     def nearest(self, name: str) -> str | None:
         """Return the most similar command, or None."""
-        return next(iter(get_close_matches(name.lower(), self._commands, n=1, cutoff=0.6)), None)
+        return next(iter(get_close_matches(name.lower(), [each.name for each in self._listed], n=1, cutoff=0.6)), None)
 
     def unknown(self, name: str, principal: Principal) -> str:
         """Return the reply to an unknown command."""
@@ -122,6 +126,6 @@ class CommandTable:
 
     async def _help(self, asked: Invocation) -> Reply:
         """List the commands that this person may use."""
-        mine = [each for each in self._commands.values() if not self.refusal(each, asked.principal, asked.scopes)]
+        mine = [each for each in self._listed if not self.refusal(each, asked.principal, asked.scopes)]
         lines = "\n".join(f"- /{command.name}: {asked.say(command.summary)}" for command in mine)
         return Reply(f"{asked.say('commands.help_title')}\n\n{lines}\n\n{asked.say('commands.help_tail')}")

@@ -27,6 +27,7 @@ from agent.models import (
     prompted_tools,
 )
 from agent.models.http_wire import EventParser
+from agent.permission_rules import BadRule, Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import schema, toolbox
 from agent.tools.base import Tool
@@ -267,11 +268,26 @@ def told_results(given: str) -> None:
     end_texts.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
+BOMBS = [
+    parse_rule(f"*({name}={pattern})", verdict, Source.SESSION)
+    for name in ("to", "what")
+    for verdict in (Verdict.ALLOW, Verdict.DENY)
+    for pattern in ("*a" * 100 + "!", "*[a-z]" * 40 + "!", "*?" * 100 + "!", "*" * 250 + "!", "*a*b" * 60 + "!")
+]
+
+
+def ruled(text: str) -> None:
+    ruling_of(BOMBS, text, {"to": text, "what": {"deep": [text, {"deeper": text}]}})
+    with suppress(BadRule):
+        parse_rule(text, Verdict.DENY, Source.SESSION)
+
+
 ENTRIES: dict[str, Entry] = {
     **OF_COACH,
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.reader.reader:OfflineReader.answer": Entry(offline),
     "agent.catalogue:language_of": Entry(language_of),
+    "agent.permission_rules:ruling_of": Entry(ruled),
     "agent.models.openai_format:CompletionAssembly": Entry(streamed),
     "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),

@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 import sqlalchemy as sa
 
 from agent.catalogue import Catalogue
+from agent.permission_rules import Mode
 from agent.ports import Principal
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.commands.base import Cleared, Command, Invocation, Reply, Write
@@ -34,6 +35,7 @@ class FakeSession:
     deletes: bool | None = None
     deleted: int = 0
     key: str = KEY
+    configured_permission_mode: Mode = Mode.DEFAULT
 
     def cancel(self, _user_id: str | None) -> bool:
         return self.cancels

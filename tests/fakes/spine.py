@@ -23,7 +23,7 @@ from gateway.access.buttons import SealedButtons
 from gateway.access.codes import AccessKeys
 from gateway.access.config import Role
 from gateway.access.policy import AccessSnapshot, principal_of
-from gateway.answering import make_agent, make_sessions, make_user_items
+from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.command_set import command_table, make_commands
@@ -246,7 +246,9 @@ class Spine:
             table = command_table(product, self.store, self._services(), Connecting())
             kinds = RowClassifier(table, product.kind_of_words)
             hooks = HookChain(load_hooks(settings.hooks))
-            agent = make_agent(settings, product, self.tools, _CurrentModel(self), None, hooks, clock)
+            model = _CurrentModel(self)
+            permissions = make_permissions(settings, product, model)
+            agent = make_agent(settings, product, self.tools, model, permissions, hooks, clock)
             turns = {RETRY: RetryTurns(HealthBoard()).run, **product.turns(self.store)}
             store, in_force = self.store.of("default"), AgentInForce(agent)
             items = self.reader or make_user_items(settings, product.name, store, in_force, self.people, clock)

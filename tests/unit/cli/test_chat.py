@@ -1,5 +1,6 @@
 """`tenk chat` as a person uses it: a process of its own, with and without a gateway that runs."""
 
+import asyncio
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from channels.viewers.viewer_frames import MAX_SAID_CHARS
+from gateway.testing.model import Call, FakeModel, Reply
 from tests.fakes.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[3]
@@ -84,7 +86,7 @@ def test_running_gateway_is_talked_to_and_continues_a_conversation(tmp_path: Pat
         long = "x" * (MAX_SAID_CHARS + 1)
         printed, piped = chat(tmp_path, "--print", long), chat(tmp_path, said=f"{long}\n/log 45m guitar\n")
     assert (1, "", 1, "") == (unknown.returncode, unknown.stdout, other.returncode, other.stdout)
-    assert "no such conversation" in unknown.stderr and "a gateway with its own model is running here" in other.stderr
+    assert "no such conversation" in unknown.stderr and "a gateway with its own model and rules" in other.stderr
     assert (1, "") == (printed.returncode, printed.stdout)
     assert f"not sent: {MAX_SAID_CHARS + 1} characters" in printed.stderr
     assert (0, True) == (piped.returncode, "45 min" in piped.stdout)
@@ -181,3 +183,26 @@ def _rest(descriptor: int) -> bytes:
     except OSError:
         pass  # the other end is closed
     return read
+
+
+async def test_rules_of_the_command_line_hold_for_its_gateway(tmp_path: Path):
+    logs = Reply(calls=(Call("log_practice", '{"minutes": 45, "skill": "guitar"}'),))
+    async with FakeModel() as model:
+        model.answers(logs, "I may not.")
+        place = {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-test", "TENK_MODEL": "openai:test"}
+        done = await asyncio.to_thread(chat, tmp_path, "--deny", "log_*", "--print", "45 minutes of guitar", **place)
+        assert (0, "I may not.\n") == (done.returncode, done.stdout)
+        assert "the rules forbid it (log_*, flag)" in str(model.requests[-1].body["messages"][-1])
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        ("log_practise", 'there is no tool "log_practise"; did you mean "log_practice"?'),
+        ("pay it", "a rule is a tool's"),
+    ],
+)
+def test_a_rule_of_the_command_line_that_is_none_is_refused(tmp_path: Path, rule: str, told: str):
+    done = chat(tmp_path, "--allow", rule, "--print", "hello")
+    assert (True, "") == (done.returncode in {1, 2}, done.stdout)
+    assert told in " ".join(done.stderr.split())
