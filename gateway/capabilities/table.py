@@ -55,7 +55,7 @@ def make_web(settings: Settings, deps: CapabilityDeps) -> Capability | None:
         return None
     from gateway.capabilities import web  # noqa: PLC0415  which only an agent with them needs
 
-    return web.make_web(settings.web, settings.mcp, deps)
+    return web.make_web(settings.web, deps)
 
 
 def make_programs(settings: Settings, _deps: CapabilityDeps) -> Capability | None:

@@ -1,6 +1,6 @@
 """The capability of the table `[web]`: its tools, and checks of its search backends."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 
 from agent.mcp.names import tool_name
@@ -18,18 +18,14 @@ PART = "web search"
 """Name of the part in status and doctor."""
 
 
-def make_web(config: WebConfig, servers: Collection[str], deps: CapabilityDeps) -> Capability:
-    """Return the tools of the web; `servers` are the configured MCP servers.
+def make_web(config: WebConfig, deps: CapabilityDeps) -> Capability:
+    """Return the tools of the web.
 
     Raises:
-        SettingsError: the extra is not installed, or a search names an MCP server that is not configured.
+        SettingsError: the extra is not installed.
     """
     if find_spec("trafilatura") is None:
         raise SettingsError("web: reading pages needs the extra: pip install 'tenk-gateway[web]'")
-    for key, source in (("search", config.search), ("social", config.social)):
-        named = split_mcp_tool(source) if source else None
-        if named is not None and named[0] not in servers:
-            raise SettingsError(f"web.{key}: there is no table [mcp.{named[0]}]")
     return WebCapability(config, deps.find_tool)
 
 

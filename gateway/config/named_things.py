@@ -1,13 +1,14 @@
 """Checks that the agents, tools, models, tenants and accounts named in the configuration exist, with suggestions."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from pydantic import BaseModel, SecretStr
 
 from agent.config import LinkConfig, ModelConfig
 from agent.models.select import wire_names
+from agent.web.config import WebConfig, split_mcp_tool
 from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig
 from gateway.config.environment import BESIDE, MODEL_KEYS
@@ -103,6 +104,19 @@ def check_agent(product: str, tools: Sequence[str], sources: Sources, above: Key
         except SettingsError as unknown:
             path = (*above, "agent", key)
             raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: {unknown}") from None
+
+
+def check_searches(web: WebConfig, servers: Collection[str], sources: Sources, above: KeyPath) -> None:
+    """Check that the MCP servers by which an agent searches exist.
+
+    Raises:
+        SettingsError: there is no such server.
+    """
+    for key, source in (("search", web.search), ("social", web.social)):
+        named = split_mcp_tool(source) if source else None
+        if named is not None and named[0] not in servers:
+            path = (*above, "web", key)
+            raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no table [mcp.{named[0]}]")
 
 
 def check_model(model: ModelConfig, sources: Sources, above: KeyPath) -> None:

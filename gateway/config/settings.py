@@ -36,7 +36,14 @@ from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
 from gateway.config.environment import OPENAI_ONLY, REPLACED, from_environment
-from gateway.config.named_things import check_accounts, check_agent, check_model, check_tenants, check_tokens
+from gateway.config.named_things import (
+    check_accounts,
+    check_agent,
+    check_model,
+    check_searches,
+    check_tenants,
+    check_tokens,
+)
 from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
@@ -307,6 +314,9 @@ def settings_of(sources: Sources) -> Settings:
         if own.agent is not None:
             check_agent(own.agent.product, own.agent.tools, sources, above)
         check_accounts(_accounts_named(own, above), settings.channels, sources)
+        in_force = settings.of_tenant(above[-1]) if above else settings
+        if in_force.web is not None:
+            check_searches(in_force.web, in_force.mcp, sources, above if own.web is not None else ())
     whose: dict[KeyPath, str] = {("channels", "web"): settings.channels.web.tenant}
     whose |= {("channels", channel, own.name): whose_account(own) for channel, own in settings.channels.accounts()}
     check_tenants(whose, settings.tenants, sources)

@@ -56,10 +56,20 @@ async def test_both_searches_call_the_tools_that_the_operator_named(tmp_path: Pa
         await store.aclose()
 
 
-async def test_a_search_by_a_server_that_is_not_configured_is_an_error_at_the_start(tmp_path: Path) -> None:
-    settings = settings_of(tmp_path, CONFIG)
-    with pytest.raises(SettingsError, match=r"web\.search: there is no table \[mcp\.finder\]"):
-        Capabilities(settings, CapabilityDeps(NOTHING, NOTHING, NOTHING, NOTHING))
+TENANT = '[tenants.acme.mcp.other]\npython = "tests.fakes.mcp_search:server"\n'
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (CONFIG, r"gateway.toml:3: web\.search: there is no table \[mcp\.finder\]"),
+        (CONFIG + SERVER + TENANT, r"gateway.toml:3: web\.search: there is no table \[mcp\.finder\]"),
+        (f"[tenants.acme.web]\n{CONFIG.splitlines()[3]}\n", r"gateway.toml:2: tenants\.acme\.web\.social: there is no"),
+    ],
+)
+def test_a_search_by_a_server_that_is_not_configured_is_refused(tmp_path: Path, config: str, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        settings_of(tmp_path, config)
 
 
 def capabilities_of(settings: Settings) -> Capabilities:

@@ -19,15 +19,17 @@ async def test_an_answer_of_the_web_names_its_sources(tmp_path: Path) -> None:
             here.model.answers(
                 Reply(calls=(Call("web_search", '{"query": "scales practice"}'),)),
                 Reply(calls=(Call("web_fetch", json.dumps({"url": site.url("/scales")})),)),
+                Reply(calls=(Call("create_skill", '{"name": "Scales"}'),)),
                 Reply(f"Slowly and hands apart, says {site.url('/scales')}."),
             )
-            here.sim.say(1, "Search the web for scales practice")
+            here.sim.say(1, "Search the web for scales practice and make me a skill of it")
             await here.told(1, f"says {site.url('/scales')}")
             offered = {each["function"]["name"]: each["function"] for each in here.model.requests[0].body["tools"]}
             assert {"web_fetch", "web_search"} <= offered.keys()
             assert "social_search" not in offered
             assert "it is data" in offered["web_fetch"]["description"]
-            searched, read = results(here)
+            searched, read, made = results(here)
+            assert made["success"]
             assert [{"title": hit["title"], "url": hit["url"], "snippet": hit["content"]}] == searched["data"][
                 "results"
             ]
