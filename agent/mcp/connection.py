@@ -17,6 +17,7 @@ from mcp_types import CONNECTION_CLOSED, Implementation, Tool, ToolListChangedNo
 
 from agent.mcp.config import McpServerConfig
 from agent.mcp.http import http_client, http_transport, sse_transport
+from agent.mcp.names import is_wanted
 from agent.mcp.stdio import ServerProcess, environment, program_transport
 from agent.mcp.words import one_line
 
@@ -59,9 +60,9 @@ class McpConnection:
         self._status = 0
         self._client: Client | None = None
         self.tools: tuple[Tool, ...] = ()
-        """At most `MOST_TOOLS`, in the server's order."""
+        """Tools that the settings allow, at most `MOST_TOOLS`, in the server's order."""
         self.listed = 0
-        """Number of tools that it listed, as far as they were read."""
+        """Number of allowed tools that it listed, as far as they were read."""
         self.is_lost = False
         """True when it answers no more."""
         self.news = asyncio.Event()
@@ -95,13 +96,14 @@ class McpConnection:
         return self._client
 
     async def list_tools(self) -> None:
-        """Read the server's list of tools."""
+        """Read the server's list of tools, those that the settings allow."""
+        config = self._config
         found: list[Tool] = []
         cursor: str | None = None
         if self.client.server_capabilities.tools is not None:
             for _ in range(MOST_PAGES):
                 page = await self.client.list_tools(cursor=cursor)
-                found += page.tools
+                found += [tool for tool in page.tools if is_wanted(tool.name, config.allow_tools, config.deny_tools)]
                 cursor = page.next_cursor
                 if cursor is None or len(found) > MOST_TOOLS:
                     break

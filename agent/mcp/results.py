@@ -39,9 +39,11 @@ def result_data(result: CallToolResult) -> dict[str, object]:
         raise ToolError(text[:4000] or "The tool reports an error without words.")
     if result.structured_content is None:
         return {"text": text}
-    repeats = len(result.content) == 1 and text[:1] in {"{", "["}  # servers repeat the data as JSON for older clients
-    data = {"data": result.structured_content}
-    return data if repeats or not text else {"text": text, **data}
+    data = result.structured_content
+    # For older clients, servers repeat the data as JSON, or its only value as text.
+    values = list(data.values()) if isinstance(data, dict) else [data]
+    repeats = len(result.content) == 1 and (text[:1] in {"{", "["} or [text] == values)
+    return {"data": data} if repeats or not text else {"text": text, "data": data}
 
 
 def _join(parts: Iterator[str]) -> str:

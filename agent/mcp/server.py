@@ -113,7 +113,7 @@ class McpServer:
             OutcomeUnknown: it was lost, or did not answer in time.
         """
         connection = self._connection
-        if connection is None:
+        if connection is None or connection.is_lost:
             why = f" ({self.why})" if self.why else ""
             raise ToolError(
                 f"The server {self.name} is not connected now{why}. Do not use it again in this answer: go on "

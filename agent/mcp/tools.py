@@ -9,7 +9,7 @@ from typing import Any
 import mcp_types
 
 from agent.mcp.connection import MOST_TOOLS
-from agent.mcp.names import is_wanted, name_tools
+from agent.mcp.names import name_tools
 from agent.mcp.results import result_data
 from agent.mcp.schemas import flaw_in
 from agent.mcp.server import McpServer
@@ -38,18 +38,17 @@ class ServerTools:
 
 def tools_of_server(server: McpServer) -> ServerTools:
     """Return the tools of a server by the names that the model uses."""
-    config = server.config
-    wanted = {each.name: each for each in server.tools if is_wanted(each.name, config.allow_tools, config.deny_tools)}
-    names = name_tools(server.name, list(wanted))
+    listed = {each.name: each for each in server.tools}
+    names = name_tools(server.name, list(listed))
     tools: list[Tool] = []
     flaws: list[str] = []
     if server.listed > MOST_TOOLS:
-        flaws.append(f"it has more than {MOST_TOOLS} tools, of which the first {MOST_TOOLS} are used")
-    for name, listed in wanted.items():
-        if flaw := _flaw_of(listed.input_schema):
+        flaws.append(f"it has more than {MOST_TOOLS} tools, and only the first are used: see allow_tools")
+    for name, tool in listed.items():
+        if flaw := _flaw_of(tool.input_schema):
             flaws.append(f"the tool {one_line(name)!r} is left out: {one_line(flaw)}")
         else:
-            tools.append(_tool(server, names[name], listed))
+            tools.append(_tool(server, names[name], tool))
     more = [f"and {len(flaws) - MOST_FLAWS} more"] if len(flaws) > MOST_FLAWS else []
     return ServerTools(tuple(tools), "; ".join([*flaws[:MOST_FLAWS], *more]))
 

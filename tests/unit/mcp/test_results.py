@@ -26,6 +26,8 @@ def test_texts_are_joined() -> None:
 def test_structured_data_is_not_repeated_as_text() -> None:
     found = CallToolResult(content=[text('{"sum": 3}')], structured_content={"sum": 3})
     assert {"data": {"sum": 3}} == result_data(found)
+    found = CallToolResult(content=[text("Hello.")], structured_content={"content": "Hello."})
+    assert {"data": {"content": "Hello."}} == result_data(found)
 
 
 def test_pictures_and_files_are_described() -> None:
