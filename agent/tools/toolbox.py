@@ -253,7 +253,7 @@ def _list_deferred(tools: Sequence[Tool]) -> str:
         if len(words) > MAX_LISTED_DESCRIPTION_CHARS:
             words = words[:MAX_LISTED_DESCRIPTION_CHARS].rpartition(" ")[0] + " …"
         told.append(f"{tool.name}: {words}")
-        left_chars -= len(told[-1])
+        left_chars -= len(told[-1]) + len("; ")
         if left_chars < 0:
             told[-1] = f"and {len(tools) - len(told) + 1} more, which words of what they should do will find"
             break

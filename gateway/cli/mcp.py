@@ -122,6 +122,8 @@ def add(
 
 def _ask(name: str) -> str:
     given = click.prompt(name, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+    if not given:
+        raise click.UsageError(f"the value of {name} is empty")
     return str(given)
 
 

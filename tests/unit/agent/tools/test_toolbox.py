@@ -31,6 +31,16 @@ def names(specs):
     return [spec.name for spec in specs]
 
 
+def test_many_and_long_deferred_tools_are_listed_briefly_and_all_are_found():
+    many = [replace(each, description="words " * 1000) for each in tools()[1:]]
+    (search,) = ToolBox(many).specs
+    assert 1000 > len(search.description)
+    box = ToolBox([a_tool(f"tool_{number}", double, should_defer=True) for number in range(10_000)])
+    assert 21_000 > len(box.specs[0].description)
+    assert "more, which words of what they should do will find" in box.specs[0].description
+    assert ["tool_9999"] == box.find_deferred("tool_9999")
+
+
 def test_of_a_deferred_tool_only_name_and_description_are_told():
     always, search = ToolBox(tools()).specs
     assert ["always", "tool_search"] == [always.name, search.name]
