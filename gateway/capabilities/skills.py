@@ -139,6 +139,7 @@ class Skills(Capability):
         self._config = config
         self._trust = trust
         self._has_model = has_model
+        self._told: dict[str, str] = {}  # skills that were broken at some time, so that their repair is told
         self._found = files.read()
 
     # ---------------------------------------------------------------- what a person can use
@@ -237,7 +238,9 @@ class Skills(Capability):
     # ---------------------------------------------------------------- what operators see
 
     def troubles(self) -> Mapping[str, str]:
-        return {f"skill {Path(path).name}": why for path, why in self._found.flaws.items()}
+        broken = {f"skill {Path(path).name}": why for path, why in self._found.flaws.items()}
+        self._told.update(broken)
+        return dict.fromkeys(self._told, "") | broken
 
     def subjects(self) -> Sequence[TrustSubject]:
         found: list[TrustSubject] = []

@@ -153,6 +153,17 @@ async def test_managed_skills_go_before_all_and_disabled_ones_are_not_used(tmp_p
         assert ["Managed."] == [skill.body for skill in made.skills.library_of(ANA).skills]
 
 
+async def test_a_broken_skill_is_a_trouble_until_it_is_mended(tmp_path: Path) -> None:
+    folder = write_skill(tmp_path / "user", text="Play.")
+    async with tenant(tmp_path) as made:
+        assert ["skill scales"] == list(made.skills.troubles())
+        assert "does not begin with frontmatter" in made.skills.troubles()["skill scales"]
+        (folder / "SKILL.md").write_text(text_of())
+        await made.look()
+        await until(lambda: made.names() == ["scales"])
+        assert {"skill scales": ""} == made.skills.troubles()
+
+
 async def test_past_fifteen_skills_there_is_a_search(tmp_path: Path) -> None:
     for number in range(16):
         write_skill(tmp_path / "user", f"s{number}")
