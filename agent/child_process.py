@@ -43,6 +43,7 @@ async def run_program(
     env: Mapping[str, str] | None = None,
     *,
     folder: Path | None = None,
+    pass_fds: Sequence[int] = (),
     check: Check = _check_nothing,
 ) -> ProgramEnded:
     """Run a program in its own process group with this standard input, and wait until it ends (F47).
@@ -65,6 +66,7 @@ async def run_program(
                 stderr=stderr,
                 env=None if env is None else dict(env),
                 cwd=folder,
+                pass_fds=pass_fds,
                 start_new_session=True,
             )
         try:

@@ -35,8 +35,8 @@ class WorkspaceConfig(BaseModel):
     """True: every machine of the cluster sees the same directory at `root`."""
     memory_mb: int = Field(default=1024, ge=64, le=65_536)
     """Maximum memory of a command in MiB."""
-    processes: int = Field(default=64, ge=4, le=1024)
-    """Maximum number of processes of a command."""
+    processes: int = Field(default=128, ge=4, le=4096)
+    """Maximum number of processes and threads of a command."""
     time_s: float = Field(default=50.0, gt=0, le=600)
     """Seconds after which a command is stopped."""
     deny: Mapping[GroupName, tuple[str, ...]] = Field(default_factory=dict)

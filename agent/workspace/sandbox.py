@@ -7,12 +7,13 @@ import asyncio
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from agent.child_process import ProgramEnded, run_program
+from agent.workspace.seccomp import make_filter
 
 INSIDE = "/workspace"
 """Path of the folder inside the sandbox."""
@@ -43,7 +44,6 @@ shift 4
 exec nice -n 10 "$@"
 """
 """Script that sets limits; one that cannot be set is stricter already."""
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class TooLarge(Exception):
@@ -52,11 +52,11 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """CommandLimits of one command."""
+    """Limits of one command."""
 
     memory_mb: int = 1024
-    processes: int = 64
-    free_mb: int = 256  # of the folder's file system, which a command leaves free
+    processes: int = 128  # threads count, too
+    free_mb: int = 256  # of the machine's memory and the folder's file system, which a command leaves free
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,31 +77,31 @@ class Sandbox:
             TooLarge: it used too many processes, too much memory or disk.
         """
         limited = _with_limits(argv, self.limits, f"-u {self.limits.processes}")
-        started = [*self._bwrap(folder, writable=writable), *limited]
-        return await run_program(
-            started, given, env={}, check=partial(_check_size, limits=self.limits, folder=folder if writable else None)
-        )
+        check = partial(_check_size, limits=self.limits, folder=folder if writable else None)
+        with _open_filter() as filters:
+            options = [option for each in filters for option in ("--seccomp", str(each))]
+            started = [self.program, *options, *self._options(folder, writable=writable), *limited]
+            return await run_program(started, given, env={}, pass_fds=filters, check=check)
 
     async def why_broken(self) -> str:
         """Return why no sandbox can be made here; "" if it works."""
         try:
             async with asyncio.timeout(10):
-                ended = await run_program([*self._bwrap(Path("/usr"), writable=False), "true"], env={})
+                ended = await self.run(["true"], Path("/usr"))
         except TimeoutError:
             return "bubblewrap does not start: it hangs"
-        except OSError as problem:
+        except (OSError, TooLarge) as problem:
             return f"bubblewrap does not start: {problem}"
         words = ended.errors.decode(errors="replace").strip()[:300]
         return "" if ended.code == 0 else f"bubblewrap does not work here: {words or f'exit code {ended.code}'}"
 
-    def _bwrap(self, folder: Path, *, writable: bool) -> list[str]:
+    def _options(self, folder: Path, *, writable: bool) -> list[str]:
         binds = [option for path in SYSTEM for option in _bind(path)]
         hidden = [option for path in self.hidden if _is_shown(path) for option in ("--tmpfs", str(path.resolve()))]
         etc = [option for name in ETC for option in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
         variables = [option for name, value in ENVIRONMENT.items() for option in ("--setenv", name, value)]
         return [
             *(
-                self.program,
                 "--unshare-all",
                 "--unshare-user",
                 "--disable-userns",
@@ -125,6 +125,22 @@ def find_sandbox(hidden: Sequence[Path], limits: CommandLimits) -> Sandbox | Non
     """Return the sandbox of this machine, or None if bubblewrap is not installed."""
     program = shutil.which("bwrap")
     return None if program is None else Sandbox(program, tuple(hidden), limits)
+
+
+@contextmanager
+def _open_filter() -> Iterator[Sequence[int]]:
+    """Yield a descriptor of the filter of system calls; none on an architecture without one."""
+    program = make_filter()
+    if not program:
+        yield ()
+        return
+    descriptor = os.memfd_create("filter")
+    try:
+        os.write(descriptor, program)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield (descriptor,)
+    finally:
+        os.close(descriptor)
 
 
 def _bind(path: str) -> Iterator[str]:
@@ -158,24 +174,43 @@ def _with_limits(argv: Sequence[str], limits: CommandLimits, processes: str) -> 
 
 def _check_size(pid: int, limits: CommandLimits, folder: Path | None) -> None:
     """Raise `TooLarge` if the program and its children together are beyond the limits."""
-    pages = 0
-    for count, each in enumerate(_family(pid), 1):
-        with suppress(OSError, ValueError, IndexError):
-            _, resident, shared, *_ = Path(f"/proc/{each}/statm").read_text().split()
-            pages += max(0, int(resident) - int(shared))
-        if count > limits.processes + OWN_PROCESSES:
-            raise TooLarge(f"more than {limits.processes} processes")
-    if pages * _PAGE_BYTES > limits.memory_mb * 1024 * 1024:
+    memory_kib = tasks = 0
+    for each in _family(pid):
+        tasks += each.tasks
+        memory_kib += each.memory_kib
+        if tasks > limits.processes + OWN_PROCESSES:
+            raise TooLarge(f"more than {limits.processes} processes and threads")
+    if memory_kib > limits.memory_mb * 1024:
         raise TooLarge(f"more than {limits.memory_mb} MiB of memory")
     if folder is not None and shutil.disk_usage(folder).free < limits.free_mb * 1024 * 1024:
         raise TooLarge(f"the disk until less than {limits.free_mb} MiB were free")
+    if 0 < _kib_of(Path("/proc/meminfo"), "MemAvailable:") < limits.free_mb * 1024:
+        raise TooLarge(f"memory until less than {limits.free_mb} MiB were free")
 
 
-def _family(pid: int) -> Iterator[int]:
+@dataclass(frozen=True, slots=True)
+class _Process:
+    tasks: int
+    memory_kib: int  # of its own, and shared without a file
+
+
+def _family(pid: int) -> Iterator[_Process]:
     """Yield the process and all its descendants."""
     waiting = [pid]
     while waiting:
-        yield (current := waiting.pop())
-        with suppress(OSError, ValueError):
-            for task in Path(f"/proc/{current}/task").iterdir():
+        directory = Path(f"/proc/{waiting.pop()}")
+        tasks = 0
+        with suppress(OSError, ValueError):  # it has ended
+            for task in (directory / "task").iterdir():
+                tasks += 1
                 waiting += map(int, (task / "children").read_text().split())
+        yield _Process(tasks, _kib_of(directory / "status", "RssAnon:", "RssShmem:"))
+
+
+def _kib_of(file: Path, *names: str) -> int:
+    """Return the sum of these lines of a file of /proc, in KiB; 0 if it is gone."""
+    try:
+        lines = [line.split() for line in file.read_text().splitlines()]
+    except OSError:
+        return 0
+    return sum(int(words[1]) for words in lines if words[:1] and words[0] in names)

@@ -90,6 +90,11 @@ ESCAPES = [
     "gdb -p {pid} -batch; cat /proc/{pid}/maps",
     "ipcs -m | grep -c 0x; cat /proc/sysvipc/shm | tail -n +2",
     "hostname taken && echo WRITTEN",
+    "python3 -c \"import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); print('WRITTEN')\"",
+    "python3 -c \"import ctypes; ctypes.CDLL(None).syscall(425, 8, bytes(200)) < 0 or print('WRITTEN')\"",
+    "python3 -c \"import os; os.memfd_create('x'); print('WRITTEN')\"",
+    "python3 -c \"import ctypes; ctypes.CDLL(None).shmget(0, 4096, 0o1600) < 0 or print('WRITTEN')\"",
+    "python3 -c \"import ctypes; ctypes.CDLL(None).syscall(250, 0, -3, 1) < 0 or print('WRITTEN')\"",
     "python3 -c \"import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b'x'); print('WRITTEN')\"",
     "python3 -c \"import ctypes; c = ctypes.CDLL(None); 0 in (c.setns(0, 0), c.setuid(0)) and print('WRITTEN')\"",
 ]
@@ -114,6 +119,8 @@ BOMBS = [
     'python3 -c "import os\nwhile True: os.fork()"',
     'python3 -c "x = [bytearray(10**7) for _ in range(1000)]"',
     'for i in 1 2 3 4 5 6 7 8; do python3 -c "x = bytearray(10**8); import time; time.sleep(9)" & done; wait',
+    "python3 -c \"import mmap; m = mmap.mmap(-1, 10**9); [m.write(b'x' * 10**6) for _ in range(1000)]\"",
+    'python3 -c "import threading, time\nwhile True: threading.Thread(target=time.sleep, args=(9,)).start()"',
     "head -c 1G /dev/zero > /tmp/full; head -c 1G /dev/zero > big",
     "tail -f /dev/null",
     "trap '' TERM INT HUP; while :; do :; done",
@@ -137,11 +144,12 @@ async def test_no_command_uses_up_the_machine(tmp_path: Path, command: str) -> N
 
 
 @confined
-async def test_no_command_fills_the_disk(rig: Rig) -> None:
+@pytest.mark.parametrize(("writable", "filled"), [(True, "disk"), (False, "memory")])
+async def test_no_command_fills_the_disk_or_the_memory(rig: Rig, writable: bool, filled: str) -> None:
     assert SANDBOX is not None
     more_than_there_is = replace(SANDBOX, limits=CommandLimits(free_mb=10**9))
-    with pytest.raises(TooLarge, match="disk"):
-        await more_than_there_is.run(["sleep", "5"], rig.folder, writable=True)
+    with pytest.raises(TooLarge, match=filled):
+        await more_than_there_is.run(["sleep", "5"], rig.folder, writable=writable)
 
 
 @confined
