@@ -85,7 +85,7 @@ ESCAPES = [
     "python3 -c \"import socket; s = socket.create_connection(('127.0.0.1', {port}), 1); print(s.recv(99))\"",
     "exec 3<>/dev/tcp/127.0.0.1/{port}; cat <&3",
     "python3 -c \"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{directory}/s'); print(s.recv(99))\"",
-    "python3 -c \"import socket as so; s = so.socket(so.AF_UNIX); s.connect('\\0tenk-canary-{pid}'); print(s.recv(99))\"",
+    "python3 -c \"import socket as o; s = o.socket(o.AF_UNIX); s.connect('\\0tenk-canary-{pid}'); print(s.recv(99))\"",
     "kill -9 {pid}; kill -9 -1; kill -0 {pid} && echo WRITTEN",
     "gdb -p {pid} -batch; cat /proc/{pid}/maps",
     "ipcs -m | grep -c 0x; cat /proc/sysvipc/shm | tail -n +2",
