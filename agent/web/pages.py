@@ -164,7 +164,6 @@ class PageReader:
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
-                connector_owner=True,
                 headers=_HEADERS,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),  # the whole is bounded
@@ -187,11 +186,7 @@ class PageReader:
         kind = kind_of(content_type, body[:2000])
         if kind is None or b"\0\0\0" in body[:2000]:
             return WebPage(url, note="This is a file without text, which cannot be read here.")
-        try:
-            charset = answer.charset or ""
-        except ValueError:
-            charset = ""
-        return _page_of(url, await self._extract(body, kind, charset, url))
+        return _page_of(url, await self._extract(body, kind, answer.charset or "", url))
 
     async def _extract(self, body: bytes, kind: PageKind, charset: str, url: str) -> ReadableText:
         """Return the readable text of a body, from a process that the deadline ends.
