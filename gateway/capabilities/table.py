@@ -14,7 +14,7 @@ from agent.workspace.config import TOOL_NAMES
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.mcp import make_mcp
-from gateway.capabilities.trust import TrustState, TrustSubject
+from gateway.capabilities.trust import SHOWN_DIGEST_CHARS, TrustState, TrustSubject
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
@@ -176,7 +176,8 @@ class Capabilities:
 
     def _finding(self, subject: TrustSubject) -> Finding:
         if why := self._why_not(subject):
-            return Finding(subject.key, why, f"look at it, then: tenk trust add {shlex.quote(subject.key)}")
+            seen = f"{shlex.quote(subject.key)} --digest {subject.digest[:SHOWN_DIGEST_CHARS]}"
+            return Finding(subject.key, why, f"look at it, then: tenk trust add {seen}")
         return Finding(subject.key, f"trusted: {subject.runs}")
 
     def _why_not(self, subject: TrustSubject) -> str:
@@ -212,12 +213,16 @@ class Capabilities:
     async def _follow_trust(self, changed: Callable[[], None]) -> None:
         """Note what is not trusted, and call `changed` when operators trust a thing or no longer do."""
         assert self._trust is not None, "only capabilities run"
+        trust, seen = self._trust.whole, self._trust.whole.changes
         while True:
             found = await run_in_thread(self.subjects)
             self._untrusted = tuple(subject.key for subject in found if self._why_not(subject))
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SUBJECTS_S):
-                    await self._trust.until_changed()
+            if trust.changes == seen:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(SUBJECTS_S):
+                        await trust.until_changed()
+            if trust.changes != seen:
+                seen = trust.changes
                 changed()
 
     async def aclose(self) -> None:

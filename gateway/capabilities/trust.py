@@ -12,6 +12,10 @@ LOOK_S = 5.0
 """Seconds between two looks for what other processes of a cluster have changed."""
 
 
+SHOWN_DIGEST_CHARS = 12
+"""Characters of a digest that operators see."""
+
+
 class TrustState(StrEnum):
     """The standing of a thing that needs trust."""
 
@@ -46,6 +50,8 @@ class Trust:
         self._store = store
         self._pinned: Mapping[tuple[str, TrustKind, str], str] = {}
         self._changed = asyncio.Event()
+        self.changes = 0
+        """Number of changes so far."""
 
     async def load(self) -> None:
         """Read the rows, and wake those who wait for a change if there is one."""
@@ -53,6 +59,7 @@ class Trust:
         pinned = {(row.tenant, row.kind, row.name): row.digest for row in rows}
         if pinned != self._pinned:
             self._pinned = pinned
+            self.changes += 1
             self._changed.set()
             self._changed = asyncio.Event()
 

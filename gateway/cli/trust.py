@@ -9,7 +9,7 @@ import click
 
 from channels.tenant import DEFAULT_TENANT
 from gateway.capabilities.detached import open_capabilities
-from gateway.capabilities.trust import TrustState, TrustSubject
+from gateway.capabilities.trust import SHOWN_DIGEST_CHARS, TrustState, TrustSubject
 from gateway.cli.client import get, post, printable, tenant_option
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
@@ -19,9 +19,6 @@ from gateway.errors import GatewayError, unknown_tenant
 from gateway.extensions import list_installed
 from gateway.store.addresses import file_of
 from gateway.store.trusted import TrustKind
-
-SHOWN_DIGEST = 12
-"""Characters of a digest in the table."""
 
 
 @click.group("trust")
@@ -50,7 +47,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
         **({"tenant": "tenant"} if settings.tenants else {}),
         "what": "what",
         "state": "state",
-        "digest": lambda row: row["digest"][:SHOWN_DIGEST],
+        "digest": lambda row: row["digest"][:SHOWN_DIGEST_CHARS],
         "runs": "runs",
     }
     print_rows([*rows, *_plugins(settings)], columns, "Nothing needs your trust.", as_json=as_json)
@@ -58,8 +55,9 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 
 @command.command("add")
 @click.argument("what", metavar="KIND:NAME")
+@click.option("--digest", default="", help="Its digest in `tenk trust list`; if it has another one now, do nothing.")
 @config_option
-def add(what: str, config_path: Path | None) -> None:
+def add(what: str, digest: str, config_path: Path | None) -> None:
     """Trust KIND:NAME, as `tenk trust list` shows it, as it is now. If it changes later, it waits for you again."""
     settings = prepare(config_path)
     (tenant,) = _tenants(settings, DEFAULT_TENANT)
@@ -68,9 +66,12 @@ def add(what: str, config_path: Path | None) -> None:
     if row is None:
         known = ", ".join(row["what"] for row in found) or "nothing"
         raise GatewayError(f"{what!r} is nothing that needs trust; there is: {known}")
+    now = row["digest"][:SHOWN_DIGEST_CHARS]
+    if not row["digest"].startswith(digest.lower()):
+        raise GatewayError(f"{what} has changed: its digest is {now} now; look at it again")
     kind, _, name = what.partition(":")
     post(config_path, "trust", kind=kind, name=name, digest=row["digest"])
-    click.echo(f"{printable(what)} is trusted as it is now ({row['digest'][:SHOWN_DIGEST]}): {printable(row['runs'])}")
+    click.echo(f"{printable(what)} is trusted as it is now ({now}): {printable(row['runs'])}")
 
 
 @command.command("remove")

@@ -84,7 +84,7 @@ async def test_operators_see_what_is_not_trusted_and_tools_are_renewed_when_it_i
             assert ("skill:my scales",) == capabilities.list_untrusted()
             (finding,) = await capabilities.check_trust()
             assert "it is not trusted and does not run: instructions of 20 lines" == finding.words
-            assert finding.to_do.endswith("tenk trust add 'skill:my scales'")
+            assert finding.to_do.endswith("tenk trust add 'skill:my scales' --digest aaaaaaaaaaaa")
             await operators.trust("cli", TrustTerms(kind=SKILL, name="my scales", digest=digest))
             await changed.wait()
             while capabilities.list_untrusted():
