@@ -28,7 +28,7 @@ from gateway.capabilities.table import Capabilities
 from gateway.capabilities.trust import Trust
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
-from gateway.commands.connect import Connecting, providers_of
+from gateway.commands.connect import Connecting, providers_of, servers_to_connect
 from gateway.commands.people import PeopleServices
 from gateway.commands.session import RETRY
 from gateway.config.settings import Settings
@@ -100,9 +100,8 @@ class Tenant:
         self.models = (self.model, *(() if self._judge is None else (self._judge,)))
 
         self.operators = operators_of(store, product.name, shared, deps.process)
-        self.connecting = Connecting(
-            secrets.vault, providers_of(own.model.links(), own.connect), models=_names_to_choose(own.model)
-        )
+        providers = {**providers_of(own.model.links(), own.connect), **servers_to_connect(own.mcp, own.connect)}
+        self.connecting = Connecting(secrets.vault, providers, models=_names_to_choose(own.model))
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks, deps.trust.of(name)))
         self._work: asyncio.Task[None] | None = None  # of its capabilities

@@ -38,6 +38,8 @@ class McpServerConfig(BaseModel):
     """Patterns of the server's tools that are used, by the server's own names."""
     deny_tools: tuple[str, ...] = ()
     """Patterns of tools that are not used; they win over allow_tools."""
+    per_person: bool = False
+    """True: each person connects an account of their own by /connect NAME; only with url."""
     trust_annotations: bool = False
     """True: tools that the server calls read-only or idempotent are treated so; False: each call counts as unsafe."""
 
@@ -53,6 +55,8 @@ class McpServerConfig(BaseModel):
         given = [name for name in ("command", "url", "python") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"it needs one of command, url and python, and has {' and '.join(given) or 'none'}")
+        if self.per_person and self.url is None:
+            raise ValueError("per_person is for a url: a program does not know for whom it is called")
         return self
 
     @property

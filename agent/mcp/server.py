@@ -166,6 +166,30 @@ class McpServer:
             self.state = ServerState.NEEDS_AUTH if connection.refuses_credentials else ServerState.FAILED
             self.why = connection.explain(error)
 
+    async def call_once(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult | None:
+        """Connect, call a tool and disconnect, without `run`; None if the credentials are refused.
+
+        Raises:
+            ToolError: it cannot be connected, or refuses the call.
+            OutcomeUnknown: it was lost, or did not answer in time.
+        """
+        connection, answers = McpConnection(self.config, self._parts), list[CallToolResult | Exception]()
+
+        async def connect_and_call() -> None:
+            async with connection.open():
+                answers.append(await _attempt(connection.client.call_tool(tool, dict(arguments))))
+
+        error = await _attempt(connect_and_call())
+        answer = answers[0] if answers else error
+        if isinstance(answer, CallToolResult):
+            return answer
+        if connection.refuses_credentials:
+            self.state = ServerState.NEEDS_AUTH
+            return None
+        if answers and isinstance(answer, Exception):
+            raise self._error_of(connection, answer)
+        raise ToolError(f"The server {self.name} cannot be reached now: {connection.explain(error)}. Tell the person.")
+
     async def _list(self, connection: McpConnection) -> None:
         async with connection.open():
             self.state = ServerState.CONNECTED

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.mcp.config import McpServerConfig
+from agent.mcp.personal import TokenOf, find_no_token, personal_tools
 from agent.mcp.resources import resource_tool
 from agent.mcp.server import PAUSES_S, McpServer, ServerState
 from agent.mcp.tools import ServerTools, defer_if_many, tools_of_server
@@ -14,9 +15,17 @@ from agent.tools.base import Tool
 class McpServers:
     """The servers by name; each is connected and supervised alone."""
 
-    def __init__(self, configs: Mapping[str, McpServerConfig], pauses_s: Sequence[float] = PAUSES_S) -> None:
-        """Take the settings; `run` connects."""
+    def __init__(
+        self,
+        configs: Mapping[str, McpServerConfig],
+        pauses_s: Sequence[float] = PAUSES_S,
+        *,
+        token_of: TokenOf = find_no_token,
+    ) -> None:
+        """Take the settings, and the function that finds people's own tokens; `run` connects."""
         self._configs = configs
+        self._token_of = token_of
+        self._personal: dict[str, McpServerConfig] = {}
         self._pauses_s = pauses_s
         self._servers: dict[str, McpServer] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -35,6 +44,8 @@ class McpServers:
     def _state_of(self, name: str) -> str:
         if name in (twins := twins_in(self._configs)):
             return f"the same as {twins[name]}"
+        if self._configs[name].per_person:
+            return "per person" if self._configs[name].enabled else ServerState.DISABLED
         server = self._servers.get(name)
         if server is None:
             return ServerState.PENDING
@@ -84,7 +95,10 @@ class McpServers:
                 await self._reconfigured.wait()
 
     def _apply(self, tasks: asyncio.TaskGroup, renew: Callable[[], None]) -> None:
-        configs = {name: config for name, config in self._configs.items() if name not in twins_in(self._configs)}
+        twins = twins_in(self._configs)
+        usable = {name: config for name, config in self._configs.items() if name not in twins}
+        configs = {name: config for name, config in usable.items() if not config.per_person}
+        personal = {name: config for name, config in usable.items() if config.per_person and config.enabled}
         over = [name for name, server in self._servers.items() if configs.get(name) != server.config]
         for name in over:
             del self._servers[name]
@@ -95,14 +109,16 @@ class McpServers:
             if name not in self._servers:
                 self._servers[name] = server = McpServer(name, config, renew, pauses_s=self._pauses_s)
                 self._running[name] = tasks.create_task(server.run())
-        if over:
+        if over or personal != self._personal:
+            self._personal = personal
             renew()
 
     def _renew_tools(self) -> None:
         self._usable = {name: tools_of_server(server) for name, server in self._servers.items()}
         resources = resource_tool(self._servers)
         tools = defer_if_many([tool for usable in self._usable.values() for tool in usable.tools])
-        self._tools = (*tools, *([] if resources is None else [resources]))
+        own = [tool for name, config in self._personal.items() for tool in personal_tools(name, config, self._token_of)]
+        self._tools = (*tools, *own, *([] if resources is None else [resources]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +134,11 @@ LookAt = Callable[[Mapping[str, McpServerConfig]], Awaitable[list[SeenServer]]]
 
 async def look_at(configs: Mapping[str, McpServerConfig]) -> list[SeenServer]:
     """Connect each enabled server once, all at the same time, and list its tools."""
-    servers = [McpServer(name, config, lambda: None) for name, config in configs.items() if config.enabled]
+    servers = [
+        McpServer(name, config, lambda: None)
+        for name, config in configs.items()
+        if config.enabled and not config.per_person
+    ]
     async with asyncio.TaskGroup() as tasks:
         for server in servers:
             tasks.create_task(server.look())

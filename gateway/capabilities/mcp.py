@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.context.sections import Section
 from agent.mcp.config import McpServerConfig
-from agent.mcp.integrations import IntegrationsConfig, integrate
+from agent.mcp.integrations import integrate
 from agent.mcp.prompts import PROMPT as PROMPT_TURN
 from agent.mcp.prompts import run_prompt_command
 from agent.ports import Principal
@@ -17,7 +17,10 @@ from channels.base import CommandOption
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.connect import provider_of_server
 from gateway.config.settings import Settings
+from gateway.credentials.levels import RenewedSource
+from gateway.credentials.places import OwnPlace
 from gateway.errors import SettingsError
 from gateway.sessions.deps import RunTurn
 from gateway.threads import run_in_thread
@@ -54,9 +57,12 @@ PROMPT_COMMAND = Command(
 class McpCapability(Capability):
     """The MCP servers of one tenant; the SDK is imported once there is one."""
 
-    def __init__(self, configs: Mapping[str, McpServerConfig], integrations: IntegrationsConfig | None) -> None:
-        self._configs = configs
-        self._integrations = integrations
+    def __init__(self, settings: Settings, deps: CapabilityDeps) -> None:
+        self._configs = settings.mcp
+        self._integrations = settings.integrations
+        self._connect = settings.connect
+        self._deps = deps
+        self._tokens: dict[str, RenewedSource] = {}
         self._servers: McpServers | None = None
         self._reconfigured = asyncio.Event()
 
@@ -73,6 +79,21 @@ class McpCapability(Capability):
 
     def _by_name(self) -> "Mapping[str, McpServer]":
         return {} if self._servers is None else self._servers.by_name()
+
+    async def _token_of(self, name: str, who: Principal) -> str | None:
+        """Return the token that a person connected to a server, renewed if it is due."""
+        source = self._tokens.get(name)
+        if source is None:
+            place = OwnPlace(self._deps.store, self._deps.vault, provider_of_server(name))
+            known = self._connect.get(name)
+            source = RenewedSource(place, None if known is None else known.oauth, self._deps.clocks.now)
+            self._tokens[name] = source
+        found = await source.find(who)
+        return None if found is None else found.secret
+
+    async def aclose(self) -> None:
+        for source in self._tokens.values():
+            await source.aclose()
 
     def sections(self, _principal: Principal) -> Mapping[Section, str]:
         return {Section.MCP: PROMPT} if self._configs else {}
@@ -105,7 +126,7 @@ class McpCapability(Capability):
             self._reconfigured.clear()
             await self._reconfigured.wait()
         make, _ = await run_in_thread(_import_client)
-        self._servers = make(self._configs)
+        self._servers = make(self._configs, token_of=self._token_of)
         await self._servers.run(changed)
 
 
@@ -137,7 +158,7 @@ def _is_installed() -> bool:
     return find_spec("mcp") is not None
 
 
-def make_mcp(settings: Settings, _deps: CapabilityDeps) -> Capability:
+def make_mcp(settings: Settings, deps: CapabilityDeps) -> Capability:
     """Make the capability, also without a server: a reload may bring the first one.
 
     Raises:
@@ -147,4 +168,4 @@ def make_mcp(settings: Settings, _deps: CapabilityDeps) -> Capability:
         raise SettingsError(NOT_INSTALLED)
     if settings.integrations is not None and settings.integrations.server not in settings.mcp:
         raise SettingsError(f"integrations.server: there is no table [mcp.{settings.integrations.server}]")
-    return McpCapability(settings.mcp, settings.integrations)
+    return McpCapability(settings, deps)

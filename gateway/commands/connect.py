@@ -13,8 +13,9 @@ import structlog
 
 from agent.catalogue import escape
 from agent.config import LinkConfig
-from agent.credentials import Credential
+from agent.credentials import Credential, CredentialKind
 from agent.errors import FailureKind
+from agent.mcp.config import McpServerConfig
 from agent.models.credentials import is_showable, kind_of
 from agent.models.select import OWN_WIRES, check_credential
 from agent.ports import ModelFailure
@@ -55,7 +56,7 @@ class Provider:
     """Provider that people can connect to."""
 
     title: str  # for people
-    link: LinkConfig  # of its first model
+    link: LinkConfig | None  # of its first model; None: an MCP server, at which a key cannot be checked
     oauth: OAuthConfig | None = None
 
 
@@ -123,15 +124,20 @@ class _Connect:
         match given:
             case []:
                 return await self._list(asked)
-            case [word, name] if word.lower() == OFF and name.lower() in self._providers:
-                return Write(_disconnect, asked, name.lower(), self._providers[name.lower()].title)
-            case [name] if name.lower() in self._providers:
-                return await self._begin(asked, name.lower())
+            case [word, name] if word.lower() == OFF and (known := self._find(name)):
+                return Write(_disconnect, asked, known, self._providers[known].title)
+            case [name] if known := self._find(name):
+                return await self._begin(asked, known)
             case [*_, word] if (found := await self._flow_of(asked, given[:-1], word)) is not None:
                 return await self._finish(asked, *found)
-            case [name, secret] if name.lower() in self._providers:
-                return await self._connect(asked, name.lower(), secret.strip(QUOTES))
+            case [name, secret] if known := self._find(name):
+                return await self._connect(asked, known, secret.strip(QUOTES))
         return await self._ask_which(asked)
+
+    def _find(self, word: str) -> str:
+        """Return the name of the provider or MCP server that a word means; "" if there is none."""
+        names = (word.lower(), provider_of_server(word.lower()))
+        return next((name for name in names if name in self._providers), "")
 
     def _open(self, asked: Invocation) -> str:
         return (
@@ -191,8 +197,9 @@ class _Connect:
         code, hashed, state = word.partition("#")
         if hashed:
             return code, state, False
-        known = self._providers.get(before[0].lower()) if len(before) == 1 else None
-        flow = await self._flows.of_person(asked.principal, before[0].lower()) if known is not None else None
+        name = self._find(before[0]) if len(before) == 1 else ""
+        known = self._providers.get(name)
+        flow = await self._flows.of_person(asked.principal, name) if known is not None else None
         alone = known is not None and known.oauth is not None and known.oauth.code_format == "code"
         return (code, flow.state, True) if alone and flow is not None else None
 
@@ -207,7 +214,7 @@ class _Connect:
         except NotExchanged as problem:
             log.warning("code_not_exchanged", provider=flow.provider, error=str(problem))
             if alone and await self._find_flaw(provider, code) is None:
-                return await self._keep(asked, flow.provider, Credential(code, kind_of(code, provider.link)))
+                return await self._keep(asked, flow.provider, Credential(code, _kind_of(code, provider)))
             return _say(asked, "connect.not_exchanged", title=provider.title, name=flow.provider)
         return await self._keep(asked, flow.provider, credential)
 
@@ -223,7 +230,7 @@ class _Connect:
         provider = self._providers[name]
         key = await self._find_flaw(provider, secret)
         if key is None:
-            return await self._keep(asked, name, Credential(secret, kind_of(secret, provider.link)))
+            return await self._keep(asked, name, Credential(secret, _kind_of(secret, provider)))
         said = asked.say(key, title=provider.title)
         return Reply("\n\n".join(each for each in (said, await self._deletion(asked)) if each), redact=True)
 
@@ -233,8 +240,10 @@ class _Connect:
         """
         if not is_showable(secret):
             return "connect.unusable"
+        if provider.link is None:
+            return None
         try:
-            await self._check(provider.link, Credential(secret, kind_of(secret, provider.link)))
+            await self._check(provider.link, Credential(secret, _kind_of(secret, provider)))
         except ModelFailure as failure:
             if failure.kind in REFUSED:
                 return "connect.refused"
@@ -259,6 +268,27 @@ def _disconnect(connection: Connection, asked: Invocation, provider: str, title:
     """Delete the person's credential."""
     had = credentials.remove(connection, asked.principal.tenant, asked.principal.user_id, provider)
     return Reply(asked.say("connect.off" if had else "connect.off_none", title=title), redact=True)
+
+
+def _kind_of(secret: str, provider: Provider) -> CredentialKind:
+    return CredentialKind.API if provider.link is None else kind_of(secret, provider.link)
+
+
+def provider_of_server(server: str) -> str:
+    """Return the name under which people's accounts at an MCP server are kept; no model's provider has it."""
+    return f"mcp:{server}"
+
+
+def servers_to_connect(
+    servers: Mapping[str, McpServerConfig], connect: Mapping[str, ConnectConfig]
+) -> Mapping[str, Provider]:
+    """Return the MCP servers at which each person has an account of their own."""
+    found: dict[str, Provider] = {}
+    for name, server in servers.items():
+        if server.per_person and server.enabled:
+            known = connect.get(name, ConnectConfig())
+            found[provider_of_server(name)] = Provider(known.title or name, None, known.oauth)
+    return found
 
 
 def providers_of(links: Sequence[LinkConfig], connect: Mapping[str, ConnectConfig]) -> Mapping[str, Provider]:
