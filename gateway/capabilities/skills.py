@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +12,7 @@ from agent.context.sections import Section
 from agent.ports import Principal
 from agent.skills.command import run_skill_command
 from agent.skills.config import SkillsConfig
-from agent.skills.folders import FoundSkills, KnownSkills, read_skills
+from agent.skills.folders import KnownSkills, read_skills
 from agent.skills.library import HOW_TO_WRITE, MAX_LISTED, OWN_TITLE, SKILLS_TITLE, Library, list_skills
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.skills.tools import SKILL, skill_tools
@@ -89,10 +89,7 @@ class SkillFiles:
         folders = dict(self._read_folders(known))
         self._known = {folder: read for folder, read in known.items() if folder.exists()}
         flaws = {path: why for each in found for path, why in each.flaws.items()}
-        return FoundFiles(tuple(self._usable(found)), folders, flaws)
-
-    def _usable(self, found: Iterable[FoundSkills]) -> Iterator[WrittenSkill]:
-        return (skill for each in found for skill in each.skills if skill.name not in self._config.disabled)
+        return FoundFiles(tuple(skill for each in found for skill in each.skills), folders, flaws)
 
     def _read_folders(self, known: KnownSkills) -> Iterator[tuple[str, WorkspaceFolder]]:
         if self.root is None:
@@ -146,7 +143,12 @@ class Skills(Capability):
 
     def library_of(self, principal: Principal) -> Library:
         """Return the skills that this person can use now."""
-        return Library([*self._own_skills(principal), *self._found.shared])
+        return Library([*self._own_skills(principal), *self._shared])
+
+    @property
+    def _shared(self) -> list[WrittenSkill]:
+        """Return the skills of every source but workspaces that are not disabled."""
+        return [skill for skill in self._found.shared if skill.name not in self._config.disabled]
 
     def _folders_of(self, principal: Principal) -> Iterator[tuple[str, WorkspaceFolder]]:
         """Yield the folders whose files count for a person, the nearest first."""
@@ -167,7 +169,7 @@ class Skills(Capability):
         return self._trust.is_trusted(TrustKind.SKILL, subject_name(folder, skill.name), skill.digest)
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
-        shared = Library(self._found.shared).offered
+        shared = Library(self._shared).offered
         own = Library(self._own_skills(principal)).offered
         room = max(0, MAX_LISTED - len(shared))
         parts = (list_skills(OWN_TITLE, own, room), self._unusable(principal), self._instructions(principal))
@@ -206,7 +208,7 @@ class Skills(Capability):
 
     def tools(self) -> Sequence[Tool]:
         in_folders = [skill for _, skill in self._trusted_skills()]
-        every = [*self._found.shared, *in_folders]
+        every = [*self._shared, *in_folders]
         return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED) if every else ()
 
     def commands(self) -> Sequence[Command]:
@@ -217,7 +219,7 @@ class Skills(Capability):
         if not self._has_model:
             return ()
         made: dict[str, Command] = {}
-        for skill in (*Library(self._found.shared).skills, *(skill for _, skill in self._trusted_skills())):
+        for skill in (*Library(self._shared).skills, *(skill for _, skill in self._trusted_skills())):
             if skill.head.user_invocable and skill.head.enabled:
                 summary = cut_text(skill.head.summary or skill.head.description, MAX_SUMMARY_CHARS)
                 options = (CommandOption("arguments", "menu.skill.arguments"),)
@@ -262,7 +264,7 @@ class Skills(Capability):
         wrong = [Finding(f"skill {path}", why, "correct it, or remove it") for path, why in flaws.items()]
         if not self._has_model:
             return [Finding("skills", "no model is configured that could follow them", "set model.name"), *wrong]
-        names = ", ".join(skill.name for skill in Library(found.shared).skills)
+        names = ", ".join(skill.name for skill in Library(self._shared).skills)
         return [
             Finding("skills", f"{names or 'none'}; in workspaces {len(list(self._trusted_skills()))} trusted"),
             *wrong,

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -79,12 +79,12 @@ def _rows(settings: Settings, tenant: str) -> list[Row]:
     if own.skills is None or not own.skills.enabled:
         return []
     found = SkillFiles(own.skills, own, tenant).read()
-    rows = [*_shared_rows(found), *_broken_rows(found)]
+    rows = [*_shared_rows(found, own.skills.disabled), *_broken_rows(found)]
     return rows + asyncio.run(_workspace_rows(settings, tenant, found))
 
 
-def _shared_rows(found: FoundFiles) -> Iterator[Row]:
-    library = Library(found.shared)
+def _shared_rows(found: FoundFiles, disabled: Sequence[str]) -> Iterator[Row]:
+    library = Library(skill for skill in found.shared if skill.name not in disabled)
     for skill in found.shared:
         used = library.find(skill.name)
         state = "used" if used is skill else "replaced" if used is not None else "disabled"

@@ -10,6 +10,7 @@ from typing import Any
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Call, Reply
 from tests.fakes.fork_server import ForkServer
+from tests.unit.skills.shelf import write_skill
 
 CONFIG = """
 [skills]
@@ -78,3 +79,27 @@ async def test_a_procedure_becomes_a_skill_and_a_command(tmp_path: Path) -> None
         assert "warm-up waits until the operator trusts it" in prompt_of(gateway)
         await ada.say("/warm_up scales")
         await ada.answer("I don't know /warm_up")
+
+
+async def test_a_skill_allows_its_own_calls_and_the_person_still_decides_about_others(tmp_path: Path) -> None:
+    skill = (
+        "---\ndescription: Keep a diary.\nallowed_tools: [write_file(path=diary*)]\nuser_invocable: true\n---\nWrite."
+    )
+    write_skill(tmp_path / "home" / "skills", "diary", skill)
+
+    def writes(path: str) -> Reply:
+        return Reply(calls=(Call("write_file", json.dumps({"path": path, "content": "C major"})),))
+
+    async with TestGateway(CONFIG.format(root=tmp_path / "folders"), directory=tmp_path) as gateway:
+        ada = gateway.person("telegram")
+        gateway.model.answers(writes("diary.md"), writes("other.md"), "Both are written.")
+        await ada.say("/diary")
+        await ada.answer("May I use write_file?")
+        (folder,) = tmp_path.glob("folders/default/*")
+        assert ["diary.md"] == [path.name for path in folder.iterdir()]
+        await ada.press("Allow once")
+        await ada.answer("Both are written.")
+        gateway.model.answers(writes("diary2.md"), "Not without you.")
+        await ada.say("Write another page of the diary.")
+        await ada.answer("May I use write_file?")
+        assert not (folder / "diary2.md").exists()

@@ -12,7 +12,7 @@ def with_skills(directory: Path, config: str = "[skills]\n") -> tuple[str, str]:
 
 
 def test_a_skill_is_added_once_and_listed(tmp_path: Path) -> None:
-    config = with_skills(tmp_path)
+    config = with_skills(tmp_path, '[skills]\ndisabled = ["breaking-a-plateau"]\n')
     folder = write_skill(tmp_path / "mine", text=text_of(allowed_tools="pay", user_invocable="true"))
     added = tenk("skills", "add", str(folder), *config, home=tmp_path)
     assert (0, "") == (added.returncode, added.stderr)
@@ -25,6 +25,7 @@ def test_a_skill_is_added_once_and_listed(tmp_path: Path) -> None:
     lines = {line.split()[0]: line.split()[1:4] for line in listed.stdout.splitlines()}
     assert ["user", "used", "/scales"] == lines["scales"]
     assert ["bundled", "used", "/practice_session"] == lines["practice-session"]
+    assert ["bundled", "disabled"] == lines["breaking-a-plateau"][:2]
 
 
 def test_what_is_no_skill_is_not_added(tmp_path: Path) -> None:
