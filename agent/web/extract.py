@@ -5,6 +5,7 @@ the program and nothing else.
 """
 
 import codecs
+import html
 import json
 import os
 import re
@@ -90,16 +91,22 @@ def _read_html(text: str, url: str) -> ReadableText:
     if "<html" not in text[:2000].lower():
         text = f"<html><body>{text}</body></html>"
     found = trafilatura.bare_extraction(
-        text, url=url, with_metadata=True, include_comments=False, include_links=True, include_formatting=True
-    )
+        text,
+        url=url,
+        with_metadata=True,
+        include_comments=False,
+        include_links=True,
+        include_formatting=True,
+        date_extraction_params={"extensive_search": False, "original_date": True, "outputformat": "%Y-%m-%d"},
+    )  # dates that the page declares: others would be guessed from its text
     page: Any = found  # a dictionary only if it is asked for
     written = (page.text if page else "") or trafilatura.html2txt(text)
-    return _readable((page.title if page else "") or _title_in(text), (page.date if page else "") or "", written)
+    return _readable(_title_in(text) or (page.title if page else "") or "", (page.date if page else "") or "", written)
 
 
 def _title_in(text: str) -> str:
     found = re.search(r"<title[^>]{0,200}>([^<]{1,1000})", text[:100_000], re.IGNORECASE)
-    return "" if found is None else " ".join(found[1].split())
+    return "" if found is None else " ".join(html.unescape(found[1]).split())
 
 
 def _read_feed(text: str) -> ReadableText | None:

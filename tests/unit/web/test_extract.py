@@ -21,6 +21,13 @@ def test_an_article_is_read_without_what_stands_around_it() -> None:
     assert "Home" not in found.text
 
 
+def test_a_title_is_that_of_the_page_and_a_date_is_not_guessed() -> None:
+    html = ARTICLE.replace("<title>", "<title>Bach &amp; ").replace("<nav>", "<h1>Keyboard shortcuts</h1><nav>")
+    html = html.replace('<meta property="article:published_time" content="2026-03-01">', "")
+    found = extract(html.replace("{words}", "He wrote it on 1 January 1998.").encode(), PageKind.HTML, "", URL)
+    assert ("Bach & How to practise scales", "") == (found.title, found.date)
+
+
 @pytest.mark.parametrize(
     ("html", "text"),
     [
