@@ -82,7 +82,7 @@ def make_skills(settings: Settings, deps: CapabilityDeps) -> Capability | None:
 
 def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
     """Make the tools `think` and `todo`."""
-    if not (settings.tools.think or settings.tools.todo):
+    if settings.tools is None:
         return None
     from gateway.capabilities.notes import NotesCapability  # noqa: PLC0415  nothing of it loads without its table
 
@@ -97,8 +97,7 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
     """Return the names of tools that these settings may add, so that rules may name them."""
     names = [f"cli__{name}" for name in settings.cli]
     for is_on, added in (
-        (settings.tools.think, ["think"]),
-        (settings.tools.todo, ["todo"]),
+        (settings.tools is not None, ["think", "todo"]),
         (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
         (settings.skills is not None, ["skill", "skill_search"]),
         (settings.workspace is not None, TOOL_NAMES),

@@ -109,6 +109,7 @@ class Ability:
 ABILITIES: Mapping[str, Ability] = {
     "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
     "skills": Ability("[skills]", "instructions for tasks, in folders"),
+    "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),
     "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
     "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
     "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),

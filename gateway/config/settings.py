@@ -183,7 +183,7 @@ class Settings(BaseModel):
     agent: AgentSettings = AgentSettings()
     """The product sets limits that are not set here: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
-    tools: NotesConfig = NotesConfig()
+    tools: NotesConfig | None = None
     mcp: Mapping[McpServerName, McpServerConfig] = Field(default_factory=dict)
     """MCP servers by name; two names for one server are one server, the first."""
     integrations: IntegrationsConfig | None = None

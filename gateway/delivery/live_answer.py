@@ -262,7 +262,7 @@ class LiveAnswer:
         elif self._sends_here:
             await self._show_parts()
             status = self._status
-            if status != self._shown_status and await self._say_meanwhile(status, is_status=not self._pinned):
+            if status != self._shown_status and await self._say_meanwhile(status, is_status=True):
                 self._shown_status = status
 
     async def _show_note(self) -> None:

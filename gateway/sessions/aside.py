@@ -63,7 +63,17 @@ async def answer_aside(
     aside = AsideJournal(deps, turn, started)
     ports = TurnPorts(aside, NoConsents(), NoWatchers())
     hints = deps.process.channels.hints(turn.address)
-    asked = Turn(turn.id, principal, history, (started,), turn.started_at, hints, known.starts, known.summary)
+    asked = Turn(
+        turn.id,
+        principal,
+        history,
+        (started,),
+        turn.started_at,
+        hints,
+        known.starts,
+        known.summary,
+        permissions=session.conversation.permissions_of(state.id, row.user_id),
+    )
     await deps.turns_of[CHAT](asked, ports, replace(agent, tools=readers, limits=limits))
     return deps.process.scrubber.last_look(aside.said).strip()
 

@@ -56,6 +56,12 @@ async def test_a_rule_of_a_person_holds_for_their_conversation(tmp_path: Path) -
         await here.told(1, "Done.")
         assert ["tea"] == shop.ordered
         assert "the rules forbid it (log_*, session)" in results(here)[-1]["error"]
+        here.sim.say(1, "/permissions deny get_*")
+        await here.told(1, "get_*: denied in this conversation")
+        here.model.answers(Reply(calls=(Call("get_user_skills", "{}"),)), Reply("Beside it."))
+        here.sim.say(1, "/btw what do I practise?")
+        await here.told(1, "Beside it.")
+        assert "the rules forbid it (get_*, session)" in results(here)[-1]["error"]
         here.sim.say(1, "/new")
         await here.told(1, "new conversation")
         here.model.answers(ORDERS)

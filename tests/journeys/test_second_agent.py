@@ -27,6 +27,10 @@ def keeps_pantry(body: dict[str, Any]) -> Reply:
     last = body["messages"][-1]
     if last["role"] == "tool":
         return Reply("Put away.")
+    if "Do it, or say that you do not." in str(last["content"]):
+        return Reply("I will not.")
+    if "tidy" in str(last["content"]):
+        return Reply("I could, perhaps.")
     return Reply(calls=(Call("put_item", f'{{"item": "{str(last["content"]).split()[-1]}"}}'),))
 
 
@@ -79,6 +83,8 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
             await running.answered(side, f"In the pantry: milk-{side.name}.")
         telegram.command(telegram.direct(PERSON), "start")
         await running.answered(telegram, "I keep your pantry")
+        telegram.say(telegram.direct(PERSON), "tidy up")
+        await running.answered(telegram, "I will not.")
         assert ["pantry", "list"] == [command["name"] for command in discord.world.bot().commands[:2]]
         (option,) = discord.world.bot().commands[1]["options"]
         assert ("beginning", False) == (option["name"], option["required"])

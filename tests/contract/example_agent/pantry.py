@@ -111,6 +111,11 @@ def _prompt(principal: Principal, now: datetime, hints: str = "") -> Mapping[Sec
     }
 
 
+async def _is_plain(given: Mapping[str, object]) -> str:
+    """Return what an answer lacks that leaves open if anything was done."""
+    return "Do it, or say that you do not." if "perhaps" in str(given["text"]) else ""
+
+
 PANTRY = AgentProduct(
     name="pantry",
     title="The Pantry",
@@ -120,6 +125,7 @@ PANTRY = AgentProduct(
     commands=_commands,
     tables=AgentTables(metadata),
     texts=TEXTS,
+    checks=lambda _store: (_is_plain,),
 )
 
 
