@@ -14,7 +14,7 @@ from agent.workspace.config import WorkspaceConfig
 from agent.workspace.folder import Folders
 from agent.workspace.sandbox import INSIDE, CommandLimits, Sandbox, TooLarge, run_unconfined
 from agent.workspace.shell_parse import MAX_COMMAND_CHARS
-from agent.workspace.shell_rules import Groups, Judged, groups_in_force, judge
+from agent.workspace.shell_rules import Judged, deny_rules, judge
 
 SHOWN_CHARS = 30_000
 """Maximum length of a command's output for the model; the middle of a longer one is left out."""
@@ -47,15 +47,15 @@ class Shell:
     def __init__(self, folders: Folders, config: WorkspaceConfig) -> None:
         self._folders = folders
         self._config = config
-        self._groups: Groups = groups_in_force(config.deny)
+        self._rules = deny_rules(config.deny)
         self._make = ForeignThreads(self._make_folder)
 
     def reconfigure(self, config: WorkspaceConfig) -> None:
-        self._groups = groups_in_force(config.deny)
+        self._rules = deny_rules(config.deny)
 
     def judge(self, command: str) -> Judged:
         """Return the decision about a command under the groups in force."""
-        return judge(command, self._groups)
+        return judge(command, self._rules)
 
     def confined_tool(self, sandbox: Sandbox) -> Tool:
         """Return the tool whose commands run in this sandbox."""

@@ -12,11 +12,13 @@ from enum import StrEnum
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-MAX_COMMAND_CHARS = 8000
+MAX_COMMAND_CHARS = 4000
+"""The parser takes quadratic time for some commands that do not parse."""
+
 MAX_NESTING = 3
 """Maximum number of programs around another one."""
 
-MOST_NODES = 10_000
+MOST_NODES = 40_000
 
 _LANGUAGE = Language(tree_sitter_bash.language())
 

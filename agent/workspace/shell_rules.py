@@ -3,9 +3,11 @@
 The groups keep honest commands from doing harm and tell the model why. What confines a command is the sandbox.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 
 from agent.workspace.shell_parse import Part, PartKind, parse_command
 
@@ -197,17 +199,23 @@ class Judged:
     only_reads: bool = False
 
 
-def groups_in_force(additions: Groups) -> Groups:
-    """Return the groups with those of the configuration, which replace groups of the same name."""
-    return {name: patterns for name, patterns in {**DENY_GROUPS, **additions}.items() if patterns}
+DenyRules = tuple[tuple[str, re.Pattern[str]], ...]
+"""Groups by name, each with one expression for its patterns."""
 
 
-def judge(command: str, groups: Groups) -> Judged:
+def deny_rules(additions: Groups) -> DenyRules:
+    """Return the groups in force with those of the configuration, which replace groups of the same name."""
+    groups = {**DENY_GROUPS, **additions}
+    return tuple((name, re.compile("|".join(map(translate, each)))) for name, each in groups.items() if each)
+
+
+@lru_cache(maxsize=128)  # a call asks several times: to check it, to permit it and to run it
+def judge(command: str, rules: DenyRules) -> Judged:
     """Decide about a command."""
     parsed = parse_command(command)
     for part in parsed.parts:
-        for name, patterns in groups.items():
-            if any(fnmatchcase(part.line, pattern) for pattern in patterns):
+        for name, pattern in rules:
+            if pattern.match(part.line):
                 return Judged(denied=name, part=part.line[:200])
     return Judged(only_reads=bool(parsed.parts) and not parsed.problems and all(map(_only_reads, parsed.parts)))
 
@@ -221,7 +229,7 @@ def _only_reads(part: Part) -> bool:
             return (
                 operator in {"<", "<<<"}
                 or target == ["/dev/null"]
-                or (operator in {">&", "<&"} and target[0].isdigit())
+                or (operator in {">&", "<&"} and "".join(target).isdigit())
             )
         case _:
             return False

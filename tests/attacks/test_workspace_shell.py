@@ -13,7 +13,6 @@ import pytest
 from agent.tools.base import ToolContext, ToolError
 from agent.workspace.sandbox import CommandLimits, TooLarge
 from agent.workspace.shell import ShellCommand
-from agent.workspace.shell_rules import DENY_GROUPS, judge
 from tests.fakes.workspace import ANA, CANARY, NO_SANDBOX, NOW, SANDBOX, Rig, make_rig
 
 confined = pytest.mark.skipif(SANDBOX is None, reason=NO_SANDBOX)
@@ -172,7 +171,7 @@ async def test_a_command_that_only_reads_cannot_write_even_if_it_tries(rig: Rig)
     (rig.folder / "notes.txt").write_text("mine")
     (rig.folder / ".git").mkdir()
     for command in ("sort -o notes.txt /dev/null", "uniq /dev/null notes.txt", "sed -n 'w notes.txt' /dev/null"):
-        assert judge(command, DENY_GROUPS).only_reads
+        assert rig.shell.judge(command).only_reads
         assert "Read-only file system" in await run_in_sandbox(rig, command)
     assert "mine" == (rig.folder / "notes.txt").read_text()
 
