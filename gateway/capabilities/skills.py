@@ -212,18 +212,21 @@ class Skills(Capability):
         return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED) if every else ()
 
     def commands(self) -> Sequence[Command]:
-        """Return a command for each skill that people may start; another person's is unknown when it runs.
+        """Return a command for each skill that people may start; those of one person's folder are in no menu.
 
-        Without a model there are none: rules do not read procedures.
+        If another person types such a command, the skill is unknown to the turn. Without a model there are no commands:
+        rules do not read procedures.
         """
         if not self._has_model:
             return ()
         made: dict[str, Command] = {}
-        for skill in (*Library(self._shared).skills, *(skill for _, skill in self._trusted_skills())):
+        shared = ((EVERYBODY, skill) for skill in Library(self._shared).skills)
+        for folder, skill in (*shared, *self._trusted_skills()):
             if skill.head.user_invocable and skill.head.enabled:
                 summary = cut_text(skill.head.summary or skill.head.description, MAX_SUMMARY_CHARS)
                 options = (CommandOption("arguments", "menu.skill.arguments"),)
-                command = Command(skill.command, summary, _start, turn=SKILL, options=options, hidden=skill.head.hidden)
+                hidden = skill.head.hidden or folder != EVERYBODY
+                command = Command(skill.command, summary, _start, turn=SKILL, options=options, hidden=hidden)
                 made.setdefault(skill.command, command)
         return tuple(made.values())
 

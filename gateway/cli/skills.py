@@ -14,6 +14,7 @@ from agent.skills.skill import BadSkill, SkillSource, WrittenSkill
 from channels.tenant import DEFAULT_TENANT
 from gateway.capabilities.detached import open_capabilities
 from gateway.capabilities.skills import FoundFiles, SkillFiles, runs_what, subject_name, user_folder
+from gateway.capabilities.trust import SHOWN_DIGEST_CHARS
 from gateway.cli.client import printable, tenant_option
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
@@ -37,7 +38,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
     """List all skills: used, disabled, replaced by one of a higher source, broken, or waiting for your trust."""
     settings = prepare(config_path)
     tenant = tenant_option() or DEFAULT_TENANT
-    columns: Columns = {name: name for name in ("name", "source", "state", "command", "about")}
+    columns: Columns = {name: name for name in ("name", "source", "state", "digest", "command", "about")}
     print_rows(_rows(settings, tenant), columns, "There are no skills.", as_json=as_json)
 
 
@@ -67,11 +68,12 @@ def add(folder: Path, replace: bool, config_path: Path | None) -> None:
 
 @command.command("trust")
 @click.argument("name")
+@click.option("--digest", default="", help="Its digest in `tenk skills list`; if it has another one now, do nothing.")
 @config_option
 @click.pass_context
-def trust(context: click.Context, name: str, config_path: Path | None) -> None:
+def trust(context: click.Context, name: str, digest: str, config_path: Path | None) -> None:
     """Trust the workspace's skill NAME as it is now; the same as `tenk trust add skill:NAME`."""
-    context.invoke(trust_add, what=f"skill:{name}", config_path=config_path)
+    context.invoke(trust_add, what=f"skill:{name}", digest=digest, config_path=config_path)
 
 
 def _rows(settings: Settings, tenant: str) -> list[Row]:
@@ -96,7 +98,7 @@ def _broken_rows(found: FoundFiles) -> Iterator[Row]:
     for folder in found.folders.values():
         flaws |= folder.flaws
     for path, why in flaws.items():
-        yield {"name": path, "source": "", "state": "broken", "command": "", "about": why}
+        yield {"name": path, "source": "", "state": "broken", "digest": "", "command": "", "about": why}
 
 
 async def _workspace_rows(settings: Settings, tenant: str, found: FoundFiles) -> list[Row]:
@@ -112,5 +114,6 @@ async def _workspace_rows(settings: Settings, tenant: str, found: FoundFiles) ->
 
 def _row(skill: WrittenSkill, name: str, state: str) -> Row:
     command = f"/{skill.command}" if skill.head.user_invocable else ""
-    about = runs_what(skill)
-    return {"name": name, "source": skill.source.value, "state": state, "command": command, "about": about}
+    digest = skill.digest[:SHOWN_DIGEST_CHARS]
+    row = {"name": name, "source": skill.source.value, "state": state, "digest": digest, "command": command}
+    return row | {"about": runs_what(skill)}

@@ -227,3 +227,15 @@ def test_instructions_are_cut_with_a_mark_the_farthest_first() -> None:
     assert shown.index("f" * 50) < shown.index(near)
     alone = join_instructions([("A.md", "x" * 50_000), ("B.md", "y" * 50_000)])
     assert "x" * 9 not in alone and len(alone) <= MAX_INSTRUCTIONS_CHARS
+
+
+async def test_a_command_of_one_person_is_in_no_menu(tmp_path: Path) -> None:
+    for folder in ("root/default/ana/skills", "root/default/skills", "user"):
+        write_skill(
+            tmp_path / folder, f"of-{folder.count('/')}", text_of(f"of-{folder.count('/')}", user_invocable="true")
+        )
+    async with tenant(tmp_path) as made:
+        await made.trust("skill:ana/of-3", "skill:of-2")
+        assert {"of_0": False, "of_2": False, "of_3": True} == {
+            each.name: each.hidden for each in made.skills.commands()
+        }

@@ -22,9 +22,9 @@ def test_a_skill_is_added_once_and_listed(tmp_path: Path) -> None:
     assert 0 == tenk("skills", "add", str(folder), "--replace", *config, home=tmp_path).returncode
     listed = tenk("skills", "list", *config, home=tmp_path)
     assert (0, "") == (listed.returncode, listed.stderr)
-    lines = {line.split()[0]: line.split()[1:4] for line in listed.stdout.splitlines()}
-    assert ["user", "used", "/scales"] == lines["scales"]
-    assert ["bundled", "used", "/practice_session"] == lines["practice-session"]
+    lines = {line.split()[0]: line.split()[1:] for line in listed.stdout.splitlines()}
+    assert ["user", "used", "/scales"] == [*lines["scales"][:2], lines["scales"][3]]
+    assert ["bundled", "used"] == lines["practice-session"][:2]
     assert ["bundled", "disabled"] == lines["breaking-a-plateau"][:2]
 
 
@@ -45,7 +45,10 @@ def test_a_skill_of_a_workspace_waits_until_it_is_trusted_and_a_broken_one_says_
         return {line.split()[0].rpartition("/")[2]: line for line in listed.splitlines()[1:]}
 
     assert "waiting" in states()["scales"] and "no mapping of keys" in states()["broken"]
-    trusted = tenk("skills", "trust", "scales", *config, home=tmp_path)
+    late = tenk("skills", "trust", "scales", "--digest", "000000", *config, home=tmp_path)
+    assert (1, True) == (late.returncode, "skill:scales has changed" in late.stderr)
+    digest = states()["scales"].split()[3]
+    trusted = tenk("skills", "trust", "scales", "--digest", digest, *config, home=tmp_path)
     assert (0, "") == (trusted.returncode, trusted.stderr)
     assert "trusted" in states()["scales"]
     write_skill(root / "default" / "skills", text=text_of(body="Other."))
