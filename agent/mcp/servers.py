@@ -134,11 +134,7 @@ LookAt = Callable[[Mapping[str, McpServerConfig]], Awaitable[list[SeenServer]]]
 
 async def look_at(configs: Mapping[str, McpServerConfig]) -> list[SeenServer]:
     """Connect each enabled server once, all at the same time, and list its tools."""
-    servers = [
-        McpServer(name, config, lambda: None)
-        for name, config in configs.items()
-        if config.enabled and not config.per_person
-    ]
+    servers = [McpServer(name, config, lambda: None) for name, config in configs.items() if config.enabled]
     async with asyncio.TaskGroup() as tasks:
         for server in servers:
             tasks.create_task(server.look())

@@ -142,9 +142,16 @@ async def look_at_servers(configs: Mapping[str, McpServerConfig]) -> "list[SeenS
     return await look_at(configs)
 
 
+def is_for_people(seen: "SeenServer") -> bool:
+    """Return True if a server answers, and lets in only people with an account of their own."""
+    return seen.server.config.per_person and seen.server.state == "needs_auth"
+
+
 def finding_of(seen: "SeenServer") -> Finding:
     """Return what `tenk doctor` says of a server that was looked at."""
     part, server = f"mcp:{seen.server.name}", seen.server
+    if is_for_people(seen):
+        return Finding(part, f"it answers; people connect their own accounts by /connect {server.name}")
     if server.why:
         is_auth = server.state == "needs_auth"
         to_do = "correct its headers in secrets.toml" if is_auth else "correct its table, or the server; then try again"

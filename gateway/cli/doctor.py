@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
 from gateway.errors import GatewayError, SettingsError
+from gateway.http.config import MCP_PATH
 from gateway.operators import client
 from gateway.ops.doctor import check_models, check_public_url
 from gateway.ops.home_check import (
@@ -145,7 +147,21 @@ def _local_findings(settings: Settings, secrets: Path) -> Iterable[Finding]:
         yield found
     if (found := check_port(settings.http, settings.control_path)) is not None:
         yield found
+    yield from _mcp_server(settings)
     yield from _open_connections(settings.control_path)
+
+
+def _mcp_server(settings: Settings) -> Iterable[Finding]:
+    """Yield a finding about the MCP server, if it is switched on."""
+    api, part = settings.channels.api, "mcp server"
+    if not api.mcp:
+        return
+    if not api.enabled:
+        yield Finding(part, "channels.api is not enabled, so that channels.api.mcp has no effect", "enable it")
+    elif find_spec("mcp") is None:
+        yield Finding(part, "its package is not installed", "pip install 'tenk-gateway[mcp]'")
+    else:
+        yield Finding(part, f"serves {MCP_PATH} and `tenk mcp serve` to programs with an API key")
 
 
 def _prices(settings: Settings) -> Iterable[Finding]:

@@ -10,7 +10,7 @@ import click
 
 from agent.mcp.config import McpServerConfig
 from channels.tenant import DEFAULT_TENANT
-from gateway.capabilities.mcp import look_at_servers
+from gateway.capabilities.mcp import is_for_people, look_at_servers
 from gateway.cli.client import printable, tenant_option
 from gateway.cli.mcp_serve import serve_stdio
 from gateway.cli.prepare import prepare
@@ -160,6 +160,9 @@ def test(name: str, as_json: bool, config_path: Path | None) -> None:
     """Connect the server NAME and list its tools. Exit status 1: it cannot be connected."""
     config = _find(prepare(config_path), name).model_copy(update={"enabled": True})
     (seen,) = asyncio.run(look_at_servers({name: config}))
+    if is_for_people(seen):
+        click.echo(f"It answers. Each person connects an account of their own: /connect {name}")
+        return
     if seen.server.why:
         raise GatewayError(f"the server {name} cannot be used: {printable(seen.server.why)}")
     rows = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import structlog
-from aiohttp import WSMsgType, web
+from aiohttp import WSCloseCode, WSMsgType, web
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
@@ -137,8 +137,8 @@ class McpEndpoint:
                     await said.send(_read(frame.data))
                 await said.aclose()
                 answering.cancel()
-        except* (ApiRefusal, ConnectionError):
-            await peer.close(code=WSMsgType.CLOSE, message=b"the key was revoked")
+        except* (ApiRefusal, ConnectionError):  # the key was revoked, or the program has gone
+            await peer.close(code=WSCloseCode.POLICY_VIOLATION)
         return peer
 
 

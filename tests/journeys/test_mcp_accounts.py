@@ -1,6 +1,9 @@
 """People connect their own accounts at an MCP server: here the `/mcp` of another gateway, and a server with OAuth."""
 
+import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -108,3 +111,16 @@ redirect_url = "https://bot.example.com/oauth/callback"
     token = next(secret for secret in oauth.given if secret.startswith("access-"))
     assert "connected" not in stolen.text.lower()
     assert {f"Bearer {token}"} == set(seen)
+
+
+async def test_testing_a_server_says_that_people_connect(tmp_path: Path) -> None:
+    async with TestGateway(OTHER, platforms=(), directory=tmp_path) as studio:
+        file = tmp_path / "other.toml"
+        file.write_text(f'[mcp.studio]\nurl = "{studio.url}/mcp"\nper_person = true\n')
+        environ = {"PATH": os.environ["PATH"], "TENK_HOME": str(tmp_path / "h")}
+        words = ("-m", "gateway", "mcp", "test", "studio", "--config", str(file))
+        started = await asyncio.create_subprocess_exec(
+            sys.executable, *words, env=environ, stdout=asyncio.subprocess.PIPE
+        )
+        said, _ = await started.communicate()
+    assert (0, True) == (started.returncode, "/connect studio" in said.decode())

@@ -30,3 +30,15 @@ def test_each_tenants_programs_are_checked(tmp_path: Path) -> None:
         lost["to_do"],
     )
     assert "cli:lost" not in found
+
+
+def test_the_mcp_server_is_named_and_its_flaw(tmp_path: Path) -> None:
+    file, found = tmp_path / "gateway.toml", []
+    for enabled in ("true", "false"):
+        file.write_text(f"[channels.api]\nmcp = true\nenabled = {enabled}\n")
+        done = tenk(
+            "doctor", "--json", "--config", str(file), home=tmp_path, TENK_HTTP="127.0.0.1:0", TENK_MODEL="offline"
+        )
+        found += [each for each in json.loads(done.stdout) if each["part"] == "mcp server"]
+    assert [True, False] == [each["ok"] for each in found]
+    assert "serves /mcp" in found[0]["found"] and "no effect" in found[1]["found"]
