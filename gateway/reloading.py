@@ -37,6 +37,10 @@ LIVE: tuple[KeyPath, ...] = (
     ("permissions",),
     ("retention",),
     ("tenants",),
+    ("web", "allow_domains"),
+    ("web", "allow_private"),
+    ("web", "deny_domains"),
+    ("web", "timeout_s"),
     ("workspace", "deny"),
     ("workspace", "linters"),
 )

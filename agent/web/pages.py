@@ -92,19 +92,29 @@ class PageReader:
     def __init__(
         self,
         config: WebConfig,
-        rules: DomainRules,
         *,
         lookup: Lookup = socket.getaddrinfo,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._timeout_s = config.timeout_s
-        self._rules = rules
-        self._guard = AddressGuard(config.allow_private)
+        self.reconfigure(config)
         self._lookup = lookup
         self._now_s = now_s
         self._pages: dict[str, tuple[float, WebPage]] = {}  # by URL: until when, oldest first
         self._slots = asyncio.Semaphore(READ_AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
+
+    def reconfigure(self, config: WebConfig) -> None:
+        """Apply these limits and lists to the next page."""
+        self._timeout_s = config.timeout_s
+        self._rules = DomainRules(config.allow_domains, config.deny_domains)
+        self._guard = AddressGuard(config.allow_private)
+
+    def permits(self, url: str) -> bool:
+        """Return True if the lists of domains permit to read this URL."""
+        try:
+            return self._rules.permits(URL(url))
+        except ValueError:
+            return False
 
     async def read(self, url: str) -> WebPage:
         """Return the page at this URL, or the one that was there some minutes ago.
@@ -156,7 +166,7 @@ class PageReader:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                socket_factory=self._guard.open_socket,
+                socket_factory=self._open_socket,
                 resolver=_Resolver(self._lookup),
                 use_dns_cache=False,
                 force_close=True,
@@ -169,6 +179,9 @@ class PageReader:
                 timeout=aiohttp.ClientTimeout(total=None),  # the whole is bounded
             )
         return self._session
+
+    def _open_socket(self, info: aiohttp.AddrInfoType) -> socket.socket:
+        return self._guard.open_socket(info)  # that of the configuration in force now
 
     async def _take(self, answer: aiohttp.ClientResponse) -> WebPage:
         """Return the text of an answer.

@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from pydantic import BaseModel, ConfigDict, Field
-from yarl import URL
 
 from agent.tools.base import Effect, Tool, ToolContext
-from agent.web.domains import DomainRules
 from agent.web.pages import PageReader
 from agent.web.search import SearchBackend, SearchFound
 
@@ -50,20 +48,20 @@ def fetch_tool(reader: PageReader) -> Tool:
     )
 
 
-def search_tool(backend: SearchBackend, rules: DomainRules) -> Tool:
+def search_tool(backend: SearchBackend, reader: PageReader) -> Tool:
     """Return the tool that searches the web."""
-    return _search_tool("web_search", "Search the web; name the addresses that you use.", backend, rules)
+    return _search_tool("web_search", "Search the web; name the addresses that you use.", backend, reader)
 
 
-def social_tool(backend: SearchBackend, rules: DomainRules) -> Tool:
+def social_tool(backend: SearchBackend, reader: PageReader) -> Tool:
     """Return the tool that searches posts in social networks."""
-    return _search_tool("social_search", "Search posts in social networks; name your sources.", backend, rules)
+    return _search_tool("social_search", "Search posts in social networks; name your sources.", backend, reader)
 
 
-def _search_tool(name: str, purpose: str, backend: SearchBackend, rules: DomainRules) -> Tool:
+def _search_tool(name: str, purpose: str, backend: SearchBackend, reader: PageReader) -> Tool:
     async def run(context: ToolContext, asked: WhichWords) -> object:
         found = await backend.search(asked.query, context)
-        results = list(_list_permitted(found, rules))
+        results = list(_list_permitted(found, reader))
         note = "" if results or found.words else "Nothing was found. Try other words once, then say so."
         return {"results": results} | _without_empty({"words": found.words, "note": note})
 
@@ -78,14 +76,10 @@ def _search_tool(name: str, purpose: str, backend: SearchBackend, rules: DomainR
     )
 
 
-def _list_permitted(found: SearchFound, rules: DomainRules) -> Iterator[dict[str, str]]:
+def _list_permitted(found: SearchFound, reader: PageReader) -> Iterator[dict[str, str]]:
     """Yield the hits that may be read."""
     for hit in found.hits:
-        try:
-            is_permitted = rules.permits(URL(hit.url))
-        except ValueError:
-            continue
-        if is_permitted:
+        if reader.permits(hit.url):
             yield _without_empty(asdict(hit))
 
 

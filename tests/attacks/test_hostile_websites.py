@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from agent.tools.base import ToolError
 from agent.web.config import WebConfig
-from agent.web.domains import DomainRules
 from agent.web.pages import PageReader
 from tests.fakes.websites import page, website
 
@@ -41,7 +40,7 @@ async def answering(head: bytes, again: bytes = b"", tls: ssl.SSLContext | None 
 
 async def read(port: int, *, scheme: str = "http", timeout_s: float = 30) -> str:
     config = WebConfig(allow_private=(f"127.0.0.1:{port}",), timeout_s=timeout_s)
-    reading = PageReader(config, DomainRules((), ()))
+    reading = PageReader(config)
     try:
         found = await reading.read(f"{scheme}://127.0.0.1:{port}/")
     except ToolError as refusal:

@@ -11,7 +11,6 @@ import pytest
 from agent.tools.base import ToolError
 from agent.web.addresses import AddressGuard, AddressRefused, is_own_address, is_public
 from agent.web.config import WebConfig
-from agent.web.domains import DomainRules
 from agent.web.pages import PageReader
 from tests.fakes.websites import Website, page, redirect, website
 
@@ -99,7 +98,7 @@ def resolver(*answers: Records) -> Any:
 @asynccontextmanager
 async def reader(site: Website | None = None, **more: Any) -> AsyncIterator[PageReader]:
     config = WebConfig(allow_private=() if site is None else (site.place,), timeout_s=30)
-    made = PageReader(config, DomainRules((), ()), **more)
+    made = PageReader(config, **more)
     try:
         yield made
     finally:

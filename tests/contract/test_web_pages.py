@@ -22,7 +22,7 @@ from tests.fakes.websites import ARTICLE, Website, page, redirect, slow, website
 @asynccontextmanager
 async def reader(site: Website, **more: Any) -> AsyncIterator[PageReader]:
     timeout_s = more.pop("timeout_s", 30)
-    made = PageReader(WebConfig(allow_private=(site.place,), timeout_s=timeout_s), DomainRules((), ()), **more)
+    made = PageReader(WebConfig(allow_private=(site.place,), timeout_s=timeout_s), **more)
     try:
         yield made
     finally:
@@ -157,9 +157,18 @@ def test_a_domain_stands_for_its_subdomains() -> None:
     assert [True, False] == rules_permit(DomainRules((), ("bad.example",)), "good.example", "x.bad.example.")
 
 
-async def test_a_redirect_leads_to_no_denied_domain() -> None:
+async def test_a_redirect_leads_to_no_denied_domain_and_a_reload_changes_the_lists() -> None:
     async with website({"/": redirect("http://www.bad.example/")}) as site:
-        reading = PageReader(WebConfig(allow_private=(site.place,)), DomainRules((), ("bad.example",)))
+        reading = PageReader(WebConfig(allow_private=(site.place,), deny_domains=("bad.example",)))
         with pytest.raises(ToolError, match="does not allow"):
             await reading.read(site.url())
+        site.pages["/"] = page("words", "text/plain")
+        reading.reconfigure(WebConfig(allow_private=(site.place,), deny_domains=("127.0.0.1",)))
+        with pytest.raises(ToolError, match="does not allow"):
+            await reading.read(site.url())
+        reading.reconfigure(WebConfig())
+        with pytest.raises(ToolError, match="not on the public Internet"):
+            await reading.read(site.url())
+        reading.reconfigure(WebConfig(allow_private=(site.place,), timeout_s=30))
+        assert "words" == (await reading.read(site.url())).text
         await reading.aclose()

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
-from agent.web.domains import DomainRules
+from agent.web.config import WebConfig
+from agent.web.pages import PageReader
 from agent.web.search import MOST_HITS, McpSearch, SearchFound, Searxng, SearxngError
 from agent.web.tools import WhichWords, search_tool
 from tests.fakes.turn_port import ANA, NOW
@@ -139,8 +140,8 @@ class Fixed:
 async def test_hits_of_denied_domains_are_left_out() -> None:
     tool, _ = server_tool([{"title": each, "url": f"https://{each}/"} for each in ("good.example", "bad.example")])
     backend = McpSearch(tool.name, {tool.name: tool}.get)
-    searching: Any = search_tool(backend, DomainRules((), ("bad.example",)))
+    searching: Any = search_tool(backend, PageReader(WebConfig(deny_domains=("bad.example",))))
     found: Any = await searching.run(CONTEXT, WhichWords(query="scales"))
     assert ["good.example"] == [each["title"] for each in found["results"]]
-    nothing: Any = await search_tool(Fixed(SearchFound()), DomainRules((), ())).run(CONTEXT, WhichWords(query="x"))
+    nothing: Any = await search_tool(Fixed(SearchFound()), PageReader(WebConfig())).run(CONTEXT, WhichWords(query="x"))
     assert ([], True) == (nothing["results"], "Nothing was found" in nothing["note"])
