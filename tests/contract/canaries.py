@@ -113,6 +113,8 @@ def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Rand
             return id_of(tenant, number) if column.primary_key else draw.randrange(1, 60)
     if column.table.name == "tickets" and column.name in {"kind", "state"}:
         return draw.choice(list(tickets.TicketKind if column.name == "kind" else tickets.TicketState))
+    if column.table.name == "trusted" and column.name in {"kind", "digest"}:
+        return draw.choice(list(trusted.TrustKind)) if column.name == "kind" else canary(tenant)
     if column.name in {"state", "outcome"}:
         return draw.choice(STATES)
     if column.name == "payload" and column.table.name == "inbox":
