@@ -108,11 +108,13 @@ class Ability:
 
 ABILITIES: Mapping[str, Ability] = {
     "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
+    "integrations": Ability("[integrations]", "many services behind one MCP server, such as mail"),
     "skills": Ability("[skills]", "instructions for tasks, in folders"),
     "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),
     "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
     "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
     "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),
+    "tools": Ability("[tools]", "notes and a list of steps for its own work"),
 }
 """By the name of their settings."""
 
@@ -341,5 +343,5 @@ def _missing_abilities(settings: Settings) -> list[str]:
     for ability in missing:
         lacks = ability.extra and find_spec(ability.module) is None
         needs = f" (needs: pip install 'tenk-gateway[{ability.extra}]')" if lacks else ""
-        lines.append(f"  {ability.table:12}  {ability.words}{needs}")
+        lines.append(f"  {ability.table:14}  {ability.words}{needs}")
     return lines if missing else []
