@@ -238,12 +238,12 @@ class Folder:
             try:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(data)
-                    now = Folder(parent).find((name,))
+                    file.flush()
+                    os.fsync(file.fileno())
+                    now = Folder(parent).find((name,))  # as late as possible: another person may write, too
                     if (None if now is None else now.version) != expected:
                         raise ToolError(f"{path} has changed since it was read. Read it again, then decide anew.")
                     os.fchmod(file.fileno(), 0o644 if now is None else now.mode & 0o777)
-                    file.flush()
-                    os.fsync(file.fileno())
                 os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
                 os.fsync(parent)
             except BaseException:

@@ -9,6 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from agent.child_process import ProgramEnded
 from agent.foreign_code import ForeignThreads
+from agent.ports import Principal
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.workspace.config import WorkspaceConfig
 from agent.workspace.folder import Folders
@@ -76,16 +77,27 @@ class Shell:
             description=f"Run a bash command in the person's folder ({INSIDE}), in a sandbox without network.",
             arguments=ShellCommand,
             run=run,
+            validate=self._refuse_denied,
             read_only=only_reads,
             concurrency_safe=only_reads,
             permission=permission,
         )
 
-    def unconfined_tool(self, warn: Callable[[str | None], str]) -> Tool:
+    def unconfined_tool(self, may_use: Callable[[Principal], bool], warn: Callable[[str | None], str]) -> Tool:
         """Return the tool whose commands run without a sandbox; the person is asked each time.
 
-        `warn` returns the reason for the person, in their language.
+        `may_use` says who has the gateway's own rights on this machine; `warn` returns the reason for the person, in
+        their language.
         """
+
+        def check(context: ToolContext, given: UnconfinedCommand) -> None:
+            if not may_use(context.principal):
+                raise ToolError(
+                    "This machine has no sandbox, so only an owner of the installation may run commands. Tell the "
+                    "person, and use the other tools."
+                )
+            self._refuse_denied(context, given)
+
         limits = CommandLimits(self._config.memory_mb, self._config.processes)
 
         async def run(context: ToolContext, given: UnconfinedCommand) -> object:
@@ -102,6 +114,7 @@ class Shell:
             run=run,
             read_only=False,
             destructive=True,
+            validate=check,
             permission=lambda _context, _given: "ask",
             backfill=fill_in,
         )
@@ -113,7 +126,6 @@ class Shell:
             says="workspace.shell",
             timeout_s=self._config.time_s + _GRACE_S,
             max_result_chars=SHOWN_CHARS,
-            validate=self._refuse_denied,
             **flags,
         )
 

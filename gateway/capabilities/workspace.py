@@ -17,6 +17,8 @@ from agent.workspace.linting import Linting, configuration_of
 from agent.workspace.sandbox import CommandLimits, Sandbox, find_sandbox
 from agent.workspace.shell import Shell
 from channels.chat.probing import Finding
+from channels.messages import DEFAULT_TENANT
+from gateway.access.config import Role
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.config.settings import Settings
@@ -55,7 +57,7 @@ class Workspace(Capability):
         if not self._config.shell:
             return self._files
         if self._sandbox is None:
-            return (*self._files, self._shell.unconfined_tool(self._warn))
+            return (*self._files, self._shell.unconfined_tool(_owns_machine, self._warn))
         return (*self._files, self._shell.confined_tool(self._sandbox))
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
@@ -63,7 +65,7 @@ class Workspace(Capability):
 
     def troubles(self) -> Mapping[str, str]:
         is_bare = self._config.shell and self._sandbox is None
-        return {PART: f"{self._why_none}; each command asks its person first" if is_bare else ""}
+        return {PART: f"{self._why_none}; only an owner may run commands, and is asked about each" if is_bare else ""}
 
     def subjects(self) -> Sequence[TrustSubject]:
         """Return the folders that configure linters."""
@@ -106,7 +108,11 @@ class Workspace(Capability):
             return (Finding(PART, f"the folders in {root} cannot be read and written", to_do, (PART, "root")),)
         why = self._why_none if self._sandbox is None else await self._sandbox.why_broken()
         if why:
-            asked = "; commands ask each time" if self._config.shell else "; no linter runs"
+            asked = (
+                "; only an owner may run commands, and is asked about each"
+                if self._config.shell
+                else "; no linter runs"
+            )
             to_do = "install bubblewrap (Debian: apt-get install bubblewrap), and allow unprivileged user namespaces"
             return (Finding(PART, f"{why}{asked}", to_do),)
         return (Finding(PART, f"folders in {root}; bubblewrap works"),)
@@ -116,11 +122,16 @@ class Workspace(Capability):
         return HARNESS.text(locale, "workspace.no_sandbox", why=self._why_none)
 
 
+def _owns_machine(principal: Principal) -> bool:
+    """Return True if this person may do what the gateway may; the owner of another tenant may not."""
+    return principal.role == Role.OWNER and principal.tenant == DEFAULT_TENANT
+
+
 def make_workspace(config: WorkspaceConfig, settings: Settings, deps: CapabilityDeps) -> Workspace:
     """Make the workspace of a tenant.
 
     Raises:
-        SettingsError: other machines do not see the folders.
+        SettingsError: other machines do not see the folders, or their root cannot be made.
     """
     if not settings.database_url.startswith("sqlite") and not config.shared_mount:
         raise SettingsError(
@@ -128,5 +139,8 @@ def make_workspace(config: WorkspaceConfig, settings: Settings, deps: Capability
             "put root on a file system that all of them mount, and set shared_mount = true"
         )
     if not config.shared_mount:  # a mount that is missing must not become an empty directory
-        config.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            config.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as problem:
+            raise SettingsError(f"workspace.root: {config.root} cannot be made: {problem.strerror}") from None
     return Workspace(config, settings, deps.trust)

@@ -97,8 +97,13 @@ async def test_a_machine_without_a_sandbox_asks_each_time_and_says_why(
         while why not in json.dumps(await gateway.operator("GET /v1/status")):
             await asyncio.sleep(0.02)
         ada = gateway.person("telegram")
+        call = Call("shell_without_sandbox", '{"command": "echo ran"}')
+        gateway.model.answers(Reply(calls=(call,)), "Not for you.")
+        await ada.say("Run it.")
+        await ada.answer("Not for you.")
+        assert "only an owner" in results(gateway)[-1]["error"]
+        await gateway.operator("POST /v1/users/telegram:1/role", {"role": "owner"})
         for number in (1, 2):
-            call = Call("shell_without_sandbox", '{"command": "cat number 2>&1; echo ran"}')
             gateway.model.answers(Reply(calls=(call,)), f"Done {number}.")
             await ada.say("Run it.")
             asked = await ada.answer("May I use shell_without_sandbox?")
