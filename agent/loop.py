@@ -57,7 +57,7 @@ async def _step(run: TurnRun) -> EndReason | None:
     if (reason := forced_end(run)) is not None:
         response = journal.unfinished or await run.model.ask(with_tools=False)
         return await run.end(reason, run.answer(response), response)
-    if run.counted_steps >= run.scope.limits.max_steps and journal.unfinished is None:
+    if run.is_out_of_steps and journal.unfinished is None:
         await force_answer(run, EndReason.MAX_STEPS)
         return None
     return await _take(run, journal.unfinished or await run.ask())

@@ -105,9 +105,10 @@ class TurnRun:
         return misfit(response.text, schema), schema
 
     @property
-    def counted_steps(self) -> int:
-        """Return the steps that count for the limit: a response that only searches for tools does not."""
-        return self.scope.journal.steps - min(self._free_searches(), MAX_FREE_SEARCHES)
+    def is_out_of_steps(self) -> bool:
+        """Return True if no step is left; a response that only searches for tools does not count."""
+        steps, most = self.scope.journal.steps, self.scope.limits.max_steps
+        return steps >= most and steps - min(self._free_searches(), MAX_FREE_SEARCHES) >= most
 
     def _free_searches(self) -> int:
         return sum(isinstance(event, ModelResponded) and _only_searches(event) for event in self.scope.journal.events)

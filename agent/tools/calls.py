@@ -18,6 +18,7 @@ class PendingCall:
     key: str  # turn/step/index
     intended: ToolIntended | None = None  # journaled by a process that crashed while it ran
     backfilled: str = ""  # its input after a backfill, JSON; unchanged once its person was asked about it
+    was_asked: bool = False  # its person was asked about it
     safe: bool = False  # may run in parallel with other safe calls
     read: tuple[Arguments, SecurityRisk] | None = None  # its parsed input; None: not parsed yet
     ran_with: str | None = None  # its input, if hooks listen for its result

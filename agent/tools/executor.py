@@ -119,7 +119,7 @@ class Executor:
             self._pending(response, index, before) for response, index in open_ if index < self._limits.max_calls
         ]
         for call in pending:
-            call.backfilled = asked.get(call.key, "")
+            call.backfilled, call.was_asked = asked.get(call.key, ""), call.key in asked
         refused = await self._refuse(open_[len(pending) :])
         results = {}
         for call in pending:

@@ -117,8 +117,11 @@ class Permissions(Protocol):
         """Return the permissions with the rules and the mode of one turn."""
         ...
 
-    def judge_early(self, use: ToolUse) -> "EarlyJudgement | None":
-        """Let the small model judge a call while it is prepared, if it would be asked; the caller cancels that."""
+    def judge_early(self, use: ToolUse, *, was_asked: bool = False) -> "EarlyJudgement | None":
+        """Let the small model judge a call while it is prepared, if it would be asked; the caller discards that.
+
+        If the person `was_asked` about the call, the model's judgement stays that they are.
+        """
         ...
 
     async def decide(self, use: ToolUse, hooked: Verdict | None, early: "EarlyJudgement | None" = None) -> Verdict:
@@ -134,17 +137,17 @@ class EarlyJudgement:
     """A small model's judgement of a call that is still being prepared."""
 
     arguments: str  # JSON
-    task: asyncio.Task[rules.Verdict]
+    verdict: asyncio.Future[rules.Verdict]
 
     def discard(self) -> None:
         """Cancel it, or ignore its result."""
-        self.task.cancel()
-        self.task.add_done_callback(_retrieve)
+        self.verdict.cancel()
+        self.verdict.add_done_callback(_retrieve)
 
 
-def _retrieve(task: asyncio.Task[rules.Verdict]) -> None:
-    if not task.cancelled():
-        task.exception()  # read it, so that the loop does not warn
+def _retrieve(verdict: asyncio.Future[rules.Verdict]) -> None:
+    if not verdict.cancelled():
+        verdict.exception()  # read it, so that the loop does not warn
 
 
 class NoHooks:
@@ -187,11 +190,16 @@ class ChainPermissions:
     def of_turn(self, own: TurnPermissions) -> Self:
         return replace(self, chain=self.chain.of_turn(own))
 
-    def judge_early(self, use: ToolUse) -> EarlyJudgement | None:
+    def judge_early(self, use: ToolUse, *, was_asked: bool = False) -> EarlyJudgement | None:
         if self.judge is None or self.chain.mode is not rules.Mode.AUTO or not self._decide(use, None).judged:
             return None
         arguments = to_json(use.arguments)
-        return EarlyJudgement(arguments, asyncio.create_task(self._ask_judge(self.judge, use, arguments)))  # noqa: TID251  the pipeline ends it with the call
+        if was_asked:
+            verdict: asyncio.Future[rules.Verdict] = asyncio.get_running_loop().create_future()
+            verdict.set_result(rules.Verdict.ASK)
+        else:
+            verdict = asyncio.create_task(self._ask_judge(self.judge, use, arguments))  # noqa: TID251  ends with the call
+        return EarlyJudgement(arguments, verdict)
 
     async def decide(self, use: ToolUse, hooked: Verdict | None, early: EarlyJudgement | None = None) -> Verdict:
         """Deny a call that the product or the rules deny; if a rule asks, the product may allow it."""
@@ -234,7 +242,7 @@ class ChainPermissions:
         if ruling.judged and self.judge is not None:
             arguments = to_json(use.arguments)
             still_valid = early if early is not None and early.arguments == arguments else None
-            match await (still_valid.task if still_valid else self._ask_judge(self.judge, use, arguments)):
+            match await (still_valid.verdict if still_valid else self._ask_judge(self.judge, use, arguments)):
                 case rules.Verdict.ALLOW:
                     return Allow()
                 case rules.Verdict.DENY:

@@ -160,7 +160,7 @@ class Pipeline:
 
     async def _prepare(self, use: ToolUse, pending: PendingCall) -> ToolUse:
         """Return the call as it may run; a small model may judge it meanwhile."""
-        early = self.permissions.judge_early(use)
+        early = self.permissions.judge_early(use, was_asked=pending.was_asked)
         try:
             await self._validate(use)
             use = self._backfill(use, pending)

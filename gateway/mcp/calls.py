@@ -69,7 +69,7 @@ class UnaskedPermissions:
     def of_turn(self, own: TurnPermissions) -> Self:
         return replace(self, permits=self.permits.of_turn(own))
 
-    def judge_early(self, use: ToolUse) -> EarlyJudgement | None:
+    def judge_early(self, use: ToolUse, *, was_asked: bool = False) -> EarlyJudgement | None:
         return None
 
     async def decide(self, use: ToolUse, hooked: Verdict | None, early: EarlyJudgement | None = None) -> Verdict:

@@ -282,6 +282,16 @@ async def test_in_mode_auto_a_small_model_judges_and_a_person_where_it_is_not_su
     assert ("pay", {"amount": 1, "to": "acme"}) == (told["tool"], json.loads(told["arguments"]))
 
 
+async def test_what_the_person_allowed_is_not_judged_again():
+    model, bank, port = SmallModel('{"matches": "none", "confidence": 1}'), Bank(), FakeTurnPort()
+    permissions = {"chain": PermissionChain(mode=Mode.AUTO), "judge": Judge(model, AutoConfig())}
+    with pytest.raises(TurnParked):
+        await run(bank, port, ("pay", "{}"), **permissions)
+    model.answer, port.consents["t/0/0"] = '{"matches": "soft_deny", "confidence": 1}', Consent.ALLOWED
+    await run(bank, port, ("pay", "{}"), **permissions)
+    assert ([(1, "acme")], 1) == (bank.paid, len(model.requests))
+
+
 class Rewrites(NoHooks):
     """A hook that runs until the small model was asked, then replaces the input, or does not."""
 

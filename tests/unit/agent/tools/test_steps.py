@@ -39,7 +39,7 @@ class Guards:
         self.log.append(("pre", use.arguments.path))
         return self.pre
 
-    def judge_early(self, use):
+    def judge_early(self, use, *, was_asked):
         return None
 
     async def decide(self, use, hooked, early):
