@@ -114,7 +114,6 @@ ABILITIES: Mapping[str, Ability] = {
     "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
     "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
     "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),
-    "tools": Ability("[tools]", "notes and a list of steps for its own work"),
 }
 """By the name of their settings."""
 
