@@ -287,8 +287,6 @@ def _route_libraries(
     root = logging.getLogger()  # noqa: TID251  the one place where the libraries' own logging is taken over
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    servers = logging.getLogger("mcp")  # noqa: TID251  as above
-    servers.setLevel(logging.CRITICAL)  # it logs each fault of a server with a traceback; status has them
     logging.captureWarnings(capture=True)
 
 

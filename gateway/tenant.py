@@ -151,7 +151,10 @@ class Tenant:
 
     def _pool(self) -> tuple[Tool, ...]:
         installed = (*self._installed_tools, *self.capabilities.tools())
-        return tool_pool(self.own_tools, installed)[0]
+        pool, left_out = tool_pool(self.own_tools, installed)
+        if left_out:
+            log.warning("tools_left_out", names=left_out, why="the agent has other tools of these names")
+        return pool
 
     def begin(self, tasks: Supervised, tenants: Mapping[str, "Tenant"]) -> None:
         """Start the work of its capabilities; `tenants` has its replacement after a reload."""

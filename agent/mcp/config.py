@@ -48,6 +48,8 @@ class McpServerConfig(BaseModel):
     def _is_http(cls, url: str | None) -> str | None:
         if url is not None and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname):
             raise ValueError("it has to begin with http:// or https:// and name a host")
+        if url is not None and "@" in urlsplit(url).netloc:
+            raise ValueError("it holds a password; write it into [mcp.NAME.headers] of secrets.toml")
         return url
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 from mcp import MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CallToolResult, Tool
+from mcp_types import CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT, CallToolResult, Tool
 
 from agent.foreign_code import contain_exits
 from agent.mcp.config import McpServerConfig
@@ -139,6 +139,8 @@ class McpServer:
             return OutcomeUnknown(f"The server {self.name} was lost while this ran.")
         if isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT:
             return OutcomeUnknown(f"The server {self.name} did not answer within {self.config.timeout_s:g} s.")
+        if isinstance(error, MCPError) and error.code == PARSE_ERROR:
+            return OutcomeUnknown(f"The answer of the server {self.name} cannot be read: {one_line(error.message)}.")
         if isinstance(error, MCPError):
             if error.message == "Session terminated":  # the SDK's words for a session that the server has forgotten
                 connection.lose()

@@ -14,7 +14,15 @@ from io import FileIO
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from mcp_types import (
+    INVALID_PARAMS,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    jsonrpc_message_adapter,
+)
 
 from agent.mcp.words import one_line
 
@@ -164,8 +172,13 @@ async def _write_messages(
 ) -> None:
     os.set_blocking(stdin.fileno(), False)
     async for message in from_session:
-        written = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-        rest = memoryview(f"{written}\n".encode())
+        try:
+            rest = memoryview(f"{message.message.model_dump_json(by_alias=True, exclude_unset=True)}\n".encode())
+        except ValueError:  # half a character
+            if isinstance(message.message, JSONRPCRequest):
+                error = ErrorData(code=INVALID_PARAMS, message="the arguments cannot be written as JSON")
+                await session.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.message.id, error=error)))
+            continue
         try:
             while rest:
                 await anyio.wait_writable(stdin.fileno())
@@ -186,11 +199,19 @@ async def _read(stream: FileIO) -> bytes:
 
 
 def _parse(line: bytes) -> JSONRPCMessage | None:
-    """Return the message in a line; None if there is none."""
+    """Return the message in a line, an error if the answer to a call cannot be read; None if there is neither."""
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
+        return _error_for(line[:_ENDS_KEPT], line[-_ENDS_KEPT:], "the answer is not valid JSON")
+
+
+def _error_for(first: bytes, last: bytes, words: str) -> JSONRPCError | None:
+    """Return an error of the call that a message answers, by its beginning and its end; None if they have no id."""
+    found = _FIRST_ID.search(first) or _LAST_ID.search(last)
+    if found is None:
         return None
+    return JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=ErrorData(code=PARSE_ERROR, message=words))
 
 
 class _Lines:
@@ -221,12 +242,9 @@ class _Lines:
             del self._begun[:-_ENDS_KEPT]
 
     def _refuse(self) -> list[JSONRPCError]:
-        found = _FIRST_ID.search(self._first) or _LAST_ID.search(self._begun)
-        if found is None:
-            self.lost_message = True
-            return []
-        error = ErrorData(code=INTERNAL_ERROR, message=TOO_LONG)
-        return [JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=error)]
+        error = _error_for(self._first, bytes(self._begun), TOO_LONG)
+        self.lost_message = error is None
+        return [] if error is None else [error]
 
 
 TOO_LONG = f"the answer is longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MB; ask for less"

@@ -77,7 +77,7 @@ def _tool(server: McpServer, name: str, listed: mcp_types.Tool) -> Tool:
         effect = Effect.IDEMPOTENT
     return Tool(
         name=name,
-        description=" ".join((listed.description or listed.title or listed.name).split())[:MAX_DESCRIPTION_CHARS],
+        description=one_line(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS),
         arguments=listed.input_schema,
         run=partial(_run, server, listed.name),
         effect=effect,

@@ -1,6 +1,7 @@
 """MCP servers as a capability: their tools for the agent, and their state for operators."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -133,6 +134,8 @@ class McpCapability(Capability):
 def _import_client() -> "tuple[type[McpServers], LookAt]":
     from agent.mcp.servers import McpServers, look_at  # noqa: PLC0415  the SDK takes half a second
 
+    sdk = logging.getLogger("mcp")  # noqa: TID251  it logs each fault of a server with a traceback; status has them
+    sdk.setLevel(logging.CRITICAL)
     return McpServers, look_at
 
 

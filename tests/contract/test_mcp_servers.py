@@ -145,6 +145,15 @@ async def test_the_words_of_an_error_reach_the_model() -> None:
             result_data(await server.call("fail", {}))
 
 
+async def test_an_answer_that_is_not_json_is_an_error_of_its_call() -> None:
+    async with running(plain()) as server:
+        with pytest.raises(OutcomeUnknown, match="cannot be read: the answer is not valid JSON"):
+            await server.call("halve", {})
+        with pytest.raises(ToolError, match="the arguments cannot be written as JSON"):
+            await server.call("echo", {"text": "\ud800"})
+        assert {"text": "fine"} == result_data(await server.call("echo", {"text": "fine"}))
+
+
 async def test_a_server_may_not_use_our_model() -> None:
     async with running(plain()) as server:
         answer = str(result_data(await server.call("sample", {})))
@@ -158,7 +167,7 @@ async def test_a_huge_answer_is_an_error_of_its_call_alone(kind: str) -> None:
         began_s, slowest_s = time.monotonic(), 0.0
 
         async def huge() -> None:
-            with pytest.raises(ToolError, match="longer than 4 MB; ask for less"):
+            with pytest.raises(OutcomeUnknown, match="longer than 4 MB; ask for less"):
                 await (server.call("huge", {}) if kind == "program" else server.call("echo", {"text": "y"}))
 
         asking = asyncio.get_running_loop().create_task(huge())
@@ -256,11 +265,11 @@ async def test_servers_come_change_and_go_and_one_is_one_under_two_names() -> No
     servers = McpServers({"a": plain(), "twin": plain(timeout_s=5)})
     async with asyncio.TaskGroup() as tasks:
         task = tasks.create_task(servers.run(lambda: None))
-        await until(lambda: len(servers.tools()) == 7)
+        await until(lambda: len(servers.tools()) == 8)
         assert "the same server as a" in servers.troubles()["twin"]
         first = servers.find("a")
         servers.reconfigure({"a": plain(), "b": plain("loops")})
-        await until(lambda: len(servers.tools()) == 8)
+        await until(lambda: len(servers.tools()) == 9)
         assert servers.find("a") is first
         servers.reconfigure({"a": plain(allow_tools=("echo",))})
         await until(lambda: ["mcp__a__echo"] == [tool.name for tool in servers.tools()])

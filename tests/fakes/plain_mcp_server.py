@@ -26,6 +26,7 @@ TOOLS = [
     {"name": "huge", "description": "Return 100 MB.", "inputSchema": {"type": "object"}},
     {"name": "fail", "description": "Fail.", "inputSchema": {"type": "object"}},
     {"name": "environment", "description": "Return the names of its variables.", "inputSchema": {"type": "object"}},
+    {"name": "halve", "description": "Return half a character.", "inputSchema": {"type": "object"}},
     {"name": "sample", "description": "Ask for our model.", "inputSchema": {"type": "object"}},
 ]
 
@@ -51,6 +52,8 @@ def call(name: str, arguments: dict[str, str]) -> dict[str, object]:
             return {"content": [{"type": "text", "text": "the string is broken"}], "isError": True}
         case "environment":
             return {"content": [], "structuredContent": {"names": sorted(os.environ)}}
+        case "halve":
+            return {"content": [{"type": "text", "text": "\ud800"}]}
         case "sample":
             send({"id": "s", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}})
             return {"content": [{"type": "text", "text": json.dumps(json.loads(sys.stdin.readline()))}]}

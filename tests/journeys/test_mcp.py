@@ -28,7 +28,7 @@ async def states(gateway: TestGateway) -> dict[str, str]:
     return {name: state for name, state in (status.get("capabilities") or {}).items() if name.startswith("mcp ")}
 
 
-async def until_connected(gateway: TestGateway, count: int = 7) -> None:
+async def until_connected(gateway: TestGateway, count: int = 8) -> None:
     async with asyncio.timeout(20):
         while {"mcp plain": f"connected, {count} tools"} != await states(gateway):
             await asyncio.sleep(0.05)
