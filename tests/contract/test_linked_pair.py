@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from agent.budgets import Spending
 from agent.coach.practice import WeeklyPlan
 from agent.consent import Consent
+from agent.permission_rules import Verdict
 from agent.ports import Change, Principal
 from channels.messages import Address
 from gateway.access import linking
@@ -21,7 +22,7 @@ from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import Write
 from gateway.commands.decisions import answer_question
 from gateway.inbound.bounds import InboundBounds
-from gateway.store import approvals, budgets, credentials, erasure, journal, people
+from gateway.store import approvals, budgets, credentials, erasure, journal, people, session_rules
 from gateway.store.agent_tables import bring_up
 from gateway.store.approvals import Approval
 from gateway.store.budgets import Cap, CapReached
@@ -30,6 +31,7 @@ from gateway.store.engine import Store
 from gateway.store.erasure import Extent, of_person
 from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, Person
+from gateway.store.session_rules import SessionRule
 from gateway.store.tables.base import new_id
 from tests.fakes.invocations import invocation
 from tests.fakes.linked import link, log_practice, practised
@@ -227,3 +229,32 @@ async def test_of_two_plans_for_a_week_the_newer_holds(store: Store) -> None:
             [each.content for each in await store.read(partial(practice_rows.plans, principal=who, limit=5))],
         )
         await store.commit(linking.undo, link_id=held, by=stays.user_id, now=NOON)
+
+
+async def test_rules_of_a_conversation_hold_for_both(store: Store) -> None:
+    stays, joins = await two_people(store)
+
+    def of_both(connection: sa.Connection) -> str:
+        session = journal.open_session(connection, "default", "agent:coach:sim:main:group:1", "steer", 1, NOON)
+        for who, fingerprint in ((joins, ""), (joins, "abc"), (stays, "")):
+            rule = SessionRule(
+                tenant="default",
+                session_id=session.id,
+                user_id=who.user_id,
+                verdict=Verdict.DENY,
+                rule="look",
+                fingerprint=fingerprint,
+                since=NOON,
+            )
+            assert session_rules.put(connection, rule)
+        return session.id
+
+    session_id = await store.commit(of_both)
+    apart = await store.read(lambda c: session_rules.of_session(c, session_id))
+    assert {joins.user_id: 2, stays.user_id: 1} == {user_id: len(rules) for user_id, rules in apart.items()}
+    await store.commit(link, stays=stays, joins=joins)
+    together = await store.read(lambda c: session_rules.of_session(c, session_id))
+    assert {stays.user_id: 3} == {user_id: len(rules) for user_id, rules in together.items()}
+    mine = await store.read(lambda c: session_rules.find(c, session_id, stays.user_id))
+    await store.commit(session_rules.take_back, unwanted=mine)
+    assert {} == await store.read(lambda c: session_rules.of_session(c, session_id))
