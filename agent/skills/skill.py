@@ -198,11 +198,13 @@ def _read_mapping(text: str) -> dict[str, object]:
 
 
 def _check_shape(text: str) -> None:
-    """Refuse aliases, which can make a short text huge, and deep nesting."""
+    """Refuse aliases, which can make a short text huge, tags, which fail in many ways, and deep nesting."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             raise BadSkill("its frontmatter has an anchor or alias, which is not allowed")
+        if getattr(event, "tag", None) is not None:
+            raise BadSkill("its frontmatter has a tag (!), which is not allowed")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise BadSkill(f"its frontmatter is nested more than {MAX_DEPTH} deep")

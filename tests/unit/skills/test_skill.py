@@ -1,6 +1,8 @@
 """Reading the text of a SKILL.md."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.permission_rules import Source, Verdict
 from agent.skills.skill import MAX_FRONTMATTER_CHARS, BadSkill, SkillSource, allow_rules, parse_skill
@@ -52,7 +54,8 @@ BOMB = "a: &a [1, 1]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
         (f"---\na: {'x' * MAX_FRONTMATTER_CHARS}\n---\nBody", "more than 8,000 characters"),
         ("---\n- name\n- description\n---\nBody", "no mapping"),
         ("---\ndescription: a: b\n---\nBody", "no YAML in line 2"),
-        ("---\ndescription: !!python/object/apply:os.system [ls]\n---\nBody", "no YAML in line 2"),
+        ("---\ndescription: !!python/object/apply:os.system [ls]\n---\nBody", "has a tag"),
+        ("---\ndescription: !!int\n---\nBody", "has a tag"),
         ("---\ndescription: x\nwhen: 2026-99-99\n---\nBody", "an impossible value"),
         ("---\nname: scales\n---\nBody", "description: Field required"),
         (text_of("a/b"), "name: String should match"),
@@ -83,3 +86,15 @@ def test_what_is_no_skill_says_why(text, why):
 )
 def test_arguments_are_put_in_once(body, arguments, filled):
     assert filled == a_skill(body=body).fill_in(arguments)
+
+
+PIECES = """description:|name:|- |[|]|{|}|: |? |!!int |!!set |!x |<<: |2026-02-30|0x|1_0|.inf|1e999|~|'|"|%YAML 1.1|---|...|#"""
+FRAGMENTS = st.sampled_from([*PIECES.split("|"), "|", "\n", "\n ", "\t", "\r\n", "\x00", "\ufeff", "\ud800", "x", "$1"])
+
+
+@given(st.lists(FRAGMENTS, max_size=20).map("".join), st.text(max_size=20))
+def test_any_text_is_a_skill_or_says_why_it_is_none(frontmatter, body):
+    try:
+        read(f"---\n{frontmatter}\n---\n{body}").fill_in(body)
+    except BadSkill as bad:
+        assert 0 < len(str(bad)) < 1000
