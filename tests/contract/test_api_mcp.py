@@ -1,6 +1,5 @@
 """`/mcp` as the SDK's own client sees it, in both eras of the protocol, over HTTP and as an editor starts it."""
 
-import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -14,7 +13,10 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from gateway.cli.mcp_serve import serve_stdio
+from gateway.errors import GatewayError
 from gateway.testing.gateway import TestGateway
+from gateway.threads import run_in_thread
 from tests.fakes.api import ApiHouse, api_house
 
 MCP = "[channels.api]\nmcp = true\n"
@@ -159,12 +161,11 @@ async def test_an_editor_starts_it_and_a_revoked_key_ends_it(tmp_path: Path, mod
     ("key", "config", "words"),
     [("", MCP, "set TENK_API_KEY"), ("tenk-no", MCP, "does not exist"), (None, "", "set channels.api.mcp = true")],
 )
-async def test_the_command_says_what_is_missing(tmp_path: Path, key: str | None, config: str, words: str) -> None:
+async def test_the_command_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None, config: str, words: str
+) -> None:
     async with api_house(tmp_path, config=config) as here:
-        environ = {"PATH": os.environ["PATH"], "TENK_HOME": str(here.home)}
-        environ["TENK_API_KEY"] = await here.key() if key is None else key
-        started = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gateway", "mcp", "serve", env=environ, stderr=asyncio.subprocess.PIPE
-        )
-        _, said = await started.communicate()
-    assert 1 == started.returncode and words in said.decode()
+        monkeypatch.setenv("TENK_HOME", str(here.home))
+        monkeypatch.setenv("TENK_API_KEY", await here.key() if key is None else key)
+        with pytest.raises(GatewayError, match=words):
+            await run_in_thread(serve_stdio, None)

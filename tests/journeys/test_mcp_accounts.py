@@ -1,9 +1,6 @@
 """People connect their own accounts at an MCP server: here the `/mcp` of another gateway, and a server with OAuth."""
 
-import asyncio
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -12,6 +9,8 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from agent.mcp.config import McpServerConfig
+from gateway.capabilities.mcp import finding_of, look_at_servers
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Call, Reply
 from tests.fakes.oauth_server import CLIENT, OAuthServer
@@ -113,14 +112,10 @@ redirect_url = "https://bot.example.com/oauth/callback"
     assert {f"Bearer {token}"} == set(seen)
 
 
-async def test_testing_a_server_says_that_people_connect(tmp_path: Path) -> None:
+async def test_doctor_says_that_people_connect(tmp_path: Path) -> None:
     async with TestGateway(OTHER, platforms=(), directory=tmp_path) as studio:
-        file = tmp_path / "other.toml"
-        file.write_text(f'[mcp.studio]\nurl = "{studio.url}/mcp"\nper_person = true\n')
-        environ = {"PATH": os.environ["PATH"], "TENK_HOME": str(tmp_path / "h")}
-        words = ("-m", "gateway", "mcp", "test", "studio", "--config", str(file))
-        started = await asyncio.create_subprocess_exec(
-            sys.executable, *words, env=environ, stdout=asyncio.subprocess.PIPE
-        )
-        said, _ = await started.communicate()
-    assert (0, True) == (started.returncode, "/connect studio" in said.decode())
+        config = McpServerConfig(url=f"{studio.url}/mcp", per_person=True)
+        (seen,) = await look_at_servers({"studio": config})
+    finding = finding_of(seen)
+    assert ("mcp:studio", "") == (finding.part, finding.to_do)
+    assert "by /connect studio" in finding.words
