@@ -88,13 +88,18 @@ def test_arguments_are_put_in_once(body, arguments, filled):
     assert filled == a_skill(body=body).fill_in(arguments)
 
 
-PIECES = """description:|name:|- |[|]|{|}|: |? |!!int |!!set |!x |<<: |2026-02-30|0x|1_0|.inf|1e999|~|'|"|%YAML 1.1|---|...|#"""
+PIECES = "description:|name:|- |[|]|{|}|: |? |!!int |!!set |!x |<<: |2026-02-30|0x|1_0|.inf|1e999|~|'|%YAML 1.1|---|#"
 FRAGMENTS = st.sampled_from([*PIECES.split("|"), "|", "\n", "\n ", "\t", "\r\n", "\x00", "\ufeff", "\ud800", "x", "$1"])
+
+
+def why_not(text):
+    try:
+        read(text).fill_in(text)
+    except BadSkill as bad:
+        return str(bad)
+    return "none"
 
 
 @given(st.lists(FRAGMENTS, max_size=20).map("".join), st.text(max_size=20))
 def test_any_text_is_a_skill_or_says_why_it_is_none(frontmatter, body):
-    try:
-        read(f"---\n{frontmatter}\n---\n{body}").fill_in(body)
-    except BadSkill as bad:
-        assert 0 < len(str(bad)) < 1000
+    assert 0 < len(why_not(f"---\n{frontmatter}\n---\n{body}")) < 1000
