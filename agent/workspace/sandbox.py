@@ -24,6 +24,11 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 ETC = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf")
 """Files of /etc that programs need and that hold no secret."""
 
+HIDDEN = (Path("/usr/local/etc"), Path("/usr/local/var"))
+"""Directories below `SYSTEM` in which programs keep settings and data."""
+
+ISOLATION = ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--clearenv")
+
 ENVIRONMENT: Mapping[str, str] = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/tmp",  # noqa: S108  the sandbox's own
@@ -97,18 +102,12 @@ class Sandbox:
 
     def _options(self, folder: Path, *, writable: bool) -> list[str]:
         binds = [option for path in SYSTEM for option in _bind(path)]
-        hidden = [option for path in self.hidden if _is_shown(path) for option in ("--tmpfs", str(path.resolve()))]
+        empty = [str(path.resolve()) for path in (*HIDDEN, *self.hidden) if _is_shown(path)]
+        hidden = [option for path in empty for option in ("--tmpfs", path, "--remount-ro", path)]
         etc = [option for name in ETC for option in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")]
         variables = [option for name, value in ENVIRONMENT.items() for option in ("--setenv", name, value)]
         return [
-            *(
-                "--unshare-all",
-                "--unshare-user",
-                "--disable-userns",
-                "--die-with-parent",
-                "--new-session",
-                "--clearenv",
-            ),
+            *ISOLATION,
             *("--cap-drop", "ALL", "--hostname", "workspace", "--uid", "65534", "--gid", "65534"),
             *binds,
             *hidden,

@@ -70,6 +70,7 @@ ESCAPES = [
     "echo 1 > /proc/sys/kernel/core_pattern && echo WRITTEN",
     "echo b > /proc/sysrq-trigger && echo WRITTEN",
     "echo x > /usr/bin/taken && echo WRITTEN; echo x > /etc/taken && echo WRITTEN; touch /taken && echo WRITTEN",
+    "touch /usr/local/etc/taken && echo WRITTEN",
     "touch /dev/taken /dev/shm/taken && echo WRITTEN",
     "mount -o remount,rw / && echo WRITTEN; mount --bind / /tmp && echo WRITTEN; umount /proc && echo WRITTEN",
     "unshare -Urm sh -c 'mount -t tmpfs x /usr && echo WRITTEN'",
