@@ -147,6 +147,8 @@ class McpConnection:
         why = one_line(error) or type(error).__name__
         if isinstance(error, TimeoutError):
             why = "it does not answer"
+        elif isinstance(error, OSError) and self._config.command and not self._process:
+            why = f"the program {self._config.command} cannot be started ({error.strerror})"
         elif isinstance(error, httpx2.TransportError):
             why = f"it cannot be reached ({why})"
         return self._process.explain(why) if self._process else why

@@ -58,6 +58,8 @@ class ServerProcess:
         self._errors = bytearray()
         self.fault = ""
         """Reason for which it is no usable server; "": none is known."""
+        self.noise = ""
+        """Words about the last line that was no message; "": none is known."""
         self._was_killed = False
 
     @property
@@ -70,6 +72,8 @@ class ServerProcess:
         ended = "it closed its output" if code is None or self._was_killed else f"it ended with exit code {code}"
         lines = self._errors.decode(errors="replace").strip().splitlines()
         why = self.fault or error or ended
+        if self.noise and not self.fault:
+            why = f"{why}; {self.noise}"
         return f"{why}: {one_line(lines[-1])}" if lines else why
 
     def note_errors(self, chunk: bytes) -> None:
@@ -151,10 +155,12 @@ async def _read_messages(
                 message = line if isinstance(line, JSONRPCError) else _parse(line)
                 if message is not None:
                     await session.send(SessionMessage(message))
-                elif isinstance(line, bytes) and line.strip() and (nonsense := nonsense + 1) > MOST_NONSENSE:
+                elif isinstance(line, bytes) and line.strip():
                     shown = one_line(line.decode(errors="replace"))
-                    running.fault = f"it writes lines that are no MCP, such as {shown!r}"
-                    return
+                    running.noise = f"it writes lines that are no MCP, such as {shown!r}"
+                    if (nonsense := nonsense + 1) > MOST_NONSENSE:
+                        running.fault = running.noise
+                        return
             if lines.lost_message:
                 running.fault = f"it wrote a message of more than {MAX_MESSAGE_BYTES} bytes"
                 return

@@ -88,7 +88,7 @@ def add(
     env: tuple[str, ...],
     config_path: Path | None,
 ) -> None:
-    r"""Write the server NAME into the configuration: a PROGRAM with its arguments, or an address.
+    """Write the server NAME into the configuration: a PROGRAM with its arguments, or an address.
 
     Values of headers and environment variables go into secrets.toml. Without a terminal they are read from standard
     input, a line each.
@@ -96,7 +96,7 @@ def add(
     \b
     tenk mcp add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files
     tenk mcp add tickets --url https://mcp.example.com/mcp --header Authorization
-    """
+    """  # noqa: D301  click reads the character
     os.umask(0o077)
     if bool(program) is (url is not None):
         raise click.UsageError("give either a program after `--`, or --url")

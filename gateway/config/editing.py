@@ -32,6 +32,9 @@ from gateway.safety.private_files import replace_file
 Changes = Mapping[KeyPath, Any]
 """New value by key, as TOML has it; None removes the key or table."""
 
+EMPTIED = "# No settings.\n"
+"""Content of a file whose last value was removed: a reload refuses a file without any text as lost."""
+
 _COMMENTED = re.compile(r"#(?=\[|[A-Za-z0-9_\"'-]+\s*=)")
 
 
@@ -88,6 +91,8 @@ def draft(
 def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
     for key, value in changes.items():
         text = without_value(file.text, key) if value is None else with_value(file.text, key, value)
+        if file.text.strip() and not text.strip():
+            text = EMPTIED
         file = replace(file, text=text, values=tomllib.loads(text))
     return file
 

@@ -186,12 +186,16 @@ async def test_a_huge_answer_is_an_error_of_its_call_alone(kind: str) -> None:
     [
         (plain("nonsense"), r"it writes lines that are no MCP, such as 'Listening on port 3000. \[31mReady!'"),
         (plain("silent", timeout_s=1), "it does not answer"),
-        (McpServerConfig(command="/no/such/program"), "No such file or directory"),
+        (plain("greeting", timeout_s=1), "it does not answer; it writes lines that are no MCP, such as 'Welcome!'"),
+        (
+            McpServerConfig(command="/no/such/program"),
+            "the program /no/such/program cannot be started (No such file or directory)",
+        ),
         (McpServerConfig(command=sys.executable, args=("-c", "exit('no key is set')")), "exit code 1: no key is set"),
         (McpServerConfig(url="http://127.0.0.1:9/mcp"), "it cannot be reached"),
         (McpServerConfig(python="tests.contract.test_mcp_servers:MISSING"), "MISSING"),
     ],
-    ids=["nonsense", "silent", "no program", "ends", "no address", "no object"],
+    ids=["nonsense", "silent", "greeting", "no program", "ends", "no address", "no object"],
 )
 async def test_a_server_that_cannot_be_used_says_why(config: McpServerConfig, words: str) -> None:
     async with running(config, pauses_s=(600.0,)) as server:

@@ -72,10 +72,13 @@ def main(trick: str = "", noted: str = "") -> None:
         Path(noted).write_text(f"{os.getpid()} {child.pid}")
     while trick == "nonsense":
         sys.stdout.write("Listening on port 3000. \x1b[31mReady!\n")
+    if trick == "greeting":
+        sys.stdout.write("Welcome!\n")
+        sys.stdout.flush()
     for line in sys.stdin:
         asked = json.loads(line)
         match asked["method"]:
-            case _ if trick == "silent" or "id" not in asked:
+            case _ if trick in {"silent", "greeting"} or "id" not in asked:
                 continue
             case "initialize":
                 version = asked["params"]["protocolVersion"]

@@ -42,7 +42,7 @@ NAMES = {
 
 CONFIG = Path(__file__).parents[2] / "config"
 SHIPPED = (CONFIG / "secrets.example.toml", CONFIG / "gateway.toml")
-EXAMPLES = {"main", "acme", "policy", "telegram:main"}
+EXAMPLES = {"main", "acme", "example", "gh", "policy", "telegram:main"}
 """Names of tables in the shipped file that stand for any name."""
 
 _KEY = re.compile(r'#?"?([a-z_]+)"? = ')

@@ -8,6 +8,7 @@ import pytest
 
 from channels.messages import Address
 from gateway.cli.run import Rereading
+from gateway.config.editing import draft
 from gateway.config.settings import Settings, load
 from gateway.errors import SettingsError
 from gateway.inbound.connections import ChannelAccount
@@ -87,3 +88,14 @@ def test_a_file_that_is_gone_or_emptied_is_not_taken_for_the_whole(tmp_path: Pat
         again()
     file.write_text("[access]\ndirect = 'open'\n")
     assert "open" == again().access.direct
+
+
+def test_a_file_whose_last_value_a_command_removed_is_reloaded(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text("[mcp.tickets]\nurl = 'http://127.0.0.1:9/mcp'\n")
+    (tmp_path / "secrets.toml").write_text("[mcp.tickets.headers]\nauthorization = 'Bearer x'\n")
+    (tmp_path / "secrets.toml").chmod(0o600)
+    again = Rereading(file)
+    assert {"tickets"} == set(again().mcp)
+    draft(file, {}, {("mcp", "tickets"): None}).write()
+    assert {} == again().mcp
