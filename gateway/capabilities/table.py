@@ -125,7 +125,7 @@ class Capabilities:
         deps = replace(deps, find_tool=self._find_tool)
         self._all = [made for make in makers if (made := make(settings, deps)) is not None]
         self._trust = deps.trust if self._all else None
-        self._untrusted: tuple[str, ...] = ()
+        self._untrusted: tuple[str, ...] | None = None  # not looked yet
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(tool for each in self._all for tool in each.tools())
@@ -148,8 +148,8 @@ class Capabilities:
         """Return, for each part, the reason why it does not work now; "" if it works."""
         return {name[-MAX_NAME_CHARS:]: why for each in self._all for name, why in each.troubles().items()}
 
-    def list_untrusted(self) -> Sequence[str]:
-        """Return what waits until an operator trusts it, as it was at the last look."""
+    def list_untrusted(self) -> Sequence[str] | None:
+        """Return what waits until an operator trusts it, as it was at the last look; None before the first."""
         return self._untrusted
 
     def states(self) -> dict[str, str]:

@@ -129,12 +129,8 @@ class ReportsCapabilities(Protocol):
         """Return, for each part, the reason why it does not work now; "" if it works."""
         ...
 
-    def list_untrusted(self) -> Sequence[str]:
-        """Return what waits until an operator trusts it."""
-        ...
-
-    def __bool__(self) -> bool:
-        """Return True if there are any."""
+    def list_untrusted(self) -> Sequence[str] | None:
+        """Return what waits until an operator trusts it; None if that is not known yet."""
         ...
 
 
@@ -294,12 +290,12 @@ class GatewayStatus:
         ]
 
     def _trust(self) -> list[Trouble]:
-        """Return one trouble for each tenant with capabilities; its level is the number of untrusted things."""
+        """Return one trouble for each tenant that is known; its level is the number of untrusted things."""
         found = []
         for tenant, each in self._list_all().items():
-            if not each.capabilities:
-                continue
             waiting = each.capabilities.list_untrusted()
+            if waiting is None:
+                continue
             more = f" and {len(waiting) - FEW} more" if len(waiting) > FEW else ""
             why = ", ".join(key[-MAX_KEY_CHARS:] for key in waiting[:FEW]) + more
             found.append(Trouble("trust", "", why, level=len(waiting), tenant=tenant))

@@ -1,5 +1,6 @@
 """Alerts: owners hear of a trouble once, and once of its end; a restart keeps that."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -165,30 +166,29 @@ def shared(store: Any, channels: Any) -> Shared:
 
 
 class Waits:
-    def __init__(self, *waiting: str) -> None:
+    def __init__(self, waiting: Sequence[str] | None) -> None:
         self.waiting = waiting
 
     def troubles(self) -> dict[str, str]:
         return {"mcp": "the server is down", "web": ""}
 
-    def list_untrusted(self) -> tuple[str, ...]:
+    def list_untrusted(self) -> Sequence[str] | None:
         return self.waiting
 
 
 async def test_owners_hear_of_what_waits_for_trust_in_one_message_however_much_it_is(tmp_path: Path) -> None:
     store = await quick_store(tmp_path / "tenk.db")
-    own, bells = Asks(), Asks()
-    own.capabilities = Waits(*(f"skill:{name}" for name in ("a", "b", "c", "d", 300 * "e")))
-    bells.capabilities = Waits()
-    status = GatewayStatus(
-        shared(store, Accounts()), {"default": own, "bell": bells}, None, ModelHealth(), Faults(), NOON
-    )
-    found = await status.troubles()
+    tenants = {"default": Asks(), "bell": Asks(), "new": Asks()}
+    tenants["default"].capabilities = Waits([f"skill:{name}" for name in ("a", "b", "c", "d", 300 * "e")])
+    tenants["bell"].capabilities = Waits(())
+    tenants["new"].capabilities = Waits(None)
+    found = await GatewayStatus(shared(store, Accounts()), tenants, None, ModelHealth(), Faults(), NOON).troubles()
     await store.aclose()
     trust, broken = found["trust"], found["capability mcp"]
     assert trust is not None and broken is not None
     assert ("skill:a, skill:b, skill:c and 2 more", 5, "the server is down") == (trust.why, trust.level, broken.why)
     assert (None, None) == (found["trust @bell"], found["capability web"])
+    assert "trust @new" not in found, "at a start it is not known what waits"
 
 
 class OfTenants(Accounts):
