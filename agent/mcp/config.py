@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
-McpServerName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
-"""Name of a server; it is part of the names of its tools."""
+McpServerName = Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$", max_length=28)]
+"""Name of a server: part of the names of its tools, `mcp__NAME__TOOL`, and of the accounts of people, `mcp:NAME`."""
 
 
 class McpServerConfig(BaseModel):
