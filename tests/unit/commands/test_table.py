@@ -48,6 +48,19 @@ class TestParsing:
         assert (None, "staats", "x") == TABLE.parse("/staats x")
 
 
+class TestHidden:
+    async def test_a_hidden_command_runs_and_is_listed_nowhere(self):
+        table = CommandTable([Command("secretly", "Not listed", _nothing, hidden=True)], "coach", COACH.catalogue)
+        command, *_ = table.parse("/secretly") or (None,)
+        assert command is not None
+        assert ["help"] == [spec.name for spec in table.specs()]
+        assert ["coach", "help"] == [spec.name for spec in table.menus()["en"]]
+        help_command, *_ = table.parse("/help") or (None,)
+        assert help_command is not None
+        assert "secretly" not in (await help_command.handle(invocation("help"))).text
+        assert "secretly" not in table.unknown("secretl", ANA)
+
+
 class TestWords:
     def test_the_nearest_is_named(self):
         assert "I don't know /staats. Did you mean /stats? /help lists everything." == TABLE.unknown("staats", ANA)
