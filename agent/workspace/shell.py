@@ -36,8 +36,9 @@ class ShellCommand(BaseModel):
 
 
 class UnconfinedCommand(ShellCommand):
-    """Arguments of `shell_without_sandbox`."""
+    """Arguments of `shell_without_sandbox`: a command that its person is shown whole."""
 
+    command: str = Field(min_length=1, max_length=300, description="Short command for bash.")
     warning: SkipJsonSchema[str | None] = Field(default=None, max_length=1000)
     """Reason why it asks, in the person's language; filled in before the person is asked."""
 
