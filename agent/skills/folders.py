@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from agent.skills.skill import BadSkill, SkillSource, WrittenSkill, parse_skill
+from agent.wellformed import well_formed
 
 SKILL_FILE = "SKILL.md"
 
@@ -53,17 +54,17 @@ def read_skills(folder: Path, source: SkillSource, known: KnownSkills | None = N
     except (FileNotFoundError, NotADirectoryError):
         return FoundSkills()
     except OSError as error:
-        return FoundSkills(flaws={str(folder): f"it cannot be read: {error.strerror}"})
+        return FoundSkills(flaws={well_formed(str(folder)): f"it cannot be read: {error.strerror}"})
     if len(entries) > MAX_SKILLS:
-        flaws[str(folder)] = f"it has more than {MAX_SKILLS} entries; some are not used"
+        flaws[well_formed(str(folder))] = f"it has more than {MAX_SKILLS} entries; some are not used"
     for name in sorted(entry.name for entry in entries if not entry.name.startswith(".")):
         try:
             if (folder / name / SKILL_FILE).is_file():
                 skills.append(_read_again(folder / name, source, folder, known))
         except (BadSkill, BadFile) as bad:
-            flaws[str(folder / name)] = str(bad)
+            flaws[well_formed(str(folder / name))] = str(bad)
         except OSError as error:  # it vanished, or may not be read
-            flaws[str(folder / name)] = f"it cannot be read: {error.strerror}"
+            flaws[well_formed(str(folder / name))] = f"it cannot be read: {error.strerror}"
     return FoundSkills(tuple(skills), flaws)
 
 

@@ -87,7 +87,7 @@ class SkillFiles:
         known = dict(self._known)
         found = [read_skills(place, source, known) for source, places in self._places.items() for place in places]
         folders = dict(self._read_folders(known))
-        self._known = {folder: read for folder, read in known.items() if folder.exists()}
+        self._known = {folder: read for folder, read in known.items() if os.access(folder, os.F_OK)}
         flaws = {path: why for each in found for path, why in each.flaws.items()}
         return FoundFiles(tuple(skill for each in found for skill in each.skills), folders, flaws)
 
@@ -99,7 +99,10 @@ class SkillFiles:
             with suppress(OSError), os.scandir(self.root) as entries:  # there may be none yet
                 names += sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))[:MAX_PEOPLE]
         for name in names:
-            read = read_workspace_folder(self.root / name, self._config.instructions, known)
+            try:
+                read = read_workspace_folder(self.root / name, self._config.instructions, known)
+            except OSError as error:  # its person may have taken away the right to read it
+                read = WorkspaceFolder(flaws={str(self.root / name): f"it cannot be read: {error.strerror}"})
             if read != WorkspaceFolder():
                 yield name, read
 

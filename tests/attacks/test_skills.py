@@ -55,6 +55,19 @@ def test_bad_files_are_refused_each_with_a_reason_and_the_others_stay(tmp_path: 
     assert not (Path.cwd() / "ran").exists()
 
 
+def test_a_folder_that_may_not_be_read_takes_nothing_from_others(tmp_path: Path) -> None:
+    for person in ("ana", "mallory"):
+        write_skill(tmp_path / "root/default" / person / "skills")
+    write_skill(tmp_path / "root/default/ana/skills", os.fsdecode(b"\xff"), "x")
+    (tmp_path / "root/default/mallory").chmod(0o000)
+    try:
+        found = read(tmp_path / "root", tmp_path).folders
+    finally:
+        (tmp_path / "root/default/mallory").chmod(0o700)
+    assert ["scales"] == [skill.name for skill in found["ana"].skills]
+    assert ["\ufffd"] == [path.rpartition("/")[2] for path in found["ana"].flaws]
+
+
 def test_a_folder_full_of_folders_is_read_to_a_bound(tmp_path: Path) -> None:
     for number in range(1_000):
         write_skill(tmp_path / "root/default/mallory/skills", f"s{number}")
