@@ -32,6 +32,9 @@ MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 MOST_NONSENSE = 100
 """Lines that are no JSON-RPC, after which the program counts as no MCP server; many print some words at their start."""
 
+MOST_A_SECOND = 2000
+"""Messages in a second, after which the program counts as broken; a call has one answer, and some notes of progress."""
+
 END_S = 1.0
 """Seconds that a program has to end after its input has closed, and again after SIGTERM; then it is killed."""
 
@@ -147,23 +150,30 @@ async def program_transport(
 async def _read_messages(
     running: ServerProcess, stdout: FileIO, session: MemoryObjectSendStream[SessionMessage | Exception]
 ) -> None:
-    """Give each line to the session; end the session's stream with the program's output."""
-    lines, nonsense = _Lines(), 0
-    async with session:
-        while chunk := await _read(stdout):
-            for line in lines.split(chunk):
-                message = line if isinstance(line, JSONRPCError) else _parse(line)
-                if message is not None:
-                    await session.send(SessionMessage(message))
-                elif isinstance(line, bytes) and line.strip():
-                    shown = one_line(line.decode(errors="replace"))
-                    running.noise = f"it writes lines that are no MCP, such as {shown!r}"
-                    if (nonsense := nonsense + 1) > MOST_NONSENSE:
-                        running.fault = running.noise
-                        return
-            if lines.lost_message:
-                running.fault = f"it wrote a message of more than {MAX_MESSAGE_BYTES} bytes"
-                return
+    """Give each message to the session, until the program's output ends or has a fault; then end the session."""
+    lines, nonsense, second, messages = _Lines(), 0, 0, 0
+    with suppress(anyio.BrokenResourceError):  # the session has ended
+        async with session:
+            while chunk := await _read(stdout):
+                if (now := int(anyio.current_time())) != second:
+                    second, messages = now, 0
+                for line in lines.split(chunk):
+                    message = line if isinstance(line, JSONRPCError) else _parse(line)
+                    messages += 1
+                    if message is not None:
+                        await session.send(SessionMessage(message))
+                    elif isinstance(line, bytes) and line.strip():
+                        shown = one_line(line.decode(errors="replace"))
+                        running.noise = f"it writes lines that are no MCP, such as {shown!r}"
+                        if (nonsense := nonsense + 1) > MOST_NONSENSE:
+                            running.fault = running.noise
+                            return
+                if lines.lost_message:
+                    running.fault = f"it wrote a message of more than {MAX_MESSAGE_BYTES} bytes"
+                    return
+                if messages > MOST_A_SECOND:
+                    running.fault = f"it writes more than {MOST_A_SECOND} messages a second"
+                    return
 
 
 async def _read_errors(running: ServerProcess, stderr: FileIO) -> None:

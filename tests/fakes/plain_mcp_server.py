@@ -2,7 +2,8 @@
 
     python plain_mcp_server.py [TRICK [NOTED]]
 
-`nonsense` writes lines that are no JSON, `silent` answers nothing, `many` has 10,000 tools, `loops` has tools whose
+`nonsense` writes lines that are no JSON, `silent` answers nothing, `floods` says all the time that
+its tools have changed, `many` has 10,000 tools, `loops` has tools whose
 schemas cannot be used, and `stubborn` neither ends with its input nor by SIGTERM, and has a child;
 it writes both process ids to the file NOTED.
 """
@@ -91,6 +92,8 @@ def main(trick: str = "", noted: str = "") -> None:
             case _:
                 answer = {"error": {"code": -32601, "message": "no such method"}}
         send({"id": asked["id"], **answer})
+        while trick == "floods" and asked["method"] == "tools/list":
+            send({"method": "notifications/tools/list_changed"})
     while trick == "stubborn":
         time.sleep(1)
 
