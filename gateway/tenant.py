@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 
 import structlog
 
@@ -104,7 +103,7 @@ class Tenant:
         self.connecting = Connecting(secrets.vault, providers, models=_names_to_choose(own.model))
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks, deps.trust.of(name)))
-        self._work: asyncio.Task[None] | None = None  # of its capabilities
+        self._work: list[asyncio.Task[None]] = []  # of its capabilities
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
         self.table.replace_added(self.capabilities.commands())
 
@@ -158,13 +157,11 @@ class Tenant:
 
     def begin(self, tasks: Supervised, tenants: Mapping[str, "Tenant"]) -> None:
         """Start the work of its capabilities; `tenants` has its replacement after a reload."""
-        if self.capabilities:
 
-            def renew() -> None:
-                tenants[self.name].renew_tools()  # a reload has replaced this object
+        def renew() -> None:
+            tenants[self.name].renew_tools()  # a reload has replaced this object
 
-            run = partial(self.capabilities.run, renew)
-            self._work = tasks.keep_task(f"capabilities of {self.name}", run)
+        self._work += [tasks.keep_task(f"capabilities of {self.name}", run) for run in self.capabilities.work(renew)]
 
     def renew_tools(self) -> None:
         """Give the next turn the tools, and people the commands, that its capabilities have now."""
@@ -234,8 +231,8 @@ class Tenant:
 
     async def aclose(self) -> None:
         """Close its capabilities and models, also replaced ones, when nothing runs any more."""
-        if self._work is not None:
-            self._work.cancel()
+        for task in self._work:
+            task.cancel()
         await self.capabilities.aclose()
         await self._levels.aclose()
         for model in self.models:

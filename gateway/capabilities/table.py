@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from agent.context.sections import Section, join_sections
 from agent.ports import Principal
@@ -19,6 +20,7 @@ from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.sessions.deps import RunTurn
+from gateway.supervision import Run
 from gateway.threads import run_in_thread
 
 Make = Callable[[Settings, CapabilityDeps], Capability | None]
@@ -202,12 +204,11 @@ class Capabilities:
     def __bool__(self) -> bool:
         return bool(self._all)
 
-    async def run(self, changed: Callable[[], None]) -> None:
-        """Run the work of all in the background until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._follow_trust(changed))
-            for each in self._all:
-                tasks.create_task(each.run(changed))
+    def work(self, changed: Callable[[], None]) -> list[Run]:
+        """Return the background work of all, each to be run and restarted apart from the others."""
+        if not self._all:
+            return []
+        return [partial(self._follow_trust, changed), *(partial(each.run, changed) for each in self._all)]
 
     async def _follow_trust(self, changed: Callable[[], None]) -> None:
         """Note what is not trusted, and call `changed` when operators trust a thing or no longer do."""

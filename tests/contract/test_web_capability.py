@@ -39,7 +39,7 @@ async def test_both_searches_call_the_tools_that_the_operator_named(tmp_path: Pa
     try:
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
             changed = asyncio.Event()
-            running = tasks.create_task(capabilities.run(changed.set))
+            running = [tasks.create_task(run()) for run in capabilities.work(changed.set)]
             while "mcp__finder__find_posts" not in {tool.name for tool in capabilities.tools()}:
                 await changed.wait()
                 changed.clear()
@@ -50,7 +50,8 @@ async def test_both_searches_call_the_tools_that_the_operator_named(tmp_path: Pa
             posts = await tools["social_search"].run(context, words)
             assert ([], "@ana: I practise scales each morning.") == (posts["results"], posts["words"])
             assert [("find_pages", "scales"), ("find_posts", "scales")] == asked
-            running.cancel()
+            for task in running:
+                task.cancel()
     finally:
         await capabilities.aclose()
         await store.aclose()

@@ -1,7 +1,7 @@
 """Trust: operators pin digests, and are told if a thing waits for them or has changed."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
 from gateway.store import reports
 from gateway.store.trusted import TrustKind
+from gateway.supervision import Faults, Supervised
 from tests.fakes.people import NOON
 from tests.fakes.spine import quick_store
 
@@ -78,7 +79,7 @@ async def test_operators_see_what_is_not_trusted_and_tools_are_renewed_when_it_i
         operators = Operators(store, b"", lambda: NOON, Reloads(trust))
         changed = asyncio.Event()
         async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(capabilities.run(changed.set))
+            running = [tasks.create_task(run()) for run in capabilities.work(changed.set)]
             while not capabilities.list_untrusted():
                 await asyncio.sleep(0)
             assert ("skill:my scales",) == capabilities.list_untrusted()
@@ -93,6 +94,35 @@ async def test_operators_see_what_is_not_trusted_and_tools_are_renewed_when_it_i
             plays.found = (TrustSubject(SKILL, "my scales", 64 * "b", "instructions of 21 lines"),)
             (finding,) = await capabilities.check_trust()
             assert "it has changed since it was trusted and does not run: instructions of 21 lines" == finding.words
-            running.cancel()
+            for task in running:
+                task.cancel()
+    finally:
+        await store.aclose()
+
+
+class Breaks(Plays):
+    async def run(self, changed: Callable[[], None]) -> None:
+        raise ValueError("it broke")
+
+
+class Works(Plays):
+    async def run(self, changed: Callable[[], None]) -> None:
+        await asyncio.sleep(0.01)
+        changed()
+
+
+async def test_a_capability_that_breaks_ends_no_other(tmp_path: Path) -> None:
+    nothing: Any = None
+    store = await quick_store(tmp_path / "tenk.db")
+    deps = CapabilityDeps(store, nothing, nothing, Trust(store).of("default"))
+    capabilities = Capabilities(Settings(), deps, (lambda *_: Breaks(), lambda *_: Works()))
+    changed, faults = asyncio.Event(), Faults()
+    try:
+        async with asyncio.timeout(30), Supervised(faults) as tasks:
+            kept = [tasks.keep_task("capabilities", run) for run in capabilities.work(changed.set)]
+            await changed.wait()
+            for task in kept:
+                task.cancel()
+        assert 1 == faults.noted
     finally:
         await store.aclose()
