@@ -13,6 +13,7 @@ from mcp_types import CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT, CallToolR
 from agent.foreign_code import contain_exits
 from agent.mcp.config import McpServerConfig
 from agent.mcp.connection import McpConnection, SessionParts
+from agent.mcp.elicitation import Person, ServerQuestions, words_of
 from agent.mcp.words import one_line
 from agent.tools.base import OutcomeUnknown, ToolError
 
@@ -54,7 +55,10 @@ class McpServer:
         parts: SessionParts | None = None,
         pauses_s: Sequence[float] = PAUSES_S,
     ) -> None:
-        """Take the function that is called when its tools have changed."""
+        """Take the function that is called when its tools have changed.
+
+        Without `parts` it is one for all people, and its questions are put to the person of the call.
+        """
         self.name = name
         self.config = config
         self.state = ServerState.PENDING if config.enabled else ServerState.DISABLED
@@ -67,7 +71,9 @@ class McpServer:
         self.has_resources = self.has_prompts = False
         """True if it publishes some, as it said at the last connection."""
         self._changed = changed
-        self._parts = parts or SessionParts()
+        self.questions = ServerQuestions()
+        """Its questions to people."""
+        self._parts = parts or SessionParts(elicitation=self.questions.ask)
         self._pauses_s = pauses_s
         self._connection: McpConnection | None = None
         self._has_answered = False  # a call, over this connection
@@ -96,14 +102,21 @@ class McpServer:
         """Try to connect now if it is not connected."""
         self._retry.set()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Call a tool by the server's own name.
+    async def call(self, tool: str, arguments: Mapping[str, Any], person: Person | None = None) -> CallToolResult:
+        """Call a tool by the server's own name, for this person.
 
         Raises:
-            ToolError: the server is down, or refuses the call.
+            ToolError: the server is down, refuses the call, or asks the person something first.
             OutcomeUnknown: it was lost, or did not answer in time.
         """
-        return await self.ask(lambda client: client.call_tool(tool, dict(arguments)))
+        knew = self.questions.was_asked
+        with self.questions.call_of(person):
+            result: CallToolResult = await self.ask(lambda client: client.call_tool(tool, dict(arguments)))
+        if person is not None and (question := self.questions.asked_in_call(person)) is not None:
+            if not knew:
+                self._changed()  # there is a tool for answers now
+            raise ToolError(words_of(self.name, question))
+        return result
 
     async def ask(self, request: "Callable[[Any], Coroutine[Any, Any, T]]") -> T:
         """Return the answer to one request of the SDK's client.

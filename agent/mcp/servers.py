@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.mcp.config import McpServerConfig
+from agent.mcp.elicitation import answer_tool
 from agent.mcp.personal import TokenOf, find_no_token, personal_tools
 from agent.mcp.resources import resource_tool
 from agent.mcp.server import PAUSES_S, McpServer, ServerState
@@ -118,7 +119,8 @@ class McpServers:
         resources = resource_tool(self._servers)
         tools = defer_if_many([tool for usable in self._usable.values() for tool in usable.tools])
         own = [tool for name, config in self._personal.items() for tool in personal_tools(name, config, self._token_of)]
-        self._tools = (*tools, *own, *([] if resources is None else [resources]))
+        answers = answer_tool({name: server.questions for name, server in self._servers.items()})
+        self._tools = (*tools, *own, *filter(None, (resources, answers)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 import mcp_types
 
 from agent.mcp.connection import MOST_TOOLS
+from agent.mcp.elicitation import person_of
 from agent.mcp.names import name_tools
 from agent.mcp.results import result_data
 from agent.mcp.schemas import flaw_in
@@ -88,5 +89,5 @@ def _tool(server: McpServer, name: str, listed: mcp_types.Tool) -> Tool:
     )
 
 
-async def _run(server: McpServer, tool: str, _context: ToolContext, arguments: Mapping[str, Any]) -> object:
-    return result_data(await server.call(tool, arguments))
+async def _run(server: McpServer, tool: str, context: ToolContext, arguments: Mapping[str, Any]) -> object:
+    return result_data(await server.call(tool, arguments, person_of(context.principal)))

@@ -29,6 +29,7 @@ FOR_THE_MODEL = {
     "agent/context/compaction.py",
     "agent/context/layers.py",
     "agent/hooks/chain.py",
+    "agent/mcp/elicitation.py",
     "agent/mcp/personal.py",
     "agent/mcp/prompts.py",
     "agent/mcp/resources.py",
