@@ -19,6 +19,9 @@ MAX_OUTPUT_BYTES = 1_000_000
 CHECK_S = 0.1
 """Seconds between two checks of a program that runs."""
 
+INHERITED = ("HOME", "LANG", "PATH")
+"""Variables of this process's environment that a program needs."""
+
 Check = Callable[[int], None]
 
 _CHUNK_BYTES = 65_536
@@ -31,6 +34,56 @@ class ProgramEnded:
     code: int  # exit code; negative: the signal that ended it
     output: bytes
     errors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StartedProgram:
+    """A running program in a process group of its own, with our ends of its pipes."""
+
+    process: Process
+    stdin: FileIO
+    stdout: FileIO
+    stderr: FileIO
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Send a signal to the program and its background children."""
+        with suppress(ProcessLookupError, PermissionError):  # the group has ended, or is a zombie
+            os.killpg(self.process.pid, number)
+
+
+def bare_environment(added: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return an environment with nothing of `environ` but what every program needs, and with these variables."""
+    return {name: environ[name] for name in INHERITED if name in environ} | dict(added)
+
+
+async def start_program(
+    ours: ExitStack,
+    argv: Sequence[str],
+    env: Mapping[str, str] | None,
+    *,
+    folder: Path | None = None,
+    pass_fds: Sequence[int] = (),
+) -> StartedProgram:
+    """Start a program; `ours` closes our ends of its pipes.
+
+    Raises:
+        OSError: the program does not exist or cannot be started.
+    """
+    with ExitStack() as theirs:
+        stdin, feed = _pipe(theirs, ours)
+        output, stdout = _pipe(ours, theirs)
+        errors, stderr = _pipe(ours, theirs)
+        process = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            env=None if env is None else dict(env),
+            cwd=folder,
+            pass_fds=pass_fds,
+            start_new_session=True,
+        )
+    return StartedProgram(process, feed, output, errors)
 
 
 def _check_nothing(_pid: int) -> None:
@@ -55,29 +108,15 @@ async def run_program(
         OSError: the program does not exist or cannot be started.
     """
     with ExitStack() as ours:
-        with ExitStack() as theirs:
-            stdin, feed = _pipe(theirs, ours)
-            output, stdout = _pipe(ours, theirs)
-            errors, stderr = _pipe(ours, theirs)
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                env=None if env is None else dict(env),
-                cwd=folder,
-                pass_fds=pass_fds,
-                start_new_session=True,
-            )
+        program = await start_program(ours, argv, env, folder=folder, pass_fds=pass_fds)
         try:
-            ours.enter_context(_feeding(feed, given))
-            read_output = ours.enter_context(_reading(output))
-            read_errors = ours.enter_context(_reading(errors))
-            return ProgramEnded(await _wait(process, check), read_output(), read_errors())
+            ours.enter_context(_feeding(program.stdin, given))
+            read_output = ours.enter_context(_reading(program.stdout))
+            read_errors = ours.enter_context(_reading(program.stderr))
+            return ProgramEnded(await _wait(program.process, check), read_output(), read_errors())
         finally:
-            with suppress(ProcessLookupError, PermissionError):  # the group has ended, or is a zombie
-                os.killpg(process.pid, signal.SIGKILL)  # its background children, too
-            await process.wait()
+            program.signal_group(signal.SIGKILL)
+            await program.process.wait()
 
 
 async def _wait(process: Process, check: Check) -> int:

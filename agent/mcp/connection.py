@@ -15,10 +15,11 @@ from mcp.client.session import ElicitationFnT
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, Implementation, Tool, ToolListChangedNotification
 
+from agent.child_process import bare_environment
 from agent.mcp.config import McpServerConfig
 from agent.mcp.http import http_client, http_transport, sse_transport
 from agent.mcp.names import is_wanted
-from agent.mcp.stdio import ServerProcess, environment, program_transport
+from agent.mcp.stdio import ServerProcess, program_transport
 from agent.mcp.words import one_line
 
 HANDSHAKE_S = 30.0
@@ -168,7 +169,7 @@ class McpConnection:
     def _transport(self) -> AbstractAsyncContextManager[Any]:
         config = self._config
         if config.command is not None:
-            env = environment({name: value.get_secret_value() for name, value in config.env.items()})
+            env = bare_environment({name: value.get_secret_value() for name, value in config.env.items()})
             return program_transport((config.command, *config.args), env, self._note_process)
         assert config.url is not None, "its settings have one of three"
         headers = {name: value.get_secret_value() for name, value in config.headers.items()}

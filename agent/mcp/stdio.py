@@ -24,6 +24,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
+from agent.child_process import StartedProgram, start_program
 from agent.mcp.words import one_line
 
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
@@ -48,16 +49,12 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 """The messages from a server and those to it, as the SDK takes them."""
 
 
-def environment(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the whole environment of a server program: what every program needs, and its own variables."""
-    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ} | dict(own)
-
-
 class ServerProcess:
     """A running server program with its last words on standard error."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    def __init__(self, program: StartedProgram) -> None:
+        self._program = program
+        self._process = program.process
         self._errors = bytearray()
         self.fault = ""
         """Reason for which it is no usable server; "": none is known."""
@@ -89,10 +86,10 @@ class ServerProcess:
         try:
             if not await self._ends_within(END_S):
                 self._was_killed = True
-                self._signal(signal.SIGTERM)
+                self._program.signal_group(signal.SIGTERM)
                 await self._ends_within(END_S)
         finally:
-            self._signal(signal.SIGKILL)
+            self._program.signal_group(signal.SIGKILL)
         await self._process.wait()
 
     async def _ends_within(self, seconds: float) -> bool:
@@ -100,10 +97,6 @@ class ServerProcess:
             async with asyncio.timeout(seconds):
                 await self._process.wait()
         return self._process.returncode is not None
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):  # the group has ended, or is a zombie
-            os.killpg(self._process.pid, number)
 
 
 @asynccontextmanager
@@ -116,33 +109,22 @@ async def program_transport(
         OSError: it cannot be started.
     """
     with ExitStack() as ours:
-        with ExitStack() as theirs:
-            their_input, stdin = _pipe(theirs, ours)
-            stdout, their_output = _pipe(ours, theirs)
-            stderr, their_errors = _pipe(ours, theirs)
-            process = await asyncio.create_subprocess_exec(
-                *argv,
-                stdin=their_input,
-                stdout=their_output,
-                stderr=their_errors,
-                env=dict(env),
-                start_new_session=True,
-            )
-        running = ServerProcess(process)
+        program = await start_program(ours, argv, env)
+        running = ServerProcess(program)
         on_start(running)
         to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_server, from_session = anyio.create_memory_object_stream[SessionMessage](0)
         try:
             async with to_session, from_server, to_server, from_session, anyio.create_task_group() as tasks:
-                tasks.start_soon(_read_messages, running, stdout, to_session)
-                tasks.start_soon(_read_errors, running, stderr)
-                tasks.start_soon(_write_messages, from_session, stdin, to_session)
+                tasks.start_soon(_read_messages, running, program.stdout, to_session)
+                tasks.start_soon(_read_errors, running, program.stderr)
+                tasks.start_soon(_write_messages, from_session, program.stdin, to_session)
                 try:
                     yield from_server, to_server
                 finally:
                     tasks.cancel_scope.cancel()
         finally:
-            stdin.close()
+            program.stdin.close()
             with anyio.CancelScope(shield=True):
                 await running.stop()
 
@@ -265,9 +247,3 @@ class _Lines:
 
 TOO_LONG = f"the answer is longer than {MAX_MESSAGE_BYTES // 1024 // 1024} MB; ask for less"
 """Error text of a call with an answer that was not read."""
-
-
-def _pipe(read_by: ExitStack, written_by: ExitStack) -> tuple[FileIO, FileIO]:
-    """Return both ends of a pipe; each stack closes its end."""
-    reader, writer = os.pipe()
-    return read_by.enter_context(FileIO(reader, "r")), written_by.enter_context(FileIO(writer, "w"))

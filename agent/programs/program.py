@@ -13,12 +13,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from agent.child_process import MAX_OUTPUT_BYTES, ProgramEnded, run_program
+from agent.child_process import MAX_OUTPUT_BYTES, ProgramEnded, bare_environment, run_program
 from agent.programs.config import ProgramConfig, begins_with
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
-
-INHERITED = ("HOME", "LANG", "PATH")
-"""Variables of the gateway's environment that a program gets."""
 
 MAX_ARGUMENTS = 100
 MAX_ARGUMENT_CHARS = 20_000
@@ -105,7 +102,7 @@ class Program:
         path, limit_s = self._path(), self._config.timeout_s
         if path is None:
             raise ToolError(f"{self.why_missing()}. Tell the person; an operator must install it.")
-        env = {name: self._environ[name] for name in INHERITED if name in self._environ} | self._secrets
+        env = bare_environment(self._secrets, self._environ)
         with ExitStack() as closing:
             folder = self._config.folder or Path(closing.enter_context(TemporaryDirectory(prefix="tenk-cli-")))
             try:
