@@ -74,8 +74,8 @@ class Chores:
         await housekeeper.sweep(self._shared.store, retention, self._shared.clocks.now())
 
     async def _look_at_trust(self, trusted: Trust) -> None:
-        """Read what other processes have changed, if an agent has capabilities."""
-        if any(tenant.capabilities for tenant in self._tenants.values()):
+        """Read what other processes have changed, if an agent runs things that need trust."""
+        if any(tenant.capabilities.needs_trust for tenant in self._tenants.values()):
             await trusted.load()
 
     async def _look_at_models(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from agent.context.sections import Section
 from agent.ports import Principal
@@ -39,6 +40,9 @@ class Capability:
 
     It is made once for each tenant, when its table of the configuration is there at a start.
     """
+
+    needs_trust: ClassVar[bool] = False
+    """True if it has `subjects`; without such a capability nothing looks for what operators trust."""
 
     def tools(self) -> Sequence[Tool]:
         """Return its tools as they are now; they are read anew after `run` has called `changed`, and when operators

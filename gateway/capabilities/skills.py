@@ -133,6 +133,8 @@ def runs_what(skill: WrittenSkill) -> str:
 class Skills(Capability):
     """The skills of one tenant."""
 
+    needs_trust = True
+
     def __init__(self, files: SkillFiles, config: SkillsConfig, trust: TenantTrust, *, has_model: bool = True) -> None:
         """Read the files; `run` follows their changes."""
         self._files = files

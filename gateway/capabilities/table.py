@@ -126,8 +126,9 @@ class Capabilities:
         """
         deps = replace(deps, find_tool=self._find_tool)
         self._all = [made for make in makers if (made := make(settings, deps)) is not None]
-        self._trust = deps.trust if self._all else None
-        self._untrusted: tuple[str, ...] | None = None  # not looked yet
+        self._trusting = [each for each in self._all if each.needs_trust]
+        self._trust = deps.trust
+        self._untrusted: tuple[str, ...] | None = None if self._trusting else ()  # None: not looked yet
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(tool for each in self._all for tool in each.tools())
@@ -160,11 +161,10 @@ class Capabilities:
 
     def subjects(self) -> list[TrustSubject]:
         """Return what runs only if an operator trusts it; reads files."""
-        return [subject for each in self._all for subject in each.subjects()]
+        return [subject for each in self._trusting for subject in each.subjects()]
 
     def state_of(self, subject: TrustSubject) -> TrustState:
         """Return the standing of a subject."""
-        assert self._trust is not None, "only capabilities have subjects"
         return self._trust.state_of(subject)
 
     async def check(self) -> list[Finding]:
@@ -201,18 +201,21 @@ class Capabilities:
         for each in self._all:
             await each.forget(user_id)
 
+    @property
+    def needs_trust(self) -> bool:
+        """Return True if one of them runs things that operators have to trust."""
+        return bool(self._trusting)
+
     def __bool__(self) -> bool:
         return bool(self._all)
 
     def work(self, changed: Callable[[], None]) -> list[Run]:
         """Return the background work of all, each to be run and restarted apart from the others."""
-        if not self._all:
-            return []
-        return [partial(self._follow_trust, changed), *(partial(each.run, changed) for each in self._all)]
+        follow = [partial(self._follow_trust, changed)] if self.needs_trust else []
+        return [*follow, *(partial(each.run, changed) for each in self._all)]
 
     async def _follow_trust(self, changed: Callable[[], None]) -> None:
         """Note what is not trusted, and call `changed` when operators trust a thing or no longer do."""
-        assert self._trust is not None, "only capabilities run"
         trust, seen = self._trust.whole, self._trust.whole.changes
         while True:
             found = await run_in_thread(self.subjects)

@@ -42,6 +42,8 @@ SHELL_PROMPT = "Use read_file, glob and grep rather than the shell; the shell ha
 class Workspace(Capability):
     """The workspace of one tenant."""
 
+    needs_trust = True
+
     def __init__(self, config: WorkspaceConfig, settings: Settings, trust: TenantTrust) -> None:
         self._config = config
         self._folders = Folders(config.root, config.folders == "person")

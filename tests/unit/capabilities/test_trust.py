@@ -60,6 +60,8 @@ async def test_a_digest_is_trusted_until_it_changes_or_an_operator_takes_it_back
 
 
 class Plays(Capability):
+    needs_trust = True
+
     def __init__(self) -> None:
         self.found: Sequence[TrustSubject] = ()
 
