@@ -146,6 +146,7 @@ async def test_what_is_wrong_is_found_where_it_can_be_known() -> None:
         "model openai:z": None,
         "estimates openai:z": None,
         "price openai:z": None,
+        "trust": None,
         "letters": None,
     } == {key: None if trouble is None else trouble.at_once for key, trouble in found.items()}
 
@@ -234,7 +235,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     } == {key: trouble.tenant for key, trouble in found.items() if trouble is not None}
     well = {key for key, trouble in found.items() if trouble is None}
     of_spare = {f"{kind} openai:bells-spare @bell" for kind in ("key", "model", "estimates", "price")}
-    assert {"letters", "letters @cole", *of_spare} == well
+    assert {"letters", "letters @cole", "trust", "trust @bell", "trust @cole", *of_spare} == well
     assert ["bell", "default"] == [tenant_of(key) for key in ("letters @bell", "letters")]
     bells = standing.of("bell")
     assert {"channel telegram:bell", "letters"} == set(await bells.troubles())
