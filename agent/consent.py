@@ -17,6 +17,7 @@ class AskedCall:
     question: str = ""  # a hook's or rule's own words, shown above the call; "": none
     may_remember: bool  # offer "always"
     destructive: bool = False  # the change cannot be undone: the person is told
+    unshown: tuple[str, ...] = ()  # arguments that a person cannot read, such as hashes
     backfilled: str = ""  # the input before hooks and permission, if the tool filled something in; JSON
 
     @property

@@ -21,7 +21,7 @@ from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, OutcomeUnknown, T
 from agent.tools.calls import CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, EarlyJudgement, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
-from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values
+from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values, unshown_in
 from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import (
     CallOutcome,
@@ -220,6 +220,7 @@ class Pipeline:
             question=asked.question,
             may_remember=asked.may_remember,
             destructive=use.is_destructive,
+            unshown=unshown_in(use.tool.arguments),
             backfilled=pending.backfilled,
         )
         match await self.scope.ports.consents.consent(call):

@@ -115,6 +115,13 @@ def fit_output(data: object, schema: Schema) -> object:
     return data
 
 
+def unshown_in(schema: Schema) -> tuple[str, ...]:
+    """Return the arguments that a question to a person leaves out: a model's fields with `repr=False`."""
+    if not isinstance(schema, type):
+        return ()
+    return tuple(name for name, field in schema.model_fields.items() if not field.repr)
+
+
 def to_values(arguments: Arguments) -> dict[str, Any]:
     """Return the arguments by name as Python values."""
     return arguments.model_dump(by_alias=True) if isinstance(arguments, BaseModel) else arguments

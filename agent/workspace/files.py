@@ -53,7 +53,7 @@ class EditFile(_Arguments):
     old: str = Field(min_length=1, max_length=100_000, description="Exact text to replace, without line numbers.")
     new: str = Field(max_length=100_000, description="Text to put in its place.")
     all: bool = Field(default=False, description="Replace every occurrence.")
-    version: Version = Field(default=None, max_length=40)
+    version: Version = Field(default=None, max_length=40, repr=False)
 
 
 class WriteFile(_Arguments):
@@ -61,7 +61,7 @@ class WriteFile(_Arguments):
 
     path: FilePath
     content: str = Field(max_length=500_000, description="The whole content.")
-    version: Version = Field(default=None, max_length=40)
+    version: Version = Field(default=None, max_length=40, repr=False)
 
 
 class Glob(_Arguments):

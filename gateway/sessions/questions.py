@@ -100,9 +100,9 @@ def typed_answer(text: str, *, may_remember: bool) -> Consent | None:
     return numbers.get(number)
 
 
-def describe(arguments: str) -> str:
-    """Return a call's arguments as a person reads them, one a line, literally; none left out, cuts marked."""
-    given = {name: value for name, value in json.loads(arguments).items() if value is not None}
+def describe(arguments: str, unshown: Sequence[str] = ()) -> str:
+    """Return a call's arguments but the `unshown` as a person reads them, one a line, literally; cuts are marked."""
+    given = {name: value for name, value in json.loads(arguments).items() if value is not None and name not in unshown}
     lines = [f"- {escape(clean(str(name)))}: {_value(value)}" for name, value in list(given.items())[:VALUES]]
     more = len(given) - len(lines)
     return "\n".join([*lines, *([f"- … +{more}"] if more else [])]) or "–"
@@ -117,7 +117,7 @@ def on_one_line(arguments: str) -> str:
 
 def _what(ask: AskedCall) -> str:
     """Return the action that would be done, under a hook's words about it."""
-    said, told = describe(ask.arguments), clean(ask.question)[:VALUE_CHARS]
+    said, told = describe(ask.arguments, ask.unshown), clean(ask.question)[:VALUE_CHARS]
     return f"{escape(told)}\n\n{said}" if told else said
 
 

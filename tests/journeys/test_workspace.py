@@ -38,6 +38,7 @@ async def test_a_typo_in_the_readme_is_fixed_after_a_press(tmp_path: Path) -> No
         await ada.say("Read the README of my repo and fix the typo.")
         asked = await ada.answer("May I use edit_file?")
         assert "dayly" in asked.text
+        assert "version" not in asked.text
         assert "Play them dayly." in readme.read_text()
         await ada.press("Allow once")
         await ada.answer("It says daily now.")
