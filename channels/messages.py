@@ -207,12 +207,18 @@ class ChatMigrated(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemEvent(_Event):
-    """The gateway itself acts for a person in their chat: a reminder is due."""
+    """The gateway itself acts for a person in their chat: a reminder is due, a task of theirs has ended.
+
+    A command answers it, or with `turn` the agent does: it joins the turn that runs there, or starts one.
+    """
 
     type: Literal["system"] = "system"
-    name: str  # of the command that handles it; people cannot type it
-    arguments: str
+    name: str  # of the command that answers it, which people cannot type; with `turn` only for logs
+    arguments: str  # of the command; with `turn` the person's own request, "" if there is none
     kind: ChatKind = ChatKind.DIRECT
+    turn: str | None = None  # kind of the turn that it starts; None: the command answers it
+    data: str = ""  # with `turn`: text that is no request; the model reads it in a frame
+    data_head: str = ""  # description of `data` in the gateway's own words
 
 
 InboundEvent = (

@@ -9,17 +9,17 @@ from datetime import datetime
 
 import structlog
 
-from channels.messages import Address, Sender, SystemEvent
+from channels.messages import Address, SystemEvent
 from gateway.inbound.bus import Bus
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
+from gateway.store.handover import SYSTEM
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.people import now_of
 
 log = structlog.get_logger()
 
 LOOK_S = 2.0
-SYSTEM = Sender("system", "system", is_bot=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,9 @@ class RowClassifier:
 
     def kind_of(self, row: InboxRow) -> str | None:
         """Return the kind of turn that a row starts; None for a command."""
-        if isinstance(row.event, ButtonPressed | MessageDeleted | SystemEvent):
+        if isinstance(row.event, SystemEvent):
+            return row.event.turn
+        if isinstance(row.event, ButtonPressed | MessageDeleted):
             return None
         if only_reads(row.event):
             return READING
@@ -185,6 +187,11 @@ def _deciding_words(row: InboxRow, table: CommandTable) -> str:
 def is_missed(waited: timedelta, config: SessionsConfig) -> bool:
     """Return True if a message waited too long to be answered."""
     return waited.total_seconds() > config.missed_after_s
+
+
+def starts_by_itself(event: InboundEvent) -> bool:
+    """Return True if the gateway itself starts a turn with the event: no person has waited for an answer to it."""
+    return isinstance(event, SystemEvent) and event.turn is not None
 
 
 def missed_text(texts: Catalogue, waited: timedelta, locale: str | None) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 import structlog
 
 from channels.bounded_dict import BoundedDict
-from channels.messages import InboundEvent
+from channels.messages import InboundEvent, SystemEvent
 from gateway.durable_queue import QueueHead, load_filtered
 from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier, joins, own_route_id, rows_to_merge, rows_to_steer
 from gateway.store import inbox
@@ -70,6 +70,8 @@ class Mailbox(QueueHead[InboxRow]):
 
     def interrupts(self, row: InboxRow, mode: str) -> bool:
         """Return True if a row ends the running turn of its person."""
+        if isinstance(row.event, SystemEvent):
+            return False
         return self._kinds.is_marked(row) or (mode == "interrupt" and self._kinds.kind_of(row) != READING)
 
     def first_to_interrupt(self, turn: TurnRow, mode: str) -> InboxRow | None:

@@ -12,7 +12,7 @@ from agent.hooks.chain import HookChain
 from agent.hooks.points import HookPoint
 from agent.transcript import UserItem
 from channels.base import Channel
-from channels.messages import InboundEvent
+from channels.messages import InboundEvent, SystemEvent
 from gateway.sessions.user_items import UserItemBuilder, frame
 
 
@@ -40,7 +40,7 @@ class HeardItems:
         item = await self.items.build(event, channel)
         if item is None:
             return MessageRefusal.GUARDED
-        if not self.hooks.listens(HookPoint.USER_PROMPT):
+        if isinstance(event, SystemEvent) or not self.hooks.listens(HookPoint.USER_PROMPT):
             return item
         heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text}, subject="text")
         if heard.decision == "deny":

@@ -22,12 +22,13 @@ from gateway.inbound.bus import Bus
 from gateway.ownership import Ownership
 from gateway.sessions.command_runner import CommandRunner
 from gateway.sessions.deps import SessionDeps
-from gateway.sessions.inbox_rules import CHAT, is_missed, to_typed
+from gateway.sessions.inbox_rules import CHAT, is_missed, starts_by_itself, to_typed
 from gateway.sessions.parking import Parking
 from gateway.sessions.session import Session
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.store import earlier, inbox, journal
 from gateway.store.engine import Store
+from gateway.store.handover import News, SessionStopped, TurnsReleased
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn
 from gateway.supervision import Supervised
@@ -83,6 +84,18 @@ class Router:
         self.ownership = ownership
         self.turn_limit = turn_limit
         self.parking = Parking(store, clocks.now, self.take_up)
+        store.listen(self.hear)
+
+    def hear(self, news: News) -> None:
+        """Follow what a commit has changed for sessions of this process."""
+        match news:
+            case InboxRow():
+                self._bus.publish(news)
+            case TurnsReleased():
+                self.parking.release(news.turn_ids)
+            case SessionStopped():
+                if (held := self._sessions.get((news.tenant, news.key))) is not None:
+                    held.cancel(EndReason.STOPPED, news.before_id, None)
 
     async def let_go(self, tenant: AnsweringTenant) -> None:
         """Wait until nothing of a removed tenant runs, then forget its sessions."""
@@ -235,7 +248,7 @@ class Router:
         session = self._session(row.tenant, row.session_key, now)
         if isinstance(event, MessageDeleted):
             await self._take_back(row)
-        elif is_missed(now - row.admitted_at, deps.config):
+        elif is_missed(now - row.admitted_at, deps.config) and not starts_by_itself(event):
             commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row)

@@ -23,6 +23,7 @@ from channels.messages import (
     InboundMessage,
     Quoted,
     QuoteKind,
+    SystemEvent,
     to_quoted,
 )
 from gateway.safety.guard import GuardVerdict, InputGuard
@@ -91,6 +92,8 @@ class UserItemBuilder:
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
         """Return the message as a user item, with its attachments; a group's says who wrote. None if it is refused."""
+        if isinstance(event, SystemEvent):
+            return self._build_system(event)
         verdict = self._check(read_words(event, self._talk).said, "message", event)
         if verdict.blocked:
             return None
@@ -109,6 +112,14 @@ class UserItemBuilder:
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
         pictures = await self._pictures.fetch(channel, attached, _whose(event)) if attached else ()
         return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]), pictures=pictures)
+
+    def _build_system(self, event: SystemEvent) -> UserItem | None:
+        """Return an event of the gateway's own: the person's request, if there is one, and framed data."""
+        verdict = self._check(event.data, "system", event)
+        if verdict.blocked:
+            return None
+        data = _with_note(verdict, frame(event.data_head, None, event.data)) if event.data else ""
+        return UserItem(event.arguments, None, event.received_at.isoformat(), data)
 
     def _check(self, text: str, where: str, event: InboundEvent) -> GuardVerdict:
         """Check a text with the guard; findings are logged and counted, never with the words."""

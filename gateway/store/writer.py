@@ -91,6 +91,7 @@ def mark_errors(engine: Engine) -> None:
     def begin(connection: Connection) -> None:
         connection.info[SPOILED] = False
         connection.info[LOCKED] = set()
+        take_news(connection)
         _forget_outcomes(connection)
 
     event.listen(engine, "handle_error", spoil)
@@ -246,3 +247,16 @@ def _forget_outcomes(connection: sa.Connection) -> None:
 def _count_outcomes(connection: sa.Connection) -> None:
     for outcome, rows in connection.info.pop(_OUTCOMES, {}).items():
         series(OUTCOMES, outcome).inc(max(rows, 0))
+
+
+_NEWS = "news"
+
+
+def tell(connection: sa.Connection, news: object) -> None:
+    """Tell the listener of the store this once the job is committed; see `gateway.store.handover`."""
+    connection.info.setdefault(_NEWS, []).append(news)
+
+
+def take_news(connection: sa.Connection) -> Sequence[object]:
+    """Return what the job that has just run has to tell."""
+    return connection.info.pop(_NEWS, ())  # type: ignore[no-any-return]  # only `tell` writes it
