@@ -9,22 +9,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from agent.frontmatter import BadFrontmatter, read_frontmatter
 from agent.permission_rules import BadRule, PermissionRule, Source, Verdict, parse_rule
-from agent.wellformed import clean, well_formed
-
-MAX_FRONTMATTER_CHARS = 8_000
-MAX_DEPTH = 6
-"""Levels of lists and mappings in frontmatter."""
+from agent.wellformed import clean
 
 MAX_PLACEHOLDERS = 100
 """Placeholders for arguments in one body."""
 
 MAX_ARGUMENTS_CHARS = 4_000
 
-_HEAD = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\\?\$(?:ARGUMENTS\b|([1-9])(?!\d))")
 
 
@@ -47,7 +42,7 @@ RANKS = {source: rank for rank, source in enumerate(SkillSource)}
 Line = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
-class Frontmatter(BaseModel):
+class SkillHead(BaseModel):
     """The frontmatter of a `SKILL.md`. Keys of other programs are ignored; `-` in a key counts as `_`."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -106,7 +101,7 @@ def allow_rules(texts: tuple[str, ...]) -> tuple[PermissionRule, ...]:
 class WrittenSkill:
     """One skill, with the digest of its whole folder."""
 
-    head: Frontmatter
+    head: SkillHead
     body: str
     source: SkillSource
     digest: str = ""  # SHA-256 of all files of its folder, hexadecimal
@@ -155,12 +150,12 @@ def parse_skill(text: str, folder: str, source: SkillSource, digest: str = "") -
     Raises:
         BadSkill: it is no skill.
     """
-    text = well_formed(text.removeprefix("\ufeff").replace("\r\n", "\n"))
-    found = _HEAD.match(text)
-    if found is None:
-        raise BadSkill("it does not begin with frontmatter between two lines of ---")
-    head = _read_head({"name": folder} | _read_mapping(found[1]))
-    body = text[found.end() :].strip()
+    try:
+        found = read_frontmatter(text)
+    except BadFrontmatter as bad:
+        raise BadSkill(str(bad)) from None
+    head = _read_head({"name": folder} | dict(found.values))
+    body = found.body
     if head.name != folder:
         raise BadSkill(f"its name is {head.name!r}, but its folder is called {folder[:80]!r}")
     if not body:
@@ -170,41 +165,10 @@ def parse_skill(text: str, folder: str, source: SkillSource, digest: str = "") -
     return WrittenSkill(head=head, body=body, source=source, digest=digest)
 
 
-def _read_head(mapping: dict[str, object]) -> Frontmatter:
+def _read_head(mapping: dict[str, object]) -> SkillHead:
     try:
-        return Frontmatter.model_validate(mapping)
+        return SkillHead.model_validate(mapping)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         raise BadSkill(f"{key}: {first['msg'].removeprefix('Value error, ')}") from None
-
-
-def _read_mapping(text: str) -> dict[str, object]:
-    """Parse frontmatter; its size and depth are bounded before a value is made of it."""
-    if len(text) > MAX_FRONTMATTER_CHARS:
-        raise BadSkill(f"its frontmatter has more than {MAX_FRONTMATTER_CHARS:,} characters")
-    try:
-        _check_shape(text)
-        mapping = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", None)
-        where = "" if line is None else f" in line {line + 2}"
-        raise BadSkill(f"its frontmatter is no YAML{where}: {getattr(error, 'problem', None) or error}") from None
-    except ValueError as error:  # a date or number that does not exist
-        raise BadSkill(f"its frontmatter has an impossible value: {str(error)[:200]}") from None
-    if not isinstance(mapping, dict):
-        raise BadSkill("its frontmatter is no mapping of keys to values")
-    return {str(key).replace("-", "_"): value for key, value in mapping.items()}
-
-
-def _check_shape(text: str) -> None:
-    """Refuse aliases, which can make a short text huge, tags, which fail in many ways, and deep nesting."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise BadSkill("its frontmatter has an anchor or alias, which is not allowed")
-        if getattr(event, "tag", None) is not None:
-            raise BadSkill("its frontmatter has a tag (!), which is not allowed")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise BadSkill(f"its frontmatter is nested more than {MAX_DEPTH} deep")

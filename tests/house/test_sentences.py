@@ -69,6 +69,7 @@ FOR_THE_MODEL = {
 """Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""
 
 FOR_OPERATORS = {
+    "agent/delegation/definitions.py",
     "channels/discord/connection.py",
     "channels/discord/error_mapping.py",
     "channels/slack/probe.py",

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.frontmatter import MAX_FRONTMATTER_CHARS
 from agent.permission_rules import Source, Verdict
-from agent.skills.skill import MAX_FRONTMATTER_CHARS, BadSkill, SkillSource, allow_rules, parse_skill
+from agent.skills.skill import BadSkill, SkillSource, allow_rules, parse_skill
 from tests.unit.skills.shelf import a_skill, text_of
 
 
