@@ -157,7 +157,11 @@ def finding_of(seen: "SeenServer") -> Finding:
         return Finding(part, f"it answers; people connect their own accounts by /connect {server.name}")
     if server.why:
         is_auth = server.state == "needs_auth"
-        to_do = "correct its headers in secrets.toml" if is_auth else "correct its table, or the server; then try again"
+        to_do = (
+            "correct its headers in secrets.toml"
+            if is_auth
+            else "correct its table in gateway.toml or start the server"
+        )
         return Finding(part, server.why, to_do, ("mcp", server.name))
     if seen.tools.flaws:
         return Finding(part, seen.tools.flaws, "choose its tools with allow_tools and deny_tools")
