@@ -7,6 +7,7 @@ from typing import Any
 from agent.catalogue import escape
 from agent.coach.chart import ChartReport, chart_text
 from agent.coach.durations import spell_minutes
+from agent.coach.plan_conditions import PlanConditions, conditions_text
 from agent.coach.practice import GOAL_MINUTES, level_of, say_level
 from agent.coach.reminders import say_when
 from agent.coach.texts import COACH_TEXTS, say, say_colour, say_date
@@ -103,6 +104,12 @@ def _week_goal_text(language: str, result: ChangeResult, today: date) -> str:
     return say(language, key, **_spell(language, result, today))
 
 
+def _plan_conditions_text(language: str, result: ChangeResult, _today: date) -> str:
+    conditions = PlanConditions(tuple(result["weekdays_off"]), result["most_day_minutes"])
+    key = "change.plan_conditions" if (kept := conditions_text(language, conditions)) else "change.plan_conditions_off"
+    return say(language, key, conditions=kept)
+
+
 def _reminder_set_text(language: str, result: ChangeResult, today: date) -> str:
     day = None if result["day"] is None else date.fromisoformat(result["day"])
     values = _spell(language, result, today) | {
@@ -136,6 +143,7 @@ _TEXTS: dict[object, Callable[[str, ChangeResult, date], str]] = {
     "skill_edited": _skill_edited_text,
     "merged": _counts("change.merged", "sessions_moved"),
     "week_goal": _week_goal_text,
+    "plan_conditions": _plan_conditions_text,
     "plan_saved": lambda _language, _result, _today: "",
     "reminder_set": _reminder_set_text,
     "reminders_cancelled": _counts("remind.cancelled", "count"),

@@ -15,10 +15,11 @@ from pydantic import ConfigDict, TypeAdapter
 
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
-from agent.catalogue import NAMES, escape, language_of
+from agent.catalogue import DEFAULT, NAMES, escape, language_of
 from agent.coach.durations import spell_minutes
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
+from agent.coach.plan_conditions import PlanConditions, conditions_text
 from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
 from agent.coach.practice import Insight, PracticeReader, PracticeWriter, WeeklyPlan
 from agent.coach.rule_plan import insights_of
@@ -60,6 +61,7 @@ PLAN_S = 60.0
 """The reads and the one model call together take no longer, a local model's work not counted; then the loop takes
 over with its own deadline."""
 
+NO_PLAN = ("plan.empty", "plan.no_day")
 HISTORY_ITEMS = 10
 SAVED = "save_weekly_plan"
 
@@ -131,7 +133,7 @@ async def run_plan_turn(
         run.recoveries.discard(response)
         return await _hand_over(run, None)
     await run.recoveries.write()
-    return await _keep(run, data, response)
+    return await _keep(run, data, response, data.frame.conditions if wish.conditions else None)
 
 
 async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
@@ -182,12 +184,15 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
     return data, response
 
 
-async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded) -> EndReason:
-    """Keep the plan and say it; words that there is nothing to plan from are none."""
+async def _keep(
+    run: _PlanRun, data: Prefetched, response: ModelResponded, conditions: PlanConditions | None
+) -> EndReason:
+    """Keep the plan, with new `conditions`, and say it; words that there is nothing to plan from are no plan."""
     plan = read_plan(response.text, data.skills.skills, data.frame)
-    if any(words in plan.text for words in in_any_language("plan.empty")):
+    if any(words in plan.text for key in NO_PLAN for words in in_any_language(key)):
         return await _finish(run, None, replace(response, text=plan.text))
-    saved = LocalEffect(run.writer.save_plan, _with_insights(run, data, plan))
+    kept = replace(_with_insights(run, data, plan), conditions=conditions)
+    saved = LocalEffect(run.writer.save_plan, kept)
     returned = await run.ports.journal.apply(saved, _result(run.turn))
     return await _finish(run, returned, replace(response, text=_answer(run, returned)))
 
@@ -199,6 +204,9 @@ def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyP
     if plan.cut:
         most = ", ".join(f"{spell_minutes(data.frame.most_of(skill))} ({escape(skill)})" for skill in plan.cut)
         content = f"{content}\n\n{say(run.language, 'plan.cut', most=most)}"
+    if kept := conditions_text(run.language, data.frame.conditions):
+        key = "plan.conditions_broken" if plan.ruled_out else "plan.conditions"
+        content = f"{content}\n\n{say(run.language, key, conditions=kept)}"
     ids = tuple(skill.id for skill in data.skills.skills)
     return WeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
 
@@ -292,13 +300,21 @@ def _bounds_text(frame: PlanFrame) -> str:
     return ", ".join(f"{minutes} min of {skill}" for skill, minutes in frame.most_minutes.items())
 
 
+def _conditions_of(frame: PlanFrame) -> str:
+    """Return what the person has ruled out, as a sentence of theirs."""
+    if not (kept := conditions_text(DEFAULT, frame.conditions)):
+        return ""
+    return f"My conditions, which the plan must keep: {kept}. "
+
+
 def plan_request(prefetched: Prefetched, language: str, asked: str) -> UserItem:
     """Return the one message of the plan's model call: what the person asked, what to write, and the data."""
     frame = prefetched.frame
     return UserItem(
         f"{asked}\n\n"
         f"Write my weekly plan in {NAMES[language]}, in four sections: summary, plan, focus, goal. Plan the days from "
-        f"{frame.days[0]} to {frame.days[-1]}, no others. No session over {_bounds_text(frame)}; split the "
+        f"{frame.days[0]} to {frame.days[-1]}, no others. {_conditions_of(frame)}No session over "
+        f"{_bounds_text(frame)}; split the "
         "time between skills as I do; name an exercise of that skill. My data is below, read just now; use no other "
         "numbers. You have no tools in this answer, and the plan is saved for me. Behind the plan write, for the "
         "records and not for me, two to four findings of yours and every session of the plan, in exactly this form:\n\n"

@@ -52,6 +52,7 @@ class PlanAnswer:
     insights: tuple[Insight, ...] = ()
     sessions: tuple[PlannedSession, ...] = ()
     cut: tuple[str, ...] = ()  # skills of which a session was longer than fits the person
+    ruled_out: bool = False  # it had sessions on days that the person has ruled out
 
 
 def read_plan(text: str, skills: Sequence[SkillReport], frame: PlanFrame) -> PlanAnswer:
@@ -64,11 +65,13 @@ def read_plan(text: str, skills: Sequence[SkillReport], frame: PlanFrame) -> Pla
     words = (text[: found.start()] + text[found.end() :]).strip()
     block = read_object(found["json"]) or {}
     insights = [_insight(finding, skills) for finding in _valid(_Finding, block.get("insights"))]
-    sessions = [session for session in _valid(_Session, block.get("sessions")) if session.date in frame.days]
+    named = [session for session in _valid(_Session, block.get("sessions")) if session.date in frame.days]
+    sessions = [session for session in named if session.date in frame.free_days]
     planned = (PlannedSession(session.date, session.skill, session.minutes) for session in sessions)
     bounded = bounded_sessions(planned, [skill.name for skill in skills], frame.most_of)
     cut = dict.fromkeys(clean(each.skill)[:64] for each in sessions if each.minutes > frame.most_of(each.skill))
-    return PlanAnswer(words, tuple(insights[:MAX_INSIGHTS]), bounded, tuple(cut))
+    ruled_out = len(sessions) < len(named)
+    return PlanAnswer(words, tuple(insights[:MAX_INSIGHTS]), bounded, tuple(cut), ruled_out)
 
 
 def bounded_sessions(

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from agent.calendar import today_of, week_of, zone_of
 from agent.coach.journey import journey_report
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
+from agent.coach.plan_conditions import NO_CONDITIONS, NOTHING_SAID, PlanConditions, SaidConditions, read_conditions
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.reports import JourneyReport, PatternsReport, SkillsReport, skills_report
 from agent.ports import Principal
@@ -35,6 +36,7 @@ class PlanWish:
     shows: bool = False  # the saved plan is wanted, if there is one
     is_next: bool = False  # of the next week
     skill: str | None = None  # for this skill alone, by name
+    conditions: SaidConditions = NOTHING_SAID
 
     def of(self, skills: Sequence[Skill]) -> Sequence[Skill]:
         """Return the skills that the plan is for."""
@@ -48,11 +50,12 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
     called = _COMMAND.match(text)
     words = name_key(text[called.end() if called else 0 :][:MAX_CHARS])
     listed = words.split()
+    conditions = read_conditions(words)
     is_next = _NEXT_WEEK.search(words) is not None or bool(called and _NEXT.intersection(listed))
     is_new = not called or bool(_NEW.intersection(listed))
     rest = [word for word in listed if word not in _NEXT | _NEW] if called else listed
     skill = _find_skill(" ".join(rest), skills)
-    return PlanWish(not is_new and not rest, is_next, skill)
+    return PlanWish(not is_new and not rest, is_next, skill, conditions)
 
 
 def _find_skill(words: str, skills: Sequence[Skill]) -> str | None:
@@ -83,10 +86,17 @@ class PlanFrame(BaseModel):
     is_next: bool  # not the running one
     most_minutes: dict[str, int]  # of a session by skill, as `practice.name_key` has it: a fifth over its longest
     minutes_done: int  # in that week already
+    conditions: PlanConditions = NO_CONDITIONS  # the person's own
 
     def most_of(self, skill: str) -> int:
-        """Return the longest session of this skill that fits them."""
-        return self.most_minutes.get(name_key(skill), FIRST_SESSION_MINUTES)
+        """Return the longest session of this skill that fits them and their conditions."""
+        most = self.most_minutes.get(name_key(skill), FIRST_SESSION_MINUTES)
+        return most if self.conditions.most_day_minutes is None else min(most, self.conditions.most_day_minutes)
+
+    @property
+    def free_days(self) -> tuple[date, ...]:
+        """Return the days left of the week that the person has not ruled out."""
+        return tuple(day for day in self.days if day.weekday() not in self.conditions.weekdays_off)
 
 
 class Prefetched(BaseModel):
@@ -108,6 +118,14 @@ def plan_week(principal: Principal, now: datetime, *, is_next: bool = False) -> 
     return week + WEEK if is_next or over else week
 
 
+def _planned_week(principal: Principal, now: datetime, conditions: PlanConditions, *, is_next: bool) -> date:
+    """Return the first day of the planned week: the next one if no day is free in what is left of this."""
+    week, today = plan_week(principal, now, is_next=is_next), today_of(principal, now)
+    left = {(week + timedelta(days=ahead)).weekday() for ahead in range(7) if week + timedelta(days=ahead) >= today}
+    is_over = not conditions.leaves_no_day and left <= set(conditions.weekdays_off)
+    return week + WEEK if is_over else week
+
+
 def max_session(longest_minutes: int) -> int:
     """Return the longest session that a plan may ask for, in minutes: the person's longest so far plus a fifth."""
     return longest_minutes * 6 // 5 if longest_minutes else FIRST_SESSION_MINUTES
@@ -120,19 +138,26 @@ async def prefetch(reader: PracticeReader, principal: Principal, now: datetime, 
         reading_days = reads.create_task(reader.days(principal))
         reading_sessions = reads.create_task(reader.sessions(principal, limit=MAX_READ))
         reading_goal = reads.create_task(reader.weekly_goal(principal))
+        reading_conditions = reads.create_task(reader.plan_conditions(principal))
+    conditions = wish.conditions.over(reading_conditions.result())
     skills, today = wish.of(reading_skills.result()), today_of(principal, now)
     sessions = of_skills(reading_sessions.result(), skills)
     only = skills[0].id if wish.skill is not None and skills else None
     patterns = patterns_report(sessions, today, only, principal.week_start)
-    week = plan_week(principal, now, is_next=wish.is_next)
+    week = _planned_week(principal, now, conditions, is_next=wish.is_next)
     goal = reading_goal.result() if wish.skill is None else None
     journey = journey_report(skills, reading_days.result(), today, principal.week_start, week, goal)
     return Prefetched(
-        skills=skills_report(skills), journey=journey, patterns=patterns, frame=frame_of(journey, patterns, week)
+        skills=skills_report(skills),
+        journey=journey,
+        patterns=patterns,
+        frame=frame_of(journey, patterns, week, conditions),
     )
 
 
-def frame_of(journey: JourneyReport, patterns: PatternsReport, week: date) -> PlanFrame:
+def frame_of(
+    journey: JourneyReport, patterns: PatternsReport, week: date, conditions: PlanConditions = NO_CONDITIONS
+) -> PlanFrame:
     """Return the days of this week that are still to come, and the bounds of a session."""
     is_next = week > journey.today
     days = tuple(week + timedelta(days=ahead) for ahead in range(7))
@@ -143,4 +168,5 @@ def frame_of(journey: JourneyReport, patterns: PatternsReport, week: date) -> Pl
         is_next=is_next,
         most_minutes={name_key(each.skill.name): max_session(longest.get(each.skill.id, 0)) for each in journey.skills},
         minutes_done=0 if is_next else journey.overall.this_week_minutes,
+        conditions=conditions,
     )

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from agent.catalogue import DEFAULT, escape
+from agent.coach.plan_conditions import PlanConditions
 from agent.coach.reminders import Reminder
 from agent.coach.texts import say
 from agent.ports import Change, Principal
@@ -99,6 +100,7 @@ class WeeklyPlan:
     insights: tuple[Insight, ...] = ()
     skill_ids: tuple[str, ...] = ()  # the skills analysed
     sessions: tuple[PlannedSession, ...] = ()  # what it asks for, by day; none where it does not say
+    conditions: PlanConditions | None = None  # to be kept for coming plans; None: those kept stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,10 @@ class PracticeReader(Protocol):
         """Return the minutes a week that they set themselves, over all skills; None: they set none."""
         ...
 
+    async def plan_conditions(self, principal: Principal) -> PlanConditions:
+        """Return the person's conditions for plans."""
+        ...
+
 
 Result = dict[str, Any]
 """The result of a change, as a JSON object that `agent.coach.changes` puts into words."""
@@ -278,6 +284,10 @@ class PracticeWriter(Protocol):
 
     def set_weekly_goal(self, change: Change, minutes: int) -> Result:
         """Keep a goal over all skills; 0: none any more."""
+        ...
+
+    def set_plan_conditions(self, change: Change, conditions: PlanConditions) -> Result:
+        """Keep these conditions for coming plans, in place of earlier ones."""
         ...
 
     def save_plan(self, change: Change, plan: WeeklyPlan) -> Result:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from agent.catalogue import escape
 from agent.coach.durations import spell_minutes
+from agent.coach.plan_conditions import NO_CONDITIONS
 from agent.coach.plan_data import PlanFrame
 from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice, level_of, next_level, say_level
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney, Trend
@@ -24,6 +25,9 @@ STREAK_DAYS = 3
 NEAR_LEVEL = 0.9
 """A level is near when nine tenths of the way from the last one are done."""
 
+REGULAR_DAYS = 18
+"""Active days of the last 30 from which a person practises regularly."""
+
 EXERCISES = 3
 """So many exercises a kind of practice has; a skill's sessions take them in turn."""
 
@@ -38,7 +42,7 @@ def plan_text(
     """Four sections: summary, plan, focus, goal, for what is left of the week or for the next one."""
     skills = _planned_skills(journey)
     if not sessions:
-        return say(language, "plan.empty")
+        return say(language, "plan.no_day" if frame.conditions.leaves_no_day else "plan.empty")
     return "\n\n".join(
         (
             say(language, "plan.summary"),
@@ -48,7 +52,7 @@ def plan_text(
             say(language, "plan.focus"),
             _focus(language, patterns),
             say(language, "plan.goal"),
-            _goal(language, skills[0], frame, sessions, journey.weekly_goal_minutes or 0),
+            _goal(language, skills[0], frame, sessions, journey.weekly_goal_minutes or 0, most_minutes(patterns)),
         )
     )
 
@@ -58,13 +62,14 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
     practise.
     """
     skills = _planned_skills(journey)
-    if not skills:
+    if not skills or not frame.free_days:
         return ()
-    weekdays = practice_days(patterns)
+    weekdays = practice_days(patterns, frame.conditions.weekdays_off)
     most = most_minutes(patterns)
     wanted = min(journey.weekly_goal_minutes or weekly_minutes(patterns), most)
     most_each = max(int(most / len(weekdays)), STEP_MINUTES)
-    free = [day for day in frame.days if day != journey.today or not journey.overall.practised_today] or frame.days[:1]
+    open_days = frame.free_days
+    free = [day for day in open_days if day != journey.today or not journey.overall.practised_today] or open_days[:1]
     days = [day for day in free if day.weekday() in weekdays] or free[:1]
     names = [each.skill.name for each in _in_turn(skills, len(days))]
     minutes = {name: _session_minutes(wanted / len(weekdays), min(most_each, frame.most_of(name))) for name in names}
@@ -81,10 +86,14 @@ def most_minutes(patterns: PatternsReport) -> float:
     return max(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * MOST_GROWTH, LEAST_MINUTES)
 
 
-def practice_days(patterns: PatternsReport) -> tuple[int, ...]:
-    """On which weekdays, one more than lately: three at least, one left free; the strongest first, equal ones apart."""
+def practice_days(patterns: PatternsReport, off: Sequence[int] = ()) -> tuple[int, ...]:
+    """On which weekdays, one more than lately: three at least, one left free; the strongest first, equal ones apart.
+
+    Those `off` are ruled out.
+    """
     lately = round(patterns.active_days_of_30 * 7 / 30)
-    count = min(max(lately + 1, 3), MAX_DAYS)
+    allowed = [weekday for weekday in range(7) if weekday not in off]
+    count = min(max(lately + 1, 3), MAX_DAYS, len(allowed))
     chosen: list[int] = []
 
     def worth(weekday: int) -> tuple[int, int, int]:
@@ -92,7 +101,7 @@ def practice_days(patterns: PatternsReport) -> tuple[int, ...]:
         return patterns.minutes_by_weekday[weekday], apart, -weekday
 
     while len(chosen) < count:
-        chosen.append(max((weekday for weekday in range(7) if weekday not in chosen), key=worth))
+        chosen.append(max((weekday for weekday in allowed if weekday not in chosen), key=worth))
     return tuple(sorted(chosen))
 
 
@@ -161,13 +170,25 @@ def _days(language: str, journey: JourneyReport, frame: PlanFrame, sessions: Seq
 
 
 def _focus(language: str, patterns: PatternsReport) -> str:
+    if _is_regular(patterns):
+        return say(language, "plan.focus_steady")
     if patterns.gaps_over_3_days:
         return say(language, "plan.focus_gap", longest=say_days(language, patterns.longest_gap_days))
-    return say(language, "plan.focus_anchor" if patterns.active_days_of_30 < 18 else "plan.focus_steady")
+    return say(language, "plan.focus_anchor")
+
+
+def _is_regular(patterns: PatternsReport) -> bool:
+    """Return True if the person practises so often that breaks of the past are no matter."""
+    return patterns.active_days_of_30 >= REGULAR_DAYS
 
 
 def _goal(
-    language: str, skill: SkillJourney, frame: PlanFrame, sessions: Sequence[PlannedSession], own_goal_minutes: int
+    language: str,
+    skill: SkillJourney,
+    frame: PlanFrame,
+    sessions: Sequence[PlannedSession],
+    own_goal_minutes: int,
+    most: float,
 ) -> str:
     planned = sum(session.minutes for session in sessions)
     days = say_days(language, len({session.day for session in sessions}))
@@ -175,7 +196,10 @@ def _goal(
     if frame.minutes_done:
         goal = f"{goal} {say(language, 'plan.goal_total', total=spell_minutes(planned + frame.minutes_done))}"
     if planned + frame.minutes_done < own_goal_minutes:
-        goal = f"{goal} {say(language, 'plan.goal_own', goal=spell_minutes(own_goal_minutes))}"
+        has_conditions = frame.conditions != NO_CONDITIONS
+        key = "plan.goal_own" if most < own_goal_minutes else "plan.goal_own_days"
+        key = "plan.goal_own_conditions" if most >= own_goal_minutes and has_conditions else key
+        goal = f"{goal} {say(language, key, goal=spell_minutes(own_goal_minutes))}"
     following = next_level(skill.skill.total_minutes)
     if following is None:
         return goal
@@ -251,7 +275,7 @@ def _milestone(language: str, journey: SkillJourney) -> list[Insight]:
 
 def _suggestions(language: str, patterns: PatternsReport) -> list[Insight]:
     found = []
-    if patterns.gaps_over_3_days:
+    if patterns.gaps_over_3_days and not _is_regular(patterns):
         longest = say_days(language, patterns.longest_gap_days)
         described = COACH_TEXTS.plural(language, "insight.gaps_more", patterns.gaps_over_3_days, longest=longest)
         found.append(Insight(InsightType.SUGGESTION, say(language, "insight.gaps"), described))

@@ -139,6 +139,13 @@ class WeeklyGoal(_Arguments):
     minutes: int = Field(ge=0, le=WEEK_MINUTES, description="0: none.")
 
 
+class Conditions(_Arguments):
+    """Arguments of `set_plan_conditions`."""
+
+    weekdays_off: tuple[int, ...] = Field((), description="Days they cannot practise; Monday 0.", max_length=7)
+    most_day_minutes: int | None = Field(None, ge=1, le=1440, description="Most minutes a day; null: any.")
+
+
 class NewReminder(_Arguments):
     """Arguments of `set_reminder`."""
 

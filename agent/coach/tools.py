@@ -18,6 +18,7 @@ from agent.coach.chart_picture import plot
 from agent.coach.journey import journey_report
 from agent.coach.patterns import MAX_READ, longest_by_skill, of_skills, patterns_report
 from agent.coach.plan_answer import bounded_sessions
+from agent.coach.plan_conditions import PlanConditions
 from agent.coach.plan_data import WEEK, max_session, plan_week
 from agent.coach.practice import (
     Insight,
@@ -34,6 +35,7 @@ from agent.coach.practice import (
 from agent.coach.reminders import EVERY_DAY, Reminder
 from agent.coach.saved_plan import plan_report
 from agent.coach.tool_arguments import (
+    Conditions,
     MaybeSkill,
     NewLog,
     NewPlan,
@@ -197,6 +199,14 @@ class CoachTools:
     async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalEffect:
         """Minutes a week over all skills."""
         return LocalEffect(self._writer.set_weekly_goal, arguments.minutes)
+
+    @tool(Conditions, effect=Effect.LOCAL, should_defer=True)
+    async def set_plan_conditions(self, context: ToolContext, arguments: Conditions) -> LocalEffect:
+        """Keep what every plan must respect: days they cannot, minutes a day. Replaces what was kept."""
+        if not all(0 <= weekday <= 6 for weekday in arguments.weekdays_off):
+            raise ToolError("Weekdays are 0 (Monday) to 6 (Sunday).")
+        off = tuple(sorted(set(arguments.weekdays_off)))
+        return LocalEffect(self._writer.set_plan_conditions, PlanConditions(off, arguments.most_day_minutes))
 
     @tool(WhichChart, effect=Effect.LOCAL, says="tool.plot_progress", should_defer=True)
     async def plot_progress(self, context: ToolContext, arguments: WhichChart) -> LocalEffect:

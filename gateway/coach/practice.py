@@ -2,6 +2,7 @@
 
 from datetime import date
 
+from agent.coach.plan_conditions import PlanConditions
 from agent.coach.practice import DayTotal, PracticeSession, Skill, WeeklyPlan
 from agent.coach.reminders import Reminder
 from agent.ports import Principal
@@ -36,6 +37,9 @@ class StoredPractice:
 
     async def weekly_goal(self, principal: Principal) -> int | None:
         return await self._store.read(lambda connection: rows.weekly_goal(connection, principal), lasting=True)
+
+    async def plan_conditions(self, principal: Principal) -> PlanConditions:
+        return await self._store.read(lambda connection: rows.plan_conditions(connection, principal), lasting=True)
 
     async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
         return await self._store.read(

@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
+from agent.coach.plan_conditions import NO_CONDITIONS, PlanConditions
 from agent.coach.practice import (
     DayTotal,
     Insight,
@@ -23,6 +24,7 @@ from agent.ports import Principal
 from gateway.coach.tables import practice_sessions, practice_settings, skills, weekly_plans
 from gateway.store.people import ids_of
 
+CONDITIONS = TypeAdapter(PlanConditions)
 INSIGHTS = TypeAdapter(tuple[Insight, ...])
 SKILL_IDS = TypeAdapter(tuple[str, ...])
 PLANNED = TypeAdapter(tuple[PlannedSession, ...])
@@ -166,6 +168,13 @@ def weekly_goal(connection: sa.Connection, principal: Principal) -> int | None:
     query = sa.select(practice_settings.c.weekly_goal_minutes).where(own(practice_settings, principal))
     goal: int | None = connection.execute(query.order_by(own_first(practice_settings, principal))).scalar()
     return goal or None
+
+
+def plan_conditions(connection: sa.Connection, principal: Principal) -> PlanConditions:
+    """Return the person's conditions for plans."""
+    query = sa.select(practice_settings.c.plan_conditions).where(own(practice_settings, principal))
+    kept: str | None = connection.execute(query.order_by(own_first(practice_settings, principal))).scalar()
+    return CONDITIONS.validate_json(kept) if kept else NO_CONDITIONS
 
 
 def _skills(connection: sa.Connection, which: sa.ColumnElement[bool], *order: sa.ColumnElement[Any]) -> Sequence[Skill]:

@@ -76,6 +76,7 @@ practice_settings = sa.Table(
     tenant_column(),
     sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
     sa.Column("weekly_goal_minutes", sa.Integer),  # over all skills; None: none was set
+    sa.Column("plan_conditions", sa.Text),  # JSON, see agent.coach.plan_conditions; None: none were set
     sa.PrimaryKeyConstraint("tenant_id", "user_id"),
 )
 
@@ -110,6 +111,10 @@ practice_timers = sa.Table(
 
 PRACTICE_TABLES = AgentTables(
     metadata,
-    (partial(add_column, column=weekly_plans.c.sessions), partial(add_column, column=skills.c.weekly_minutes)),
+    (
+        partial(add_column, column=weekly_plans.c.sessions),
+        partial(add_column, column=skills.c.weekly_minutes),
+        partial(add_column, column=practice_settings.c.plan_conditions),
+    ),
 )
 """The tables, and a step for each column that tables of an earlier version lack."""

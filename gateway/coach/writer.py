@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from agent.calendar import local_date, today_of, zone_of
 from agent.coach.chart_picture import MIME
+from agent.coach.plan_conditions import PlanConditions
 from agent.coach.practice import (
     DAY_MINUTES,
     GOAL_MINUTES,
@@ -312,6 +313,14 @@ def set_weekly_goal(change: Change, minutes: int) -> Result:
     return {"change": "week_goal", "goal_minutes": goal}
 
 
+def set_plan_conditions(change: Change, conditions: PlanConditions) -> Result:
+    """Keep these conditions for coming plans."""
+    kept = rows.CONDITIONS.dump_json(conditions).decode()
+    upserting = upsert(change.tx, practice_settings, ("plan_conditions",))
+    change.tx.execute(upserting, {**_owner(change), "plan_conditions": kept})
+    return {"change": "plan_conditions", **rows.CONDITIONS.dump_python(conditions, mode="json")}
+
+
 def _check_week(minutes: int) -> int:
     if not 0 <= minutes <= WEEK_MINUTES:
         raise PracticeRefused(Refusal.BAD_WEEK)
@@ -336,6 +345,8 @@ def save_plan(change: Change, plan: WeeklyPlan) -> Result:
             "saved_at": change.now,
         },
     )  # fmt: skip
+    if plan.conditions is not None:
+        set_plan_conditions(change, plan.conditions)
     found = rows.INSIGHTS.dump_python(insights, mode="json")
     return {
         "change": "plan_saved", "week": plan.week.isoformat(), "replaced": replaced, "content": plan.content,

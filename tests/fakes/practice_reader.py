@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from agent.coach.plan_conditions import NO_CONDITIONS, PlanConditions
 from agent.coach.practice import DayTotal, PracticeRefused, PracticeSession, Result, Skill, WeeklyPlan, name_key
 from agent.coach.reminders import Reminder
 from agent.ports import Change, LocalEffect, Principal
@@ -41,6 +42,7 @@ class FakePractice:
     logged: list[PracticeSession] = field(default_factory=list)  # in the order logged
     plans: dict[date, WeeklyPlan] = field(default_factory=dict)
     goal: int | None = None  # minutes a week
+    conditions: PlanConditions = NO_CONDITIONS
 
     def log(self, skill: str, day: date, minutes: int, notes: str = "") -> None:
         """Add a session; make its skill if it is new."""
@@ -80,6 +82,9 @@ class FakePractice:
 
     async def weekly_goal(self, principal: Principal) -> int | None:
         return self.goal if self._is(principal) else None
+
+    async def plan_conditions(self, principal: Principal) -> PlanConditions:
+        return self.conditions if self._is(principal) else NO_CONDITIONS
 
     def _own(self, principal: Principal) -> list[PracticeSession]:
         return self.logged if self._is(principal) else []
@@ -131,6 +136,9 @@ class ConnectedPractice:
 
     async def weekly_goal(self, principal: Principal) -> int | None:
         return practice_rows.weekly_goal(self.connection, principal)
+
+    async def plan_conditions(self, principal: Principal) -> PlanConditions:
+        return practice_rows.plan_conditions(self.connection, principal)
 
 
 def add_people(connection: sa.Connection, *people: Principal) -> None:

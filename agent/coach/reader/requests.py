@@ -10,6 +10,7 @@ from rapidfuzz import fuzz, process
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_arguments import NewValues, read_values
 from agent.coach.log_line import LogLineError, parse_logs
+from agent.coach.plan_conditions import read_conditions
 from agent.coach.reader.entries import Choice, unread_words
 from agent.coach.reminders import read_reminder_words
 from agent.coach.reports import EntryRow
@@ -34,6 +35,9 @@ SMALL_WORDS = (
     "every_day",
 )  # fmt: skip
 """Lists of words that are not quoted from a request, whatever is offered."""
+
+AROUND = ("fillers", "and", "links", "polite", "on", "i_have")
+"""Lists of words between the conditions of a plan, which say nothing more."""
 
 FEW_WORDS = 8
 """In a longer message one word alone is no request, unless it begins it."""
@@ -84,9 +88,15 @@ def wants_plan(text: str) -> bool:
     """Return True if a message asks for a weekly plan and says little else."""
     tokens = to_tokens(text)
     span = phrases("new_plan").find(tokens)
-    if span is None or any(phrases("not_done").at(tokens, at) for at in range(len(tokens))):
+    if span is None:
         return False
-    return len(tokens) <= span[1] - span[0] + (1 if span[1] - span[0] == 1 else 2)
+    others = [at for at in range(len(tokens)) if at not in (conditions := read_conditions(text).used)]
+    if conditions:
+        small = {place for at in others for name in AROUND for place in range(at, phrases(name).end(tokens, at))}
+        others = [at for at in others if at in range(*span) or (tokens[at].is_word and at not in small)]
+    if any(phrases("not_done").at(tokens, at) for at in others):
+        return False
+    return len(others) <= span[1] - span[0] + (1 if span[1] - span[0] == 1 else 2)
 
 
 def named_skill(text: str, skills: Sequence[str]) -> str | None:
