@@ -258,6 +258,27 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_members")),
     )
     op.create_table(
+        "memories",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("type", sa.String(length=16), nullable=False),
+        sa.Column("description", sa.Text(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("origin", sa.String(length=16), nullable=False),
+        sa.Column("source", sa.String(length=200), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_memories")),
+        sa.UniqueConstraint(
+            "tenant_id", "agent", "user_id", "name", name=op.f("uq_memories_tenant_id_agent_user_id_name")
+        ),
+    )
+    op.create_index(op.f("ix_memories_user_id_updated_at"), "memories", ["user_id", "updated_at"], unique=False)
+    op.create_table(
         "model_rests",
         sa.Column("model", sa.String(length=255), nullable=False),
         sa.Column("gate", sa.String(length=16), nullable=False),
