@@ -56,20 +56,26 @@ class Budget(Protocol):
         ...
 
 
-def most_of(prices: TokenPrices | None, input_tokens: int, output_tokens: int) -> Spending:
-    """Return the highest cost of a call: all of its output, and its input at the highest input price."""
-    ways = Usage(input_tokens, output_tokens), Usage(input_tokens, output_tokens, cache_write_tokens=input_tokens)
+def most_of(prices: TokenPrices | None, input_tokens: int, output_tokens: int, lasting_tokens: int = 0) -> Spending:
+    """Return the highest cost of a call: all of its output, and its input at the highest input price.
+
+    `lasting_tokens` of the input may be written to the provider's cache for an hour.
+    """
+    ways = (
+        Usage(input_tokens, output_tokens),
+        Usage(input_tokens, output_tokens, cache_write_tokens=input_tokens, cache_write_hour_tokens=lasting_tokens),
+    )
     costs = [0 if prices is None else prices.cost_microusd(used) or 0 for used in ways]
     return Spending(input_tokens + output_tokens, max(costs))
 
 
-def output_within(granted: Spending, prices: TokenPrices | None, input_tokens: int) -> int:
+def output_within(granted: Spending, prices: TokenPrices | None, input_tokens: int, lasting_tokens: int = 0) -> int:
     """Return the output tokens that fit the granted amount beside this input; 0 if none do."""
     by_tokens = granted.tokens - input_tokens
     price = Decimal(0) if prices is None else prices.output.at(input_tokens)
     if price == 0:
         return max(0, by_tokens)
-    left = granted.microusd - most_of(prices, input_tokens, 0).microusd - 1  # costs are rounded up
+    left = granted.microusd - most_of(prices, input_tokens, 0, lasting_tokens).microusd - 1  # costs are rounded up
     return max(0, min(by_tokens, int(left / price)))
 
 

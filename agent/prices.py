@@ -8,6 +8,11 @@ from decimal import ROUND_CEILING, Decimal
 
 from agent.transcript import Usage
 
+HOUR_FACTOR = Decimal("1.6")
+"""Price of a cache entry that is kept for an hour, as a multiple of the usual entry's (Anthropic: 2.0 and 1.25 times
+the price of input, read 2026-11).
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenPrice:
@@ -55,10 +60,11 @@ class TokenPrices:
         whole = used.input_tokens
         read = min(used.cache_read_tokens or 0, whole)
         written = min(used.cache_write_tokens or 0, whole - read)
+        for_an_hour = min(used.cache_write_hour_tokens or 0, written) if self.cache_write is not None else 0
         cost = (
             (whole - read - written) * self.input.at(whole)
             + read * (self.cache_read or self.input).at(whole)
-            + written * (self.cache_write or self.input).at(whole)
+            + (written - for_an_hour + for_an_hour * HOUR_FACTOR) * (self.cache_write or self.input).at(whole)
             + used.output_tokens * self.output.at(whole)
         )
         return int(cost.to_integral_value(ROUND_CEILING))

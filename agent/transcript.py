@@ -92,6 +92,7 @@ class Usage:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     cost_microusd: int | None = None  # by the prices at the time of the call; None: unknown
+    cache_write_hour_tokens: int | None = None  # of those written to the cache: kept for an hour instead of minutes
 
 
 class EndReason(StrEnum):

@@ -245,4 +245,6 @@ def _usage(said: dict[str, Any]) -> Usage:
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     rest, read, written = (token_count(said.get(name)) for name in names)
     whole = None if rest is None else token_count(rest + (read or 0) + (written or 0))
-    return Usage(whole, token_count(said.get("output_tokens")), read, written)
+    by_age = said.get("cache_creation")
+    for_an_hour = token_count(by_age.get("ephemeral_1h_input_tokens")) if isinstance(by_age, dict) else None
+    return Usage(whole, token_count(said.get("output_tokens")), read, written, cache_write_hour_tokens=for_an_hour)

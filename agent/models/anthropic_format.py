@@ -1,7 +1,8 @@
 """Converter of our items to Anthropic messages; pure. Source: Anthropic API reference, Messages, read 2026-11.
 
 The order of a request is the key of the provider's cache: tools, instructions, conversation. Three cache marks end its
-prefixes: after the instructions that are the same for all people, and after the last two of the person's turns.
+prefixes: after the tools and the instructions that are the same for all people, kept for an hour; and after the last
+two of the person's turns, kept for five minutes.
 """
 
 import json
@@ -23,6 +24,9 @@ WIRE = "anthropic"
 """Marks a thinking block in a transcript as this wire's; no other wire sends it."""
 
 CACHE_MARK = {"type": "ephemeral"}
+LASTING_MARK = {"type": "ephemeral", "ttl": "1h"}
+"""The mark of a prefix that other people's requests share; it costs more to write and must precede shorter ones."""
+
 MARKED_MESSAGES = 2
 NOTHING = "(nothing)"
 """Replaces an empty text, which the API refuses."""
@@ -76,7 +80,7 @@ def _instructions(system: SystemPrompt) -> Blocks:
     texts = (*system.leading, system.static, system.dynamic)
     blocks: Blocks = [{"type": "text", "text": text} for text in texts if text.strip()]
     if system.static.strip():
-        blocks[sum(bool(text.strip()) for text in system.leading)]["cache_control"] = CACHE_MARK
+        blocks[sum(bool(text.strip()) for text in system.leading)]["cache_control"] = LASTING_MARK
     return blocks
 
 

@@ -55,13 +55,15 @@ class BudgetedModel:
         """
         prices = self._model.facts.prices or self._last_prices
         sizes = self._sizes(request)
+        fixed = self._calibration.sizes.estimate_fixed(request.system, request.tools)
+        lasting = self._calibration.tokens(self.name, fixed)
         thinking = self._thinking_tokens
         least_output = min(LEAST_OUTPUT_TOKENS, request.max_output_tokens) + thinking
-        most = most_of(prices, sizes[0].tokens, request.max_output_tokens + thinking)
-        least = most_of(prices, sizes[-1].tokens, least_output)
+        most = most_of(prices, sizes[0].tokens, request.max_output_tokens + thinking, lasting)
+        least = most_of(prices, sizes[-1].tokens, least_output, lasting)
         heard = _Heard(on_event)
         hold = await self._budget.reserve(most, Spending(least.tokens, least.microusd + 1 if least.microusd else 0))
-        size, output = _within(hold.granted, prices, sizes, request.max_output_tokens + thinking, least_output)
+        size, output = _within(hold.granted, prices, sizes, lasting, request.max_output_tokens + thinking, least_output)
         request = replace(request, items=request.items[size.start :], max_output_tokens=output - thinking)
         estimated, asked_tokens = size.estimated, size.tokens
         spent = hold.granted
@@ -118,10 +120,15 @@ def _is_answer(item: Item) -> bool:
 
 
 def _within(
-    granted: Spending, prices: TokenPrices | None, sizes: Sequence[_Size], most_output: int, least_output: int
+    granted: Spending,
+    prices: TokenPrices | None,
+    sizes: Sequence[_Size],
+    lasting_tokens: int,
+    most_output: int,
+    least_output: int,
 ) -> tuple[_Size, int]:
     """Return the largest size that leaves room for an answer, and the output tokens that it may have."""
-    rooms = ((size, output_within(granted, prices, size.tokens)) for size in sizes)
+    rooms = ((size, output_within(granted, prices, size.tokens, lasting_tokens)) for size in sizes)
     size, room = next(((size, room) for size, room in rooms if room >= least_output), (sizes[-1], least_output))
     return size, min(most_output, room)
 

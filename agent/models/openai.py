@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import structlog
@@ -22,7 +23,7 @@ from agent.models.http_wire import ALWAYS, HttpWire, usable_key
 from agent.models.known_servers import KnownServers
 from agent.models.openai_format import WIRE, CompletionAssembly, request_body
 from agent.models.picture_fit import encode_shown
-from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent
+from agent.ports import ModelFacts, ModelFailure, ModelRequest, OnModelEvent, Principal
 from agent.transcript import ModelResponded
 
 log = structlog.get_logger()
@@ -143,7 +144,13 @@ class OpenAIModel:
             usage_in_stream="stream_options" not in left_out,
             temperature=config.temperature,
             service_tier=config.service_tier,
+            cache_key=_cache_key(request.who) if config.connects_to == WIRE else None,
         )
+
+
+def _cache_key(who: Principal | None) -> str | None:
+    """Return a name for this person's requests, which mostly begin alike, that tells the provider nothing of them."""
+    return None if who is None else blake2b(f"{who.tenant}/{who.user_id}".encode(), digest_size=16).hexdigest()
 
 
 def _headers_of(credential: Credential) -> dict[str, str]:

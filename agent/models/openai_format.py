@@ -61,8 +61,9 @@ def request_body(
     usage_in_stream: bool,
     temperature: float | None = None,
     service_tier: str | None = None,
+    cache_key: str | None = None,
 ) -> dict[str, Any]:
-    """Return the body of a request."""
+    """Return the body of a request; the provider keeps the cache of all requests with one `cache_key` in one place."""
     body: dict[str, Any] = {
         "model": model,
         "messages": messages(str(request.system), request.items, request.pieces, request.picture_bytes),
@@ -73,6 +74,8 @@ def request_body(
         body["temperature"] = temperature
     if service_tier is not None:
         body["service_tier"] = service_tier
+    if cache_key is not None:
+        body["prompt_cache_key"] = cache_key
     if request.tools:
         body["tools"] = [*map(_tool if request.pieces is None else _tool_piece, request.tools)]
     if request.stream and usage_in_stream:

@@ -48,6 +48,7 @@ class Reply:
     thinking: str = ""
     redacted: str = ""  # encrypted thinking, which only Anthropic has
     cached: tuple[int, int] | None = None  # prompt tokens read from the cache and written to it
+    cached_hour: int = 0  # of those written: kept for an hour, which only Anthropic tells
 
     def named_calls(self) -> list[tuple[str, Call]]:
         """Return the calls with their ids."""

@@ -19,6 +19,7 @@ from tests.fakes.model_server import ModelServer
 KEY = "sk-ant-test-0123456789abcdef"
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 MARK = {"type": "ephemeral"}
+HOUR_MARK = {"type": "ephemeral", "ttl": "1h"}
 SPEC = ToolSpec("double", "Doubles.", {"type": "object", "properties": {"n": {"type": "integer"}}})
 RESULT = '{"success":true,"data":42,"error":null}'
 ITEMS = (
@@ -30,7 +31,7 @@ ITEMS = (
 SYSTEM = SystemPrompt("be kind", "Ana speaks")
 SAME = {
     "system": [
-        {"type": "text", "text": "be kind", "cache_control": MARK},
+        {"type": "text", "text": "be kind", "cache_control": HOUR_MARK},
         {"type": "text", "text": "Ana speaks"},
     ],
     "messages": [
@@ -67,6 +68,7 @@ REPLIES = [
     Reply("no", finish="content_filter"),
     Reply("so far", finish="stop_sequence"),
     Reply("cached", cached=(60, 30)),
+    Reply("cached for longer", cached=(0, 90), cached_hour=70),
     Reply("carriage", crlf=True),
 ]
 
@@ -130,7 +132,9 @@ async def test_the_wire_reads_what_the_sdk_reads(server, model, reply, stream):
     assert stops[message.stop_reason] == response.stop.value
     read, written = message.usage.cache_read_input_tokens, message.usage.cache_creation_input_tokens
     whole = message.usage.input_tokens + (read or 0) + (written or 0)
-    assert Usage(whole, message.usage.output_tokens, read, written) == response.usage
+    long = message.usage.cache_creation and message.usage.cache_creation.ephemeral_1h_input_tokens
+    counted = Usage(whole, message.usage.output_tokens, read, written, cache_write_hour_tokens=long)
+    assert counted == response.usage
     theirs, ours = (received.body for received in server.requests)
     assert {**theirs, "stream": theirs.get("stream", False)} == ours
     for name in ("Authorization", "anthropic-version"):

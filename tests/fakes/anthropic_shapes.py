@@ -47,6 +47,10 @@ def _usage(reply: Reply) -> dict[str, Any] | None:
         "output_tokens": completion,
         "cache_read_input_tokens": read,
         "cache_creation_input_tokens": written,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": written - reply.cached_hour,
+            "ephemeral_1h_input_tokens": reply.cached_hour,
+        },
     }
 
 

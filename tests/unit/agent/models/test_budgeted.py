@@ -29,8 +29,8 @@ FACTS = ModelFacts(prices=PRICES)
 REQUEST = ModelRequest(SystemPrompt("s" * 35), (UserItem("w" * 54),), max_output_tokens=100)
 INPUT = 30
 """Tokens of it by our estimate."""
-WHOLE = Spending(INPUT + 100, 3 * INPUT + 1000)
-"""All of its output, its input at the dearest price."""
+WHOLE = Spending(INPUT + 100, 3 * INPUT + 18 + 1000)
+"""All of its output, its input at the dearest price: the ten tokens of instructions are kept for an hour."""
 
 
 @dataclass

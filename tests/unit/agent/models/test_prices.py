@@ -20,6 +20,7 @@ CACHED = TokenPrices(*(TokenPrice(Decimal(usd)) for usd in ("3", "15", "0.3", "3
     [
         (Usage(1000, 100), 3000 + 1500),
         (Usage(1000, 100, 600, 300), 300 + 180 + 1125 + 1500),
+        (Usage(1000, 0, 600, 300, cache_write_hour_tokens=200), 300 + 180 + 375 + 1200),
         (Usage(1, 0, 1), 1),
         (Usage(0, 0), 0),
         (Usage(None, 100), None),
