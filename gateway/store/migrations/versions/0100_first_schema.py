@@ -420,6 +420,29 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("shard", name=op.f("pk_shards")),
     )
     op.create_table(
+        "tasks",
+        sa.Column("id", sa.String(length=16), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("group_key", sa.String(length=512), nullable=False),
+        sa.Column("title", sa.Text(), nullable=False),
+        sa.Column("about", sa.Text(), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("blocked_by", sa.Text(), nullable=False),
+        sa.Column("created_by", sa.String(length=128), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("place", sa.SmallInteger(), nullable=False),
+        sa.Column("worker", sa.String(length=128), nullable=False),
+        sa.Column("turn_id", sa.String(length=36), nullable=True),
+        sa.Column("until", sa.BigInteger(), nullable=True),
+        sa.Column("claims", sa.Integer(), nullable=False),
+        sa.Column("result", sa.Text(), nullable=False),
+        sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_tasks")),
+    )
+    op.create_index(op.f("ix_tasks_user_id_agent"), "tasks", ["user_id", "agent"], unique=False)
+    op.create_table(
         "ticket_guesses",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
