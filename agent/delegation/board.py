@@ -34,9 +34,7 @@ BY_OTHERS: Mapping[TaskState, frozenset[TaskState]] = {
     TaskState.BLOCKED: frozenset({TaskState.CANCELLED}),
     TaskState.IN_PROGRESS: frozenset({TaskState.CANCELLED}),
     TaskState.STALE: frozenset({TaskState.CANCELLED}),
-    TaskState.IN_REVIEW: frozenset(
-        {TaskState.PENDING, TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED}
-    ),
+    TaskState.IN_REVIEW: frozenset({TaskState.PENDING, TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED}),
     TaskState.FAILED: frozenset({TaskState.PENDING}),
     TaskState.CANCELLED: frozenset({TaskState.PENDING}),
     TaskState.COMPLETED: frozenset(),

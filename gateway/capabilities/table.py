@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from agent.context.sections import Section, join_sections
+from agent.delegation.teams_config import BOARD_TOOLS
 from agent.ports import Principal
 from agent.tools.base import Tool
 from agent.workspace.config import TOOL_NAMES
@@ -91,7 +92,16 @@ def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
     return NotesCapability(settings.tools)
 
 
-MAKERS: tuple[Make, ...] = (make_mcp, make_notes, make_programs, make_skills, make_web, make_workspace)
+def make_teams(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the board of tasks."""
+    if settings.teams is None or not settings.teams.enabled:
+        return None
+    from gateway.capabilities.teams import Teams  # noqa: PLC0415  nothing of it loads without its table
+
+    return Teams(settings.teams, deps.store, deps.clocks.now)
+
+
+MAKERS: tuple[Make, ...] = (make_mcp, make_notes, make_programs, make_skills, make_teams, make_web, make_workspace)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 
@@ -102,6 +112,7 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
         (settings.tools is not None, ["think", "todo"]),
         (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
         (settings.skills is not None, ["skill", "skill_search"]),
+        (settings.teams is not None, BOARD_TOOLS),
         (settings.workspace is not None, TOOL_NAMES),
     ):
         names += added if is_on else ()

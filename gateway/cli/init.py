@@ -110,6 +110,7 @@ ABILITIES: Mapping[str, Ability] = {
     "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
     "integrations": Ability("[integrations]", "many services behind one MCP server, such as mail"),
     "skills": Ability("[skills]", "instructions for tasks, in folders"),
+    "teams": Ability("[teams]", "a board of tasks that agents share"),
     "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),
     "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
     "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),

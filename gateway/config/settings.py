@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from agent.config import AgentConfig, ModelConfig
+from agent.delegation.teams_config import TeamsConfig
 from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
 from agent.mcp.integrations import IntegrationsConfig
@@ -150,6 +151,7 @@ class TenantConfig(BaseModel):
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
     skills: SkillsConfig | None = None
+    teams: TeamsConfig | None = None
     workspace: WorkspaceConfig | None = None
     cli: Mapping[ProgramName, ProgramConfig] | None = None
 
@@ -193,6 +195,8 @@ class Settings(BaseModel):
     channels: ChannelsConfig = ChannelsConfig()
     skills: SkillsConfig | None = None
     """None: no skills."""
+    teams: TeamsConfig | None = None
+    """None: no board of tasks."""
     workspace: WorkspaceConfig | None = None
     """None: no folders."""
     cli: Mapping[ProgramName, ProgramConfig] = Field(default_factory=dict)

@@ -103,6 +103,18 @@ def list_tasks(connection: sa.Connection, board: Board, now: datetime) -> list[T
     return _with_stale(connection, [*open_, *done], now)
 
 
+def task_of(connection: sa.Connection, board: Board, id_: str, now: datetime) -> Task:
+    """Return a task of a board.
+
+    Raises:
+        ToolError: there is none of this id.
+    """
+    task = TASKS.get(connection, board.rows(), id=id_)
+    if task is None:
+        raise ToolError(f"There is no task {id_!r}: task_list shows the ids.")
+    return _with_stale(connection, [task], now)[0]
+
+
 def newest_tasks(connection: sa.Connection, limit: int, now: datetime) -> list[Task]:
     """Return the tasks of all boards that were changed last."""
     return _with_stale(connection, TASKS.find(connection, order=TASKS.c.changed_at.desc(), limit=limit), now)
@@ -147,7 +159,7 @@ def add(connection: sa.Connection, board: Board, new: Sequence[NewTask], key: st
     for row in added:
         if not TASKS.add(connection, row):
             raise ToolError("The tasks could not be numbered: add them again.")
-    return BoardChange(tuple(added), stuck=_stuck(known, added))
+    return BoardChange(tuple(added), stuck=_find_stuck(known, added))
 
 
 def claim(connection: sa.Connection, board: Board, id_: str | None, now: datetime, lease: timedelta) -> Task | None:
@@ -174,10 +186,8 @@ def change(connection: sa.Connection, board: Board, wanted: TaskChange, now: dat
         ToolError: there is no such task, it may not be changed so, or tasks would wait for each other in a circle.
     """
     known = _lock(connection, board)
-    task = known.get(wanted.id) or TASKS.get(connection, board.rows(), id=wanted.id)
-    if task is None:
-        raise ToolError(f"There is no task {wanted.id}: task_list shows the ids.")
-    state = _with_stale(connection, [task], now)[0].state
+    state = task_of(connection, board, wanted.id, now).state
+    task = known.get(wanted.id) or task_of(connection, board, wanted.id, now)
     holds = task.state is TaskState.IN_PROGRESS and task.turn_id == board.turn_id
     if wanted.blocked_by is not None:
         task = _wait_for(connection, board, known, task, wanted.blocked_by)
@@ -193,7 +203,7 @@ def change(connection: sa.Connection, board: Board, wanted: TaskChange, now: dat
     TASKS.save(connection, task)
     known[task.id] = task
     released = _release(connection, known, task, now) if task.state is TaskState.COMPLETED else ()
-    return BoardChange((task,), released, _stuck(known, known.values()))
+    return BoardChange((task,), released, _find_stuck(known, known.values()))
 
 
 _ORDER = (tasks.c.created_at, tasks.c.place)
@@ -273,7 +283,7 @@ def _release(connection: sa.Connection, known: dict[str, Task], done: Task, now:
     return tuple(sorted(released, key=lambda task: (task.created_at, task.place)))
 
 
-def _stuck(known: Mapping[str, Task], waiting: Collection[Task]) -> Mapping[str, Collection[str]]:
+def _find_stuck(known: Mapping[str, Task], waiting: Collection[Task]) -> Mapping[str, Collection[str]]:
     """Return the failed or cancelled tasks that open ones wait for."""
     unmet = {id_ for id_, task in known.items() if task.state in UNMET}
     return {task.id: task.blocked_by & unmet for task in waiting if task.state not in OVER and task.blocked_by & unmet}

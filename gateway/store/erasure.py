@@ -26,6 +26,7 @@ from gateway.store.outbox import IS_OPEN, came_with, file_id, handed_with
 from gateway.store.people import AuditRow, Person, ids_of, record, senders_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
+from gateway.store.tables.boards import tasks
 from gateway.store.tables.memory import memories
 from gateway.store.tables.people import (
     audit,
@@ -214,7 +215,7 @@ def erase(
             return Progress.MORE
     _erase_places(connection, erasure)
     forget_kept(connection, user_id=erasure.user_id)
-    for table in (memories, session_rules):
+    for table in (memories, session_rules, tasks):
         connection.execute(sa.delete(table).where(table.c.user_id == erasure.user_id))
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)
