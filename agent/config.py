@@ -186,6 +186,11 @@ class ModelConfig(LinkConfig):
     offline_when_down: bool = True
     """The agent's offline rules answer, and say so, if every provider is down; off: the person is asked to wait."""
 
+    @property
+    def names_to_choose(self) -> list[str]:
+        """Return the names by which a person or an agent may choose a model."""
+        return [link.name for link in (self, *self.fallback.values(), self.light) if link is not None]
+
     def links(self) -> Sequence[LinkConfig]:
         """Return every configured model, this one first."""
         beside = (self.with_images, self.with_tools, self.light)

@@ -24,6 +24,8 @@ class Agent:
 
     model: ChatModel
     prompt: PromptBuilder
+    model_name: str | None = None
+    """Name of the model that is asked first; None: the person's choice, or the first of the configuration."""
     texts: Catalogue
     sections: AddSections = add_nothing
     tools: Sequence[Tool] = ()
@@ -32,6 +34,8 @@ class Agent:
     tell: TellResult | None = None
     """Formats tool results for people if the model fails; None: a plain list."""
     hooks: TurnHooks = field(default_factory=NoHooks)
+    is_products: bool = True
+    """False: a file describes it, so the product's rules never answer in its model's place."""
     permissions: Permissions | None = None  # None: the name patterns of the limits
     calibration: Calibration = field(default_factory=Calibration)
     """Correction of our token estimates by the provider's counts."""

@@ -69,9 +69,10 @@ class ModelCaller:
         turn, now = scope.turn, scope.clock()
         self._scope = scope
         self._model = agent.model
+        self._model_name = agent.model_name
         self._executor = executor
-        self._prompt = turn.prefix.latch(agent.system_prompt(turn.principal, now, turn.hints))
-        self._context = context_of(turn.principal, now)
+        self._prompt = turn.prefix.latch(agent.system_prompt(turn.principal, now, turn.hints), agent.prompt)
+        self._context = replace(context_of(turn.principal, now), is_products=agent.is_products)
         self._weigh = partial(_weight_of, turn)
         fixed_tokens = agent.calibration.sizes.estimate_fixed(self._prompt, agent.toolbox.specs)
         self._window = ContextWindow(scope, agent.model, agent.calibration, fixed_tokens, agent.hooks.pre_compact)
@@ -136,9 +137,9 @@ class ModelCaller:
         )
 
     def _who(self) -> Principal:
-        """Return the turn's person, with the model that a tool has chosen for the rest of the turn."""
+        """Return the turn's person, with the model that a tool has chosen for the rest of the turn, or the agent's."""
         principal = self._scope.turn.principal
-        model = self._executor.tools.grant_of(self._scope.journal.events).model
+        model = self._executor.tools.grant_of(self._scope.journal.events).model or self._model_name
         return principal if model is None else replace(principal, model=model)
 
     def streamed_text(self) -> str:

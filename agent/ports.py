@@ -56,6 +56,7 @@ class RequestContext:
     locale: str | None  # BCP 47
     now: datetime  # aware, in the person's own zone
     data: object = None  # parsed for this request, in the agent's own form; None: nothing
+    is_products: bool = True  # False: the product's rules cannot answer in the model's place
 
 
 BOUNDARY = "\n\n---\n\n"
@@ -245,17 +246,18 @@ class Summary:
 class Prefix:
     """The static half of a session's prompt, frozen by its first turn; changed settings apply to the next session.
 
-    It holds until `/new`, or until the older part of the conversation is summarised, which invalidates the provider's
-    cache anyway.
+    It holds until `/new`, until the operator changes the agent's own prompt, or until the older part of the
+    conversation is summarised, which invalidates the provider's cache anyway.
     """
 
     def __init__(self) -> None:
         self._latched: str | None = None
+        self._source: object = None
 
-    def latch(self, prompt: SystemPrompt) -> SystemPrompt:
-        """Return the prompt with the static half of the session's first request."""
-        if self._latched is None:
-            self._latched = prompt.static
+    def latch(self, prompt: SystemPrompt, source: object) -> SystemPrompt:
+        """Return the prompt with the static half of the session's first request; `source` is the agent's prompt."""
+        if self._latched is None or self._source != source:
+            self._latched, self._source = prompt.static, source
         return prompt if prompt.static == self._latched else replace(prompt, static=self._latched)
 
     def release(self) -> None:

@@ -31,6 +31,7 @@ from gateway.capabilities.table import tool_names
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
+from gateway.definitions import definition_folder, read_agents, wrong_folders
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, FLAWS, HOOKS, TOOLS, first_words, load_extension
 from gateway.http.api.conversations import Conversations
@@ -154,10 +155,10 @@ def check_names(settings: Settings, sources: Sources) -> None:
     Raises:
         SettingsError: a line for each mistake, with the nearest name.
     """
-    wrong = _wrong_names(settings, sources, (), NAMING)
+    wrong = [*_wrong_names(settings, sources, (), NAMING), *wrong_folders(settings)]
     for name, own in settings.tenants.items():
         tables = {table for table in NAMING if getattr(own, table) is not None}
-        if tables:
+        if tables or definition_folder(settings.of_tenant(name), name) != settings.agent.folder:
             wrong += _wrong_names(settings.of_tenant(name), sources, ("tenants", name), tables)
     if wrong:
         raise SettingsError("\n".join(dict.fromkeys(wrong)))
@@ -203,7 +204,28 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
     for path, rule in _rules_by_place(settings, above):
         if path[len(above)] in tables and (why := _flaw_of(rule, known, settings)):
             wrong.append(f"{_place(sources, path)}: {why}")
+    wrong += _wrong_agents(settings, known, sources, above)
     return wrong + (_wrong_hooks(settings, known, sources, above) if "hooks" in tables else [])
+
+
+def _wrong_agents(settings: Settings, known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:
+    """Return a line for each mistake in a file of an agent, and for each setting that names an unknown one."""
+    try:
+        agents = read_agents(settings, above[-1] if above else DEFAULT_TENANT)
+    except SettingsError as broken:
+        return str(broken).splitlines()
+    wrong = []
+    for agent in agents:
+        rules = [PermissionRule(Verdict.ALLOW, Source.LOCAL, name) for name in agent.tools or ()]
+        flaws = [why for rule in rules if (why := _flaw_of(rule, known, settings))]
+        wrong += [f"{agent.place('tools')}: tools: {why}" for why in flaws]
+    names = [settings.agent.product, *(agent.name for agent in agents)]
+    for key in ("accounts", "groups"):
+        for chosen_for, name in getattr(settings.agent, key).items():
+            if name not in names:
+                place = _place(sources, (*above, "agent", key, chosen_for))
+                wrong.append(f'{place}: there is no agent "{name}"; {_hint(name, names)}')
+    return wrong
 
 
 def _place(sources: Sources, path: KeyPath) -> str:

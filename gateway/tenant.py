@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from agent.config import ModelConfig
+from agent.definition import Agent
 from agent.hooks.chain import HookChain
 from agent.models.select import ModelDeps, OwnModel
 from agent.permission_rules import PermissionRule
@@ -32,6 +32,7 @@ from gateway.commands.people import PeopleServices
 from gateway.commands.session import RETRY
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
+from gateway.definitions import make_agents, read_agents
 from gateway.http.api.build import ApiParts, api_deps
 from gateway.inbound.intake import Intake
 from gateway.inbound.reception import ReceptionDeps
@@ -100,7 +101,7 @@ class Tenant:
 
         self.operators = operators_of(store, product.name, shared, deps.process)
         providers = {**providers_of(own.model.links(), own.connect), **servers_to_connect(own.mcp, own.connect)}
-        self.connecting = Connecting(secrets.vault, providers, models=_names_to_choose(own.model))
+        self.connecting = Connecting(secrets.vault, providers, models=own.model.names_to_choose)
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks, deps.trust.of(name)))
         self._work: list[asyncio.Task[None]] = []  # of its capabilities
@@ -114,7 +115,8 @@ class Tenant:
         sections = self.capabilities.sections
         permissions = self._make_permissions(own, self.model)
         self.agent = make_agent(own, product, self._pool(), self.model, permissions, self.hooks, clocks.dates, sections)
-        self._in_force = AgentInForce(self.agent)
+        self.definitions = read_agents(own, name)
+        self._in_force = AgentInForce(self.agent, self._make_others())
         items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
         added = self.capabilities.turns()
         turns = {**added, RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
@@ -155,6 +157,10 @@ class Tenant:
             log.warning("tools_left_out", names=left_out, why="the agent has other tools of these names")
         return pool
 
+    def _make_others(self) -> dict[str, Agent]:
+        """Return the agents that files describe, by name."""
+        return make_agents(self.agent, self.definitions, self.capabilities.sections_with)
+
     def begin(self, tasks: Supervised, tenants: Mapping[str, "Tenant"]) -> None:
         """Start the work of its capabilities; `tenants` has its replacement after a reload."""
 
@@ -167,13 +173,13 @@ class Tenant:
         """Give the next turn the tools, and people the commands, that its capabilities have now."""
         self.table.replace_added(self.capabilities.commands())
         self.agent = replace(self.agent, tools=self._pool())
-        self._in_force.replace(self.agent)
+        self._in_force.replace(self.agent, self._make_others())
 
     def with_settings(self, settings: Settings) -> "Tenant":
         """Return a copy of this tenant with new settings; nothing applies before `put_in_force`.
 
         Raises:
-            SettingsError: its model cannot be made.
+            SettingsError: its model or an agent of its files cannot be made.
         """
         new = copy(self)
         new.settings = own = in_force(settings.of_tenant(self.name), self.product)
@@ -183,6 +189,7 @@ class Tenant:
             new.models = (*self.models, new.model)
         permissions = self._make_permissions(own, new.model)
         new.agent = replace(self.agent, model=new.model, limits=own.agent, permissions=permissions)
+        new.definitions = read_agents(own, self.name)
         return new
 
     def put_in_force(self) -> None:
@@ -195,7 +202,7 @@ class Tenant:
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
         self.capabilities.reconfigure(own)
-        self._in_force.replace(self.agent)
+        self._in_force.replace(self.agent, self._make_others())
 
     def count_waiting(self, key: str) -> int:
         """Return how many messages of a session wait for a turn."""
@@ -237,10 +244,6 @@ class Tenant:
         await self._levels.aclose()
         for model in self.models:
             await model.aclose()
-
-
-def _names_to_choose(model: ModelConfig) -> list[str]:
-    return [link.name for link in (model, *model.fallback.values(), model.light) if link is not None]
 
 
 async def warn_of_unused(settings: Settings, store: Store) -> None:

@@ -1,7 +1,7 @@
 """Agent definitions: Markdown files, one an agent. Frontmatter describes it, the body is its prompt."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -119,18 +119,30 @@ def _explain(error: ValidationError, path: Path, lines: Mapping[str, int]) -> It
         place = f"{path}:{lines.get(key, 1)}: {clean(key)[:80]}"
         given = str(problem["input"])[:80]
         if problem["type"] == "extra_forbidden":
-            yield f"{place}: there is no such key{nearest(key, DefinitionHead.model_fields)}"
+            yield f"{place}: there is no such key{_nearest(key, DefinitionHead.model_fields)}"
         elif problem["type"] == "enum":
-            yield f"{place}: there is no mode {given!r}{nearest(given, [mode.value for mode in Mode])}"
+            yield f"{place}: there is no mode {given!r}{_nearest(given, [mode.value for mode in Mode])}"
         else:
             yield f"{place}: {words_of_problem(problem)}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def _nearest(name: str, known: Iterable[str]) -> str:
     """Return what to append to an error about an unknown name: the nearest known one, or all."""
     names = sorted(known)
     near = get_close_matches(name, names, n=1, cutoff=0.6)
     return f'; did you mean "{near[0]}"?' if near else f"; there are: {', '.join(names) or 'none'}"
+
+
+def wrong_names(agents: Iterable[AgentDefinition], product: str, models: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each agent that has the product's name, and for each model that is none of these."""
+    for agent in agents:
+        if agent.name == product:
+            yield f"{agent.place()}: name: {agent.name!r} is the name of the tenant's own agent (agent.product)"
+        if models == ["offline"]:
+            yield f"{agent.place()}: the agent {agent.name!r} needs a model: set model.name"
+        elif agent.model is not None and agent.model not in models:
+            hint = _nearest(agent.model, models)
+            yield f"{agent.place('model')}: model: there is no model {agent.model!r} in [model]{hint}"
 
 
 def read_definitions(folder: Path) -> FoundDefinitions:

@@ -189,7 +189,7 @@ class Chain:
         Raises:
             ModelFailure: every model of the chain failed.
         """
-        rules = self._rules
+        rules = self._rules_for(request)
         if rules is not None and _asked_by_rules(request):
             return await rules.continue_turn(request, on_event)
         try:
@@ -201,8 +201,12 @@ class Chain:
             on_event(Recovering(Fallback.NEXT_MODEL, rules.name, f"over the cap of {over.scope}"))
             return await rules.answer(over, request, on_event)
 
+    def _rules_for(self, request: ModelRequest) -> StandIn | None:
+        """Return the rules, unless a file describes the agent: they only know the product's work."""
+        return self._rules if request.context is None or request.context.is_products else None
+
     async def _ask(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
-        rules = self._rules
+        rules = self._rules_for(request)
         failures: list[ModelFailure] = []
         links = self._in_order(request)
         for place, link in enumerate(links):

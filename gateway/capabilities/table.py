@@ -158,6 +158,11 @@ class Capabilities:
         """Return the sections of all for this person's prompt."""
         return join_sections(*(each.sections(principal) for each in self._all))
 
+    def sections_with(self, has_tool: Callable[[str], bool], principal: Principal) -> Mapping[Section, str]:
+        """Return the sections of those that add no tools, or one that an agent has."""
+        used = [each for each in self._all if not (tools := each.tools()) or any(has_tool(tool.name) for tool in tools)]
+        return join_sections(*(each.sections(principal) for each in used))
+
     def troubles(self) -> dict[str, str]:
         """Return, for each part, the reason why it does not work now; "" if it works."""
         return {name[-MAX_NAME_CHARS:]: why for each in self._all for name, why in each.troubles().items()}

@@ -35,7 +35,7 @@ from channels.registry import AccountConfig, ChannelNotInstalled, account_model,
 from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
-from gateway.access.config import AccessConfig
+from gateway.access.config import AccessConfig, CanonicalId
 from gateway.config.environment import OPENAI_ONLY, REPLACED, from_environment
 from gateway.config.named_things import (
     check_accounts,
@@ -57,6 +57,7 @@ from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfi
 TenantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
+AGENTS_FOLDER = "agents"  # beside the main file
 
 
 class GatewayConfig(BaseModel):
@@ -121,6 +122,10 @@ class AgentSettings(AgentConfig):
     product: str = "coach"
     tools: tuple[str, ...] = ()
     personas: Mapping[str, str] = Field(default_factory=dict)
+    folder: Path | None = None
+    """None: `agents` beside the configuration file."""
+    accounts: Mapping[str, str] = Field(default_factory=dict)
+    groups: Mapping[CanonicalId, str] = Field(default_factory=dict)
 
 
 def whose_account(account: AccountConfig) -> str:
@@ -305,7 +310,7 @@ def settings_of(sources: Sources) -> Settings:
     for key, (_, words) in REPLACED.items():
         if sources.sets(key):
             raise SettingsError(f"{sources.place_of(key)}: {'.'.join(key)}: {words}")
-    tree = _with_product_defaults(sources.merge_all())
+    tree = _with_product_defaults(sources.merge_all(), sources.file.path.parent / AGENTS_FOLDER)
     model = settings_model(sources)
     try:
         settings = model.model_validate(tree)
@@ -331,9 +336,11 @@ def settings_of(sources: Sources) -> Settings:
 def _accounts_named(own: Settings | TenantConfig, above: KeyPath) -> list[KeyPath]:
     """Return the paths of settings that name accounts."""
     personas = () if own.agent is None else own.agent.personas
+    agents = () if own.agent is None else own.agent.accounts
     rules = () if own.access is None else own.access.accounts
     return [
         *((*above, "agent", "personas", name) for name in personas),
+        *((*above, "agent", "accounts", name) for name in agents),
         *((*above, "access", "accounts", name) for name in rules),
     ]
 
@@ -397,10 +404,11 @@ def sources_of(main: ConfigFile, secrets: ConfigFile, environ: Mapping[str, str]
     return Sources(files.file, files.secrets, from_environment(files.merge_all(), environ))
 
 
-def _with_product_defaults(tree: Tree) -> Tree:
+def _with_product_defaults(tree: Tree, agents: Path) -> Tree:
     """Return the tree with defaults below it: the local console and API keys are let in.
 
-    A server without a model's name gets "the only model"; OAuth providers redirect to the public URL.
+    A server without a model's name gets "the only model"; OAuth providers redirect to the public URL; the agents of
+    every tenant are in the folder beside the configuration file, if there is one.
     """
     defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
     http, connect = tree.get("http"), tree.get("connect")
@@ -412,8 +420,14 @@ def _with_product_defaults(tree: Tree) -> Tree:
         defaults["model"] = {"name": OPENAI_ONLY}
     tenants = tree.get("tenants")
     named = tenants.items() if isinstance(tenants, dict) else ()
-    with_access = [name for name, own in named if isinstance(own, dict) and "access" in own]
-    defaults["tenants"] = {name: {"access": defaults["access"]} for name in with_access}
+    own_defaults = {"access": defaults["access"]}
+    if agents.is_dir():
+        defaults["agent"] = own_defaults["agent"] = {"folder": str(agents)}
+    defaults["tenants"] = {
+        name: {table: default for table, default in own_defaults.items() if table in own}
+        for name, own in named
+        if isinstance(own, dict)
+    }
     return merge(defaults, tree)
 
 

@@ -7,6 +7,10 @@ def _escape(part: str) -> str:
     return part.replace("%", "%25").replace(":", "%3A")
 
 
+def _unescape(part: str) -> str:
+    return part.replace("%3A", ":").replace("%25", "%")
+
+
 def session_key(event: InboundEvent, kind: ChatKind, agent: str) -> str:
     """Return `agent:{agent}:{channel}:{account}:direct:{peer}[:thread:{t}]`, or `...:group:{chat}...`.
 
@@ -29,6 +33,11 @@ def direct_key(address: Address, sender_id: str, agent: str) -> str:
 def group_key(address: Address, agent: str, chat: str | None = None) -> str:
     """Return the key of a group's session, outside threads; `chat` replaces the address's."""
     return f"{_account(address, agent)}:group:{_escape(address.chat if chat is None else chat)}"
+
+
+def agent_of(key: str) -> str:
+    """Return the name of the agent whose session has this key."""
+    return _unescape((*key.split(":", 2), "")[1])
 
 
 def _account(address: Address, agent: str) -> str:

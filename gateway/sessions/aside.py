@@ -55,7 +55,7 @@ async def answer_aside(
     turn = new_turn(row, state.id, CHAT, deps.process.clocks.now())
     known = session.conversation.recall(state.id, row.user_id)
     history = (*known.history, *await _said_in_turn(deps, session, row.user_id), BESIDE)
-    agent = deps.in_force.agent
+    agent = deps.in_force.of(session.key)
     readers = [tool for tool in agent.tools if tool.effect is Effect.NONE]
     limits = agent.limits.model_copy(update={"deadline_s": min(ASIDE_S, agent.limits.deadline_s)})
     note_spender(turn, principal)

@@ -107,7 +107,7 @@ class Condenser:
         self._turns_to_wait -= 1
         if self._is_at_work or self._turns_to_wait > 0:
             return
-        agent, turn = self._deps.in_force.agent, claim.turn
+        agent, turn = self._deps.in_force.of(session.key), claim.turn
         known = session.conversation.recall(turn.session_id, turn.user_id)
 
         def without_talk() -> ModelRequest:
@@ -123,7 +123,7 @@ class Condenser:
             self._tasks.create_task(self._condense(ended, keeper))
 
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
-        agent = self._deps.in_force.agent
+        agent = self._deps.in_force.of(keeper.session.key)
         spent: list[Spent] = []
         self._turns_to_wait = TURNS_BETWEEN_TRIES  # unless it goes well: each try costs a call
         try:

@@ -3,7 +3,7 @@ its turns see (`SessionContext`).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent.catalogue import Catalogue
@@ -16,6 +16,7 @@ from channels.messages import Address
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.live_answer import LiveDeps
+from gateway.inbound.session_key import agent_of
 from gateway.ownership import Ownership
 from gateway.safety.output import Scrubber
 from gateway.sessions.config import SessionsConfig
@@ -105,13 +106,20 @@ class Shown:
 
 @dataclass(slots=True, eq=False)
 class AgentInForce:
-    """The agent that a tenant's turns begin with."""
+    """The agents that a tenant's turns begin with."""
 
     agent: Agent
+    """The tenant's own; it has all tools of the tenant."""
+    others: Mapping[str, Agent] = field(default_factory=dict)
+    """Those that files describe, by name."""
 
-    def replace(self, agent: Agent) -> None:
-        """Begin turns with this agent from now on; a running turn ends with the one it began with."""
-        self.agent = agent
+    def of(self, session_key: str) -> Agent:
+        """Return the agent of a session; the tenant's own for an agent that no file describes any more."""
+        return self.others.get(agent_of(session_key), self.agent) if self.others else self.agent
+
+    def replace(self, agent: Agent, others: Mapping[str, Agent]) -> None:
+        """Begin turns with these agents from now on; a running turn ends with the one it began with."""
+        self.agent, self.others = agent, others
 
     def sees_images(self) -> bool:
         return self.agent.model.facts.sees_images

@@ -23,6 +23,7 @@ from channels.messages import (
 )
 from gateway.commands.base import Command
 from gateway.commands.table import CommandTable
+from gateway.inbound.session_key import agent_of
 from gateway.sessions.config import SessionsConfig
 from gateway.store import inbox
 from gateway.store.inbox import InboxRow
@@ -95,7 +96,7 @@ class RowClassifier:
     """Tells messages from commands by the command table."""
 
     def __init__(self, table: CommandTable, kind_of_words: KindOfWords = lambda _text: None) -> None:
-        """`kind_of_words` says which words start a turn of a kind of their own; asked once of each."""
+        """`kind_of_words` says which words to the product start a turn of a kind of their own; asked once of each."""
         self._table = table
         self._kind_of_words = lru_cache(MOST_WORDS)(kind_of_words)
 
@@ -109,7 +110,8 @@ class RowClassifier:
             return READING
         said = _deciding_words(row, self._table)
         if not said.startswith("/"):
-            return self._kind_of_words(said) or CHAT
+            is_products = agent_of(row.session_key) == self._table.talk
+            return (self._kind_of_words(said) if is_products else None) or CHAT
         command = self._command(said)
         return None if command is None else command.turn
 

@@ -23,6 +23,7 @@ from channels.base import Channel, Reaction
 from channels.messages import Address, MessageDeleted
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
+from gateway.inbound.session_key import agent_of
 from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
 from gateway.sessions.commits import JournalPlace
@@ -280,7 +281,7 @@ class Session:
     @property
     def configured_permission_mode(self) -> Mode:
         """Return the permission mode of conversations in which no owner has set one."""
-        return self._deps.in_force.agent.permits.mode
+        return self._deps.in_force.of(self.key).permits.mode
 
     def is_missed(self, row: InboxRow) -> bool:
         """Return True if a row waited too long to be answered."""
@@ -423,17 +424,16 @@ class Session:
 @contextmanager
 def _turn_span(session_key: str, turn: TurnRow) -> Iterator[None]:
     """Open the span of a turn; log lines in it name the turn, its session and its person."""
-    agent = (*session_key.split(":", 2), "")[1]
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.agent.name": agent,
+        "gen_ai.agent.name": agent_of(session_key),
         "user.id": turn.user_id,
         "gen_ai.conversation.id": turn.session_id,
         "tenk.turn.id": turn.id,
         "tenk.turn.kind": turn.kind,
     }
     ids = {"session_id": turn.session_id, "turn_id": turn.id, "user_id": turn.user_id}
-    with span(f"invoke_agent {agent}", attributes) as current:
+    with span(f"invoke_agent {agent_of(session_key)}", attributes) as current:
         before = structlog.contextvars.bind_contextvars(**ids, **trace_id_of(current))
         try:
             yield

@@ -186,7 +186,8 @@ class RunningTurn(TurnLifecycle):
             known.tokens,
             conversation.permissions_of(turn.session_id, turn.user_id),
         )
-        await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self), self._deps.in_force.agent)
+        agent = self._deps.in_force.of(self._session.key)
+        await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self), agent)
 
     async def _end_unanswered(self, reason: EndReason, text: str) -> None:
         await self.finish(reason, text, None, text)

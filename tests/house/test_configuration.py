@@ -22,6 +22,8 @@ SECRETS = ROOT / "config" / "secrets.example.toml"
 ACCOUNTS = {
     **{("channels", platform): "main" for platform in ("telegram", "discord", "slack")},
     ("access", "accounts"): "telegram:main",
+    ("agent", "accounts"): "telegram:main",
+    ("agent", "groups"): "telegram:-100123",
     ("agent", "personas"): "telegram:main",
     ("model", "fallback"): "spare",
     ("model", "profiles"): "oauth",
@@ -42,7 +44,7 @@ ACCOUNTS = {
 
 
 def taken_out_of_comments(path: Path) -> str:
-    return re.sub(r"^#(?=[A-Za-z_]+ = |\"[a-z:]+\" = |\[)", "", path.read_text(), flags=re.MULTILINE)
+    return re.sub(r"^#(?=[A-Za-z_]+ = |\"[a-z0-9:-]+\" = |\[)", "", path.read_text(), flags=re.MULTILINE)
 
 
 def leaves(tree: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

@@ -28,6 +28,8 @@ FOR_THE_MODEL = {
     "gateway/sessions/aside.py",
     "agent/context/compaction.py",
     "agent/context/layers.py",
+    "agent/context/person.py",
+    "agent/delegation/defined.py",
     "agent/hooks/chain.py",
     "agent/mcp/elicitation.py",
     "agent/mcp/personal.py",

@@ -91,5 +91,7 @@ def test_talk_starts_a_turn_and_a_command_answers_by_itself(event: InboundEvent,
 def test_words_may_start_a_turn_of_a_kind_of_their_own() -> None:
     kinds = RowClassifier(CommandTable(SESSION_COMMANDS, "coach"), COACH.kind_of_words)
     said = [typed("plan my week"), typed("/coach plan my week"), typed("what was my plan?"), native("coach", "hello")]
-    rows = [InboxRow(1, "default", "key", "ana", event, NOW) for event in (*said, typed("plan my week", edited=True))]
+    said.append(typed("plan my week", edited=True))
+    rows = [InboxRow(1, "default", "agent:coach:slack", "ana", event, NOW) for event in said]
     assert [PLAN, PLAN, CHAT, CHAT, CHAT] == [kinds.kind_of(row) for row in rows]
+    assert CHAT == kinds.kind_of(replace(rows[0], session_key="agent:helper:slack"))  # it has no such turns
