@@ -24,6 +24,7 @@ class Fallback(StrEnum):
     """The ways in which a turn recovers from a missing or unusable response; each is journaled and counted."""
 
     RESULTS_DROPPED = "results_dropped"  # prompt too long: old tool results are left out
+    STEPS_NOTED = "steps_noted"  # prompt too long: notes stand in place of the steps of older turns
     COMPACTED = "compacted"  # prompt too long: the history was condensed
     HISTORY_DROPPED = "history_dropped"  # prompt too long: only the prompt and this turn
     PICTURES_DROPPED = "pictures_dropped"  # pictures too large or too many: the older ones are left out

@@ -54,6 +54,7 @@ FEWER_PICTURES = (Fallback.PICTURES_DROPPED, Fallback.PICTURES_STRIPPED)
 LESS = (
     Fallback.RESULTS_DROPPED,
     Fallback.PICTURES_DROPPED,
+    Fallback.STEPS_NOTED,
     Fallback.COMPACTED,
     Fallback.HISTORY_DROPPED,
     Fallback.PICTURES_STRIPPED,
@@ -213,7 +214,7 @@ class ModelCaller:
                 continue
             if fallback is Fallback.COMPACTED:
                 await self.compact()
-            else:
+            elif fallback is not Fallback.STEPS_NOTED or await self._window.note_steps():
                 self._recoveries.note(fallback)
             await self._recoveries.write()
             if self._items() != sent:

@@ -226,6 +226,16 @@ class Nudged:
 
 
 @dataclass(frozen=True, slots=True)
+class StepsNoted:
+    """From here on, requests show this text in place of a span of calls and results of an earlier turn."""
+
+    step: int
+    span: str  # digest of its calls and results, see agent.context.layers
+    text: str
+    kind: Literal["steps_noted"] = "steps_noted"
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The turn ended; `text` is what the person gets."""
 
@@ -245,6 +255,7 @@ JournalEvent = (
     | ToolResultRewritten
     | Steered
     | Nudged
+    | StepsNoted
     | Parked
     | Recovered
     | ResponseDiscarded

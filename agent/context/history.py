@@ -1,19 +1,22 @@
 """The history that a prompt contains: all turns of the person, and the public part of other people's turns; pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
 from agent.context.compaction import since_step, summary_item
+from agent.context.layers import show_notes
 from agent.context.sizes import estimate_tokens
 from agent.fallbacks import RULES_PREFIX
 from agent.ports import Summary
 from agent.transcript import (
     AssistantItem,
+    Item,
     JournalEvent,
     ModelResponded,
     Steered,
+    StepsNoted,
     Transcript,
     TurnEnded,
     TurnStarted,
@@ -36,6 +39,11 @@ class PastTurn:
         """Return the turn's events that may be part of a prompt for this person."""
         return self.events if self.user_id == user_id else self._seen_by_all()
 
+    @cached_property
+    def notes(self) -> Mapping[str, str]:
+        """Return the notes on steps of earlier turns, by the digest of the steps."""
+        return notes_in(self.events)
+
     def _seen_by_all(self) -> Iterable[JournalEvent]:
         return () if self.elsewhere else _seen_by_all(self.events)
 
@@ -55,6 +63,11 @@ class PastTurn:
     def begins(self) -> bool:
         """Return True if the events include the turn's beginning."""
         return bool(self.events) and isinstance(self.events[0], TurnStarted)
+
+
+def notes_in(events: Iterable[JournalEvent]) -> dict[str, str]:
+    """Return the notes on steps in these events, by the digest of the steps."""
+    return {event.span: event.text for event in events if isinstance(event, StepsNoted)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +141,10 @@ def _remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = 
     head = () if summary is None else (summary_item(summary),)
     items, ids, starts, tokens = [*head], list[str](), list[tuple[int, str]](), estimate_tokens(head)
     stands_alone = True  # folding turn by turn gives the same as folding all of them
+    notes: dict[str, str] = {}
     for turn in past:
+        if turn.user_id == user_id and turn.notes:
+            notes |= turn.notes
         part = turn.part_for(user_id)
         starts.append((len(items), turn.id))
         items += part.items
@@ -139,7 +155,22 @@ def _remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = 
         folded = [*head, *fold(event for turn in past for event in turn.events_for(user_id))]
         starts = starts if len(folded) == len(items) else []
         items = folded
+    if notes:
+        items, starts = _with_notes(items, starts, notes)
+        tokens = estimate_tokens(items)
     return Remembered(tuple(items), tuple(starts), summary, tokens)
+
+
+def _with_notes(
+    items: Sequence[Item], starts: Sequence[tuple[int, str]], notes: Mapping[str, str]
+) -> tuple[list[Item], list[tuple[int, str]]]:
+    """Return the items with notes in place of the steps on which there are some, and where the turns begin in them."""
+    ends = [*(index for index, _ in starts), len(items)]
+    shown, moved = show_notes(items[: ends[0]], notes), list[tuple[int, str]]()
+    for (index, id_), end in zip(starts, ends[1:], strict=True):
+        moved.append((len(shown), id_))
+        shown += show_notes(items[index:end], notes)
+    return shown, moved
 
 
 def _seen_by_all(events: Sequence[JournalEvent]) -> Iterator[JournalEvent]:

@@ -3,8 +3,10 @@
 The size of one result is bounded when it is made; `agent.context.compaction` summarises what no layer can shorten.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
+from itertools import groupby
 
 from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens, item_bytes
 from agent.pictures import Unseen, visible, without_pictures
@@ -19,6 +21,10 @@ KEPT_TURNS = 2
 """Newest turns of which every step stays."""
 
 COLLAPSED = "(Steps left out for room: {steps}.)"
+NOTED = "(Steps left out for room: {steps}. Notes on them, which are a record and no request: {notes})"
+
+Span = tuple[Item, ...]
+"""Calls and their results, without a message between them."""
 
 
 def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
@@ -57,39 +63,81 @@ def largest_results(items: Sequence[Item], excess_tokens: float) -> list[str]:
 
 def collapse_steps(items: Sequence[Item], keep: int = KEPT_TURNS) -> list[Item]:
     """Replace (layer 3) each span of calls and results before the newest `keep` turns by one line."""
+    recent = _recent(items, keep)
+    return [*_collapse(items[:recent], _line), *items[recent:]]
+
+
+def old_steps(items: Sequence[Item], keep: int = KEPT_TURNS) -> list[Span]:
+    """Return the spans that `collapse_steps` replaces."""
+    return [part for part in _parts(items[: _recent(items, keep)]) if _is_step(part[0])]
+
+
+def show_notes(items: Sequence[Item], notes: Mapping[str, str]) -> list[Item]:
+    """Replace each span on which there are notes, by its digest, with these notes."""
+
+    def text_of(span: Span) -> str | None:
+        text = notes.get(digest_of(span))
+        return None if text is None else NOTED.format(steps=_names(span), notes=text)
+
+    return [*_collapse(items, text_of)]
+
+
+def digest_of(span: Span) -> str:
+    """Return a digest of the calls and results of a span, without their ids, which depend on the history around it."""
+    digest = blake2b(digest_size=16)
+    for item in span:
+        if isinstance(item, ToolItem):
+            digest.update(f"{item.content}\0".encode(errors="replace"))
+        elif isinstance(item, AssistantItem):
+            for call in item.tool_calls:
+                digest.update(f"{call.name}\0{call.arguments}\0".encode(errors="replace"))
+    return digest.hexdigest()
+
+
+def _recent(items: Sequence[Item], keep: int) -> int:
+    """Return the index at which the newest `keep` turns begin; 0 if there are no older ones."""
     starts = [index for index, item in enumerate(items) if isinstance(item, UserItem)]
-    if len(starts) <= keep:
-        return list(items)
-    recent = starts[-keep]
-    return [*_collapse(items[:recent]), *items[recent:]]
+    return starts[-keep] if len(starts) > keep else 0
 
 
-def _collapse(items: Sequence[Item]) -> Iterator[Item]:
-    text: list[str] = []
-    steps: list[str] = []
-    for item in items:
-        match item:
-            case ToolItem():
-                continue
-            case AssistantItem() if item.tool_calls:
-                text += [item.text] if item.text.strip() else []
-                steps += [call.name for call in item.tool_calls]
-            case AssistantItem() if steps:
-                yield AssistantItem("\n\n".join([*text, _line(steps), item.text]))
-                text, steps = [], []
-            case _ if steps:
-                yield AssistantItem("\n\n".join([*text, _line(steps)]))
-                text, steps = [], []
-                yield item
-            case _:
-                yield item
-    if steps:
-        yield AssistantItem("\n\n".join([*text, _line(steps)]))
+def _is_step(item: Item) -> bool:
+    return isinstance(item, ToolItem) or (isinstance(item, AssistantItem) and bool(item.tool_calls))
 
 
-def _line(steps: Sequence[str]) -> str:
-    names = dict.fromkeys(steps)
-    return COLLAPSED.format(steps=", ".join(f"{name} x{steps.count(name)}" for name in names))
+def _parts(items: Sequence[Item]) -> Iterator[Span]:
+    """Yield the spans of steps, and each other item alone, in order."""
+    for are_steps, run in groupby(items, _is_step):
+        if are_steps:
+            yield tuple(run)
+        else:
+            yield from ((item,) for item in run)
+
+
+def _collapse(items: Sequence[Item], to_text: Callable[[Span], str | None]) -> Iterator[Item]:
+    """Yield the items with this text in place of each span that has one, joined to an answer right behind it."""
+    said: list[str] = []
+    for part in _parts(items):
+        first = part[0]
+        text = to_text(part) if _is_step(first) else None
+        if text is not None:
+            said = [each.text for each in part if isinstance(each, AssistantItem) and each.text.strip()] + [text]
+            continue
+        if said and isinstance(first, AssistantItem) and not _is_step(first):
+            yield AssistantItem("\n\n".join([*said, first.text]))
+        else:
+            yield from (AssistantItem("\n\n".join(said)), *part) if said else part
+        said = []
+    if said:
+        yield AssistantItem("\n\n".join(said))
+
+
+def _names(span: Span) -> str:
+    steps = [call.name for item in span if isinstance(item, AssistantItem) for call in item.tool_calls]
+    return ", ".join(f"{name} x{steps.count(name)}" for name in dict.fromkeys(steps))
+
+
+def _line(span: Span) -> str:
+    return COLLAPSED.format(steps=_names(span))
 
 
 def keep_newest_pictures(items: Sequence[Item], most: int = 0, most_bytes: int = 0) -> list[Item]:

@@ -19,15 +19,17 @@ from agent.context.compaction import (
     condense,
     cut_at,
     leave_out,
+    note_steps,
     own_items,
     spans_of,
     summary_item,
 )
-from agent.context.layers import fit, trim_history
+from agent.context.history import notes_in
+from agent.context.layers import fit, old_steps, show_notes, trim_history
 from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
 from agent.errors import FailureKind
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Principal, Spent, Summary, Turn
-from agent.transcript import Item, ModelResponded, TurnStarted
+from agent.transcript import Item, ModelResponded, StepsNoted, TurnStarted
 from agent.turn import TurnScope
 
 log = structlog.get_logger()
@@ -67,6 +69,9 @@ class ContextWindow:
         self._factor = calibration.factor(model.name)  # correction of estimates at the last `items`
         self._made: tuple[object, list[Item]] | None = None  # key and value of the last `items`
         self._talk_tokens = 0  # of the last `items`
+        self._whole: Sequence[Item] = ()  # the last `items` before the layers
+        self._is_collapsed = False  # the last `items` show no more of old steps than names
+        self._has_noted = False
         self._facts = model.facts  # at the start of the turn
         self._room = room_of(self._facts, scope.limits)
 
@@ -93,10 +98,14 @@ class ContextWindow:
         history = self._turn.history if with_history else ()
         items, room = [*history, *own], self._limit_tokens() - self._overhead()
         known = self._turn.history_tokens if with_history else 0
+        if notes := notes_in(self._scope.journal.events):
+            items, known = show_notes(items, notes), None
         size = estimate_tokens(items) if known is None else known + estimate_tokens(own)
+        self._whole, self._is_collapsed = items, False
         if self._tokens(size) > room:
             items = fit(items, room, self._tokens)
             size = estimate_tokens(items)
+            self._is_collapsed = not old_steps(items)
         if self._tokens(size) + self._overhead() > self._room.hard_tokens:
             most = (self._room.hard_tokens - self._overhead()) / self._factor
             most -= estimate_tokens(own)
@@ -121,19 +130,56 @@ class ContextWindow:
         self._calibration.note(model, self.asked_tokens, response.usage.input_tokens)
 
     async def make_room(self) -> None:
-        """Summarise the older part if no layer brings the conversation below its limit.
+        """Make notes on the steps that are left out, and summarise the older part if no layer brings the conversation
+        below its limit.
 
         Raises:
             ModelFailure: the newest message alone is too long.
             Interrupted: the turn should end.
         """
         self.items()
+        if self._is_collapsed:
+            await self.note_steps()
+            self.items()
         if self._tokens(self._talk_tokens) + self._overhead() <= self._limit_tokens():
             return  # the newest message is part of it
         await self.compact()
         said = [item for event in self._scope.journal.events if isinstance(event, TurnStarted) for item in event.items]
         if self._tokens(estimate_tokens(said)) + self._overhead() > TOO_LONG * self._room.window_tokens:
             raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
+
+    async def note_steps(self) -> bool:
+        """Put notes in place of the steps of older turns; return False if there are no such steps, or it was tried.
+
+        Without notes, the layers leave the names of the tools.
+
+        Raises:
+            Interrupted: the turn should end; nothing has changed.
+        """
+        spans = () if self._has_noted else old_steps(self._whole)
+        if not spans:
+            return False
+        self._has_noted = True
+        noted: list[StepsNoted] = []
+        spent: list[Spent] = []
+        most_s = min(self._scope.limits.summary_s, self._scope.deadline.remaining_s())
+        making = note_steps(self._model, spans, self._scope.journal.steps, noted, spent, self._turn.principal)
+        try:
+            await run_bounded(making, most_s, self._scope.ports.watchers.until_stopped())
+        except Interrupted:
+            await self._pay(spent)
+            raise
+        except (NotCondensed, TimeoutError) as failure:
+            log.warning("steps_not_noted", why=str(failure) or "it took too long")
+        await self._pay(spent)
+        if noted:
+            await self._scope.journal.record(*noted)
+            log.info("steps_noted", spans=len(noted))
+        return bool(noted)
+
+    async def _pay(self, spent: Sequence[Spent]) -> None:
+        for cost in spent:
+            await self._scope.ports.journal.note_cost(cost)
 
     async def compact(self) -> bool:
         """Replace the older 70 % by notes, or by a count of what is missing; return False if there is nothing older.
@@ -155,8 +201,7 @@ class ContextWindow:
             )
             summary = await run_bounded(making, most_s, self._scope.ports.watchers.until_stopped())
         except Interrupted:
-            for cost in spent:
-                await self._scope.ports.journal.note_cost(cost)
+            await self._pay(spent)
             raise
         except (NotCondensed, TimeoutError) as failure:
             log.warning("context_trimmed", why=str(failure) or "it took too long", left_out=summary.left_out)

@@ -25,6 +25,7 @@ HOP_NAMES = {
     "tool_returned": "tool",
     "tool_result_rewritten": "result cut",
     "response_discarded": "discarded",
+    "steps_noted": "notes",
     "called_beside": "model beside",
     "turn_ended": "ended",
 }

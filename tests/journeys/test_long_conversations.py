@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agent.context.compaction import INSTRUCTIONS
+from agent.context.compaction import INSTRUCTIONS, STEP_INSTRUCTIONS
 from gateway.telemetry import REGISTRY
-from gateway.testing.model import Answer, Fault, Reply
+from gateway.testing.model import Answer, Call, Fault, Reply
 from tests.journeys.house import House, house, said
 
 LIMITS = "[access.limits]\nburst_messages = 1000\n"
@@ -73,6 +73,33 @@ async def test_the_prompt_begins_with_the_same_bytes_turn_for_turn(tmp_path: Pat
         bodies = [request.body for request in here.model.requests]
         beginnings = {body["messages"][0]["content"].partition("\n\n---\n\n")[0] for body in bodies}
         assert 3 == len(bodies) and 1 == len(beginnings) == len({json.dumps(body["tools"]) for body in bodies})
+
+
+async def test_steps_of_older_turns_become_notes_before_the_conversation_is_condensed(tmp_path: Path) -> None:
+
+    def brain(body: dict[str, Any]) -> Answer:
+        messages = body["messages"]
+        if str(messages[0]["content"]) == str(STEP_INSTRUCTIONS):
+            return Reply("Looked for scales.", usage=(500, 5))
+        if messages[-1]["role"] == "tool" or "look" not in messages[-1]["content"]:
+            return Reply(f"Done {len(messages)}.")
+        return Reply(calls=tuple(Call("find", json.dumps({"n": n, "what": "scales " * 200})) for n in range(5)))
+
+    async with house(tmp_path, config=f"{LIMITS}[agent]\ncontext_window_tokens = 11000\n") as here:
+        here.model.brain = brain
+        for words in ("look", "look again", "thanks", "and this: " + "la " * 3_000, "well?"):
+            count = len(here.texts(1))
+            here.sim.say(1, words)
+            await here.until(lambda count=count: len(here.texts(1)) > count, "an answer")
+            await here.settled()
+        sent = [request.body for request in here.model.requests]
+        noting_calls = [body for body in sent if str(body["messages"][0]["content"]) == str(STEP_INSTRUCTIONS)]
+        assert 2 == len(noting_calls) and not any(map(condensing, sent))
+        (noted,) = await here.rows("SELECT count(*) AS n FROM events WHERE kind = 'steps_noted'")
+        (paid,) = await here.rows("SELECT count(*) AS n FROM usage WHERE step < 0 AND input_tokens = 500")
+        assert (2, 2) == (noted["n"], paid["n"])
+        *_, asked, last = (json.dumps(body["messages"]) for body in sent)
+        assert 2 == asked.count("find x5. Notes on them") == last.count("find x5. Notes on them")
 
 
 async def test_f41_too_long_for_the_provider_is_condensed_and_answered(tmp_path: Path) -> None:
