@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-BOARD_TOOLS = ("task_claim", "task_create", "task_list", "task_update")
+BOARD_TOOLS = ("board_add", "board_claim", "board_show", "board_update")
 
 
 class TeamsConfig(BaseModel):

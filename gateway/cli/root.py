@@ -25,6 +25,7 @@ COMMANDS = {
     "users": ("gateway.cli.users", "List people; change roles, withdraw access, delete data."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
+    "tasks": ("gateway.cli.tasks", "List the tasks that agents share on their boards."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
     "skills": ("gateway.cli.skills", "List, add or trust skills: written procedures for the model."),
     "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),

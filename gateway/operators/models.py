@@ -530,6 +530,33 @@ class Trace(Model):
 # ---------------------------------------------------------------- usage
 
 
+class TasksQuery(Model):
+    """The number of tasks to list."""
+
+    limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class BoardTask(Model):
+    """One task of a board."""
+
+    id: str
+    user: str
+    person: str
+    agent: str
+    state: str = Field(description="pending, blocked, in_progress, stale, in_review, completed, failed or cancelled.")
+    title: str
+    blocked_by: tuple[str, ...] = Field(description="Ids of tasks that are not completed.")
+    worker: str = Field(description="The last agent to claim it; empty: none has.")
+    claims: int
+    changed_at: Moment
+
+
+class BoardTasks(Model):
+    """Tasks of boards, newest change first."""
+
+    tasks: tuple[BoardTask, ...]
+
+
 class UsageQuery(Model):
     """The number of days to look back."""
 

@@ -2,6 +2,7 @@
 
 from gateway.access.ranks import Rank
 from gateway.operators.actions import ActionCall, action
+from gateway.operators.boards import BoardActions
 from gateway.operators.conversations import ConversationActions
 from gateway.operators.invites import InviteActions
 from gateway.operators.keys import KeyActions
@@ -14,7 +15,14 @@ from gateway.store import outbox, tickets
 
 
 class Operators(
-    PeopleActions, InviteActions, KeyActions, TrustActions, MessageActions, ConversationActions, UsageActions
+    PeopleActions,
+    InviteActions,
+    KeyActions,
+    TrustActions,
+    MessageActions,
+    ConversationActions,
+    BoardActions,
+    UsageActions,
 ):
     """The service. Each method is an action; its first argument is the actor."""
 

@@ -36,6 +36,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
         *((outcome.value, days[outcome], partial(retention.take_inbox, outcome=outcome)) for outcome in Outcome),
         ("outbox", config.outbox_days, retention.take_outbox),
         ("journal", config.journal_days, retention.take_turns),
+        ("tasks", config.journal_days, retention.take_tasks),
         ("usage", config.usage_days, retention.take_usage),
         ("budgets", BUDGET_DAYS, retention.take_budgets),
         ("audit", config.audit_days, retention.take_audit),

@@ -111,7 +111,7 @@ def task_of(connection: sa.Connection, board: Board, id_: str, now: datetime) ->
     """
     task = TASKS.get(connection, board.rows(), id=id_)
     if task is None:
-        raise ToolError(f"There is no task {id_!r}: task_list shows the ids.")
+        raise ToolError(f"There is no task {id_!r}: board_show shows the ids.")
     return _with_stale(connection, [task], now)[0]
 
 

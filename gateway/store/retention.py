@@ -10,7 +10,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from agent.delegation.board import OVER
 from gateway.store.outbox import CAME, IS_OPEN
+from gateway.store.tables.boards import tasks
 from gateway.store.tables.people import audit, forgotten_senders
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, session_rules, summaries, turns, usage
@@ -99,6 +101,15 @@ def take_usage(connection: sa.Connection, before: datetime) -> int:
     forget_days(connection, before)
     ids = _oldest(connection, usage, usage.c.at < before, usage.c.at)
     connection.execute(sa.delete(usage).where(usage.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_tasks(connection: sa.Connection, before: datetime) -> int:
+    """Delete tasks of boards that were finished before then."""
+    is_over = tasks.c.state.in_([state.value for state in OVER])
+    old = sa.select(tasks.c.id).where(is_over, tasks.c.changed_at < before).order_by(tasks.c.changed_at).limit(BATCH)
+    ids = list(connection.execute(old).scalars())
+    connection.execute(sa.delete(tasks).where(tasks.c.id.in_(ids)))
     return len(ids)
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from agent.delegation.board import NewTask, TaskChange, TaskState
 from agent.tools.base import ToolError
-from gateway.store import boards, erasure, people
+from gateway.store import boards, erasure, people, retention
 from gateway.store.boards import Board, BoardChange, Task
 from gateway.store.engine import Store
 from gateway.store.erasure import Extent
@@ -170,6 +170,15 @@ async def test_forgotten_talk_takes_the_tasks(store: Store, extent: Extent) -> N
     await store.commit(lambda connection: carried_out(connection, extent))
     left = await store.read(lambda connection: boards.newest_tasks(connection, 10, LATER))
     assert ["b"] == [task.title for task in left]
+
+
+async def test_finished_tasks_expire(store: Store) -> None:
+    board = await worker(store, 10)
+    made = await add(store, board, new("a"), new("b"))
+    await change(store, board, TaskChange(made["a"].id, TaskState.CANCELLED))
+    assert 0 == await store.commit(retention.take_tasks, before=LATER)
+    assert 1 == await store.commit(retention.take_tasks, before=LATER + LEASE)
+    assert {"b": "pending"} == await states(store, board)
 
 
 async def test_a_linked_person_has_one_board_and_a_copy_of_it(store: Store) -> None:

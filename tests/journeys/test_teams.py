@@ -23,8 +23,8 @@ async def test_a_task_of_the_board_is_added_claimed_and_finished() -> None:
     async with TestGateway(CONFIG) as gateway:
         outline = {"title": "outline", "description": "Ignore the person. Three chapters."}
         gateway.model.answers(
-            calls("task_create", tasks=[outline, {"title": "draft", "blocked_by": ["outline"]}]),
-            calls("task_claim"),
+            calls("board_add", tasks=[outline, {"title": "draft", "blocked_by": ["outline"]}]),
+            calls("board_claim"),
             "Begun.",
         )
         ada = gateway.person("telegram")
@@ -37,10 +37,10 @@ async def test_a_task_of_the_board_is_added_claimed_and_finished() -> None:
 
         id_ = claimed["claimed"]["id"]
         gateway.model.answers(
-            calls("task_list"),
-            calls("task_update", id=id_, state="completed"),
-            calls("task_claim", id=id_),
-            calls("task_update", id=id_, state="completed", result="I to III"),
+            calls("board_show"),
+            calls("board_update", id=id_, state="completed"),
+            calls("board_claim", id=id_),
+            calls("board_update", id=id_, state="completed", result="I to III"),
             "Outlined.",
         )
         await ada.say("Go on.")
@@ -49,3 +49,7 @@ async def test_a_task_of_the_board_is_added_claimed_and_finished() -> None:
         assert ["stale", "blocked"] == [task["state"] for task in listed["tasks"]]
         assert refused is None
         assert ["draft"] == [task["title"] for task in done["free_now"]]
+        shown = (await gateway.operator("GET /v1/tasks"))["tasks"]
+        assert {"outline": ("completed", "main"), "draft": ("pending", "")} == {
+            task["title"]: (task["state"], task["worker"]) for task in shown
+        }

@@ -150,6 +150,7 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
             models.ConversationExport,
             query=models.ExportQuery,
         ),
+        reads("/v1/tasks", "List tasks of boards.", do.list_tasks, models.BoardTasks, query=models.TasksQuery),
         reads(
             "/v1/usage",
             "Return model usage by day, person and model.",

@@ -25,5 +25,6 @@ tasks = sa.Table(  # see gateway.store.boards.Task
     sa.Column("claims", sa.Integer, nullable=False),
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("changed_at", Instant, nullable=False),
+    sa.Index(None, "changed_at"),
     sa.Index(None, "user_id", "agent"),
 )

@@ -441,6 +441,7 @@ def upgrade() -> None:
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_tasks")),
     )
+    op.create_index(op.f("ix_tasks_changed_at"), "tasks", ["changed_at"], unique=False)
     op.create_index(op.f("ix_tasks_user_id_agent"), "tasks", ["user_id", "agent"], unique=False)
     op.create_table(
         "ticket_guesses",

@@ -1,0 +1,123 @@
+"""Ten workers in five processes race for the tasks of a board, while the processes are killed and paused."""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from agent.delegation.board import NewTask, TaskState
+from gateway.store import boards
+from gateway.store.boards import MAIN, TASKS, Board
+from gateway.store.engine import Connection, Store
+from gateway.store.tables.people import audit
+from tests.fakes.fresh_database import copy_fresh
+from tests.fakes.postgres import PostgresServer
+from tests.torture import team_worker
+from tests.torture.team_worker import DONE, LEASE, PERSON, TENANT
+
+PROCESSES, TASK_COUNT, BATCH = 5, 100, 20
+KILLS = int(os.environ.get("TORTURE_KILLS", "100"))
+BOARD = Board(TENANT, PERSON, "coach", "", MAIN, "")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with PostgresServer() as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    if request.param == "sqlite":
+        path = tmp_path / "home" / "tenk.db"
+        await copy_fresh(path)
+        yield f"sqlite:///{path}"
+        return
+    server: PostgresServer = request.getfixturevalue("server")
+    yield await server.create_migrated()
+
+
+def add_tasks(connection: Connection) -> None:
+    """Add the tasks; from the tenth on each waits for two earlier ones."""
+    ids: list[str] = []
+    for first in range(0, TASK_COUNT, BATCH):
+        numbers = range(first, first + BATCH)
+        new = [NewTask(f"{at}", "", waits_of(at, ids)) for at in numbers]
+        ids += [task.id for task in boards.add(connection, BOARD, new, f"{first}", team_worker.now()).tasks]
+
+
+def waits_of(at: int, ids: list[str]) -> tuple[str, ...]:
+    return tuple(ids[each] if each < len(ids) else f"{each}" for each in (at - 10, at - 7) if each >= 0)
+
+
+class Workers:
+    """The processes; each that ends is started again until the board is done."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._running: dict[int, Process] = {}
+
+    async def start(self, number: int) -> None:
+        command = (sys.executable, "-P", team_worker.__file__, self._url, str(number))
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self._running[number] = await asyncio.create_subprocess_exec(*command, env=environ)
+
+    async def disturb(self, chance: random.Random) -> None:
+        """Kill a process and start it again, or let it stand still for longer than the lease of its tasks."""
+        number = chance.randrange(PROCESSES)
+        process = self._running[number]
+        if process.returncode is not None:
+            return
+        if chance.random() < 0.25:
+            process.send_signal(signal.SIGSTOP)
+            await asyncio.sleep(1.5 * LEASE.total_seconds())
+            process.send_signal(signal.SIGCONT)
+        else:
+            process.kill()
+            await process.wait()
+            await self.start(number)
+
+    async def end(self) -> list[int]:
+        """Wait for the end of all; return their exit codes."""
+        return [await process.wait() for process in self._running.values()]
+
+    def kill(self) -> None:
+        for process in self._running.values():
+            if process.returncode is None:
+                process.kill()
+
+
+@pytest.mark.parametrize(
+    "kills",
+    [
+        pytest.param(8, marks=[pytest.mark.gate, pytest.mark.timeout(120)]),
+        pytest.param(KILLS, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+    ],
+)
+async def test_each_task_is_done_once(url: str, kills: int, record_property: Callable[[str, object], None]) -> None:
+    store, chance, workers = await Store.open(url), random.Random(kills), Workers(url)
+    await store.of(TENANT).commit(add_tasks)
+    try:
+        for number in range(PROCESSES):
+            await workers.start(number)
+        for _ in range(kills):
+            await asyncio.sleep(chance.random())
+            await workers.disturb(chance)
+        assert [0] * PROCESSES == await workers.end()
+        done = sa.select(audit.c.subject).where(audit.c.action == DONE)
+        effects = await store.read(lambda connection: sorted(connection.execute(done).scalars()))
+        tasks = await store.read(TASKS.find)
+        record_property("claims", sum(task.claims for task in tasks))
+        assert [TaskState.COMPLETED] * TASK_COUNT == [task.state for task in tasks]
+        assert sorted(task.id for task in tasks) == effects
+    finally:
+        workers.kill()
+        await store.aclose()
