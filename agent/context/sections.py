@@ -11,19 +11,18 @@ class Section(IntEnum):
     """The sections of a prompt in their order; those from `PERSON` on are dynamic."""
 
     IDENTITY = 0
-    FIRST_RUN = 1
-    PERSONA = 2
-    TOOLS = 3  # text about tools; the tools themselves are sent beside the prompt, sorted
-    SAFETY = 4
-    SKILLS = 5
-    MCP = 6
-    WORKSPACE = 7
-    PERSON = 8
-    TIME = 9
-    FORMATTING = 10
-    PROJECT = 11
-    MEMORY = 12
-    REMINDER = 13  # critical rules are repeated at the end
+    PERSONA = 1
+    TOOLS = 2  # text about tools; the tools themselves are sent beside the prompt, sorted
+    SAFETY = 3
+    SKILLS = 4
+    MCP = 5
+    WORKSPACE = 6
+    PERSON = 7
+    TIME = 8
+    FORMATTING = 9
+    PROJECT = 10  # instructions and skills of the person's workspaces
+    MEMORY = 11
+    REMINDER = 12  # critical rules are repeated at the end
 
 
 PromptBuilder = Callable[[Principal, datetime, str], Mapping[Section, str]]
