@@ -14,11 +14,15 @@ import sqlalchemy as sa
 from channels.base import KnownChat
 from channels.messages import Address
 from gateway.store.dialect import insert_new, upsert
+from gateway.store.journal import shard_of
 from gateway.store.outbox import IS_OPEN
 from gateway.store.people import ids_of
 from gateway.store.tables.people import grants, identities, tickets, users
-from gateway.store.tables.traffic import channel_accounts, chats, moved_chats, outbox, parked_lanes
+from gateway.store.tables.traffic import channel_accounts, chats, inbox, moved_chats, outbox, parked_lanes
 from gateway.store.tables.turns import sessions
+
+MOST_MOVES = 5
+"""Maximum moves of one chat that are followed."""
 
 NOTED_FOR = timedelta(hours=1)
 """The time in which a chat is not noted again, so that most messages cost no statement."""
@@ -157,8 +161,19 @@ def move_chat(connection: sa.Connection, tenant: str, old: Address, new_chat: st
 
 
 def move_sessions(connection: sa.Connection, tenant: str, old_key: str, new_key: str) -> None:
-    """Rename a chat's conversations, its threads' too; where the new name has one already, both stay."""
+    """Rename a chat's conversations, its threads' too, and what waits for them; where the new name has one already,
+    both stay.
+    """
     of_chat = sa.or_(sessions.c.key == old_key, sessions.c.key.startswith(f"{old_key}:thread:", autoescape=True))
+    waiting = sa.select(inbox.c.id, inbox.c.session_key).where(
+        inbox.c.tenant_id == tenant,
+        sa.or_(inbox.c.session_key == old_key, inbox.c.session_key.startswith(f"{old_key}:thread:", autoescape=True)),
+        inbox.c.outcome.is_(None),
+    )
+    for id_, key in connection.execute(waiting).all():
+        renamed = new_key + key[len(old_key) :]
+        moved = sa.update(inbox).where(inbox.c.id == id_)
+        connection.execute(moved.values(session_key=renamed, shard=shard_of(renamed)))
     for id_, key, generation in connection.execute(
         sa.select(sessions.c.id, sessions.c.key, sessions.c.generation).where(sessions.c.tenant_id == tenant, of_chat)
     ).all():
@@ -168,6 +183,30 @@ def move_sessions(connection: sa.Connection, tenant: str, old_key: str, new_key:
         )
         if connection.execute(taken).first() is None:
             connection.execute(sa.update(sessions).where(sessions.c.id == id_).values(key=renamed))
+
+
+def in_living_chat(connection: sa.Connection, tenant: str, where: Address, key: str) -> tuple[Address, str]:
+    """Return the address and the session key under the id that the chat has now.
+
+    A session key is an alias of another only if its chat has moved; this is where it is resolved.
+    """
+    parts = key.split(":")
+    if parts[4:5] != ["group"]:
+        return where, key
+    chat = where.chat
+    for _ in range(MOST_MOVES):
+        moved = sa.select(moved_chats.c.new_chat).where(
+            moved_chats.c.tenant_id == tenant,
+            moved_chats.c.channel == where.channel,
+            moved_chats.c.account == where.account,
+            moved_chats.c.old_chat == chat,
+        )
+        if (found := connection.execute(moved).scalar()) is None:
+            break
+        chat = found
+    if chat == where.chat:
+        return where, key
+    return replace(where, chat=chat), ":".join([*parts[:5], chat.replace("%", "%25").replace(":", "%3A"), *parts[6:]])
 
 
 def load_moves(connection: sa.Connection) -> list[tuple[str, str, str]]:

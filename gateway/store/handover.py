@@ -4,12 +4,13 @@ The event is an inbox row like any other: its turn answers in the chat of its ad
 and is claimed once. The commit's news tell the sessions of this process; another process finds the row by itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from channels.messages import Sender, SystemEvent
+from gateway.store import chats
 from gateway.store.inbox import InboxRow, NewRow, admit
 from gateway.store.people import now_of
 from gateway.store.writer import tell
@@ -41,8 +42,13 @@ News = InboxRow | TurnsReleased | SessionStopped
 def hand_over(
     connection: sa.Connection, event: SystemEvent, user_id: str, session_key: str, now: datetime
 ) -> InboxRow | None:
-    """Admit an event to a session of a person; return None if an event of this id was admitted before."""
+    """Admit an event to a session of a person; return None if an event of this id was admitted before.
+
+    It goes where the chat is now, if the chat has moved since its address was kept.
+    """
     user_id = now_of(connection, user_id)
+    address, session_key = chats.in_living_chat(connection, event.tenant, event.address, session_key)
+    event = event if address == event.address else replace(event, address=address)
     id_ = admit(connection, NewRow(event, user_id, session_key), now)
     if id_ is None:
         return None
