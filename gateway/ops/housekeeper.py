@@ -37,6 +37,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
         ("outbox", config.outbox_days, retention.take_outbox),
         ("journal", config.journal_days, retention.take_turns),
         ("tasks", config.journal_days, retention.take_tasks),
+        ("abstracts", config.abstracts_days, retention.take_abstracts),
         ("usage", config.usage_days, retention.take_usage),
         ("budgets", BUDGET_DAYS, retention.take_budgets),
         ("audit", config.audit_days, retention.take_audit),

@@ -32,6 +32,7 @@ class RetentionConfig(BaseModel):
     refused_days: KeyDays = 7
     outbox_days: Days = 30
     journal_days: Days = 365
+    abstracts_days: Days = 90
     usage_days: Days = 400
     audit_days: Days = 730
     blobs_days: Days = 7

@@ -26,7 +26,7 @@ from gateway.commands.table import CommandTable
 from gateway.inbound.session_key import agent_of
 from gateway.sessions.config import SessionsConfig
 from gateway.store import inbox
-from gateway.store.inbox import InboxRow
+from gateway.store.inbox import PRESSED, InboxRow
 from gateway.store.journal import TurnRow
 from gateway.store.tables.base import new_id
 
@@ -77,8 +77,6 @@ KindOfWords = Callable[[str], str | None]
 """A function from a message's words to the kind of turn that it starts; None: a chat's."""
 
 HELP = "/help"
-PRESSED = "reply:"
-"""Begins the ids of what was said by pressing a suggested reply."""
 _NAMED = re.compile(r"/(\w+)(?:\s+(.*))?\Z", re.DOTALL)
 
 JOIN_WITHIN = timedelta(seconds=1.5)

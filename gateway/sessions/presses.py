@@ -25,10 +25,9 @@ from gateway.commands.base import Changed, Invocation, Reply, Write
 from gateway.commands.decisions import ANSWERS, SAY, VOID
 from gateway.commands.table import CommandTable
 from gateway.delivery.sender import call_within
-from gateway.sessions.inbox_rules import PRESSED
 from gateway.store import approvals, inbox, journal, offers, reply_routes
 from gateway.store.engine import Connection, Store
-from gateway.store.inbox import InboxRow, NewRow, Outcome
+from gateway.store.inbox import PRESSED, InboxRow, NewRow, Outcome
 from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()

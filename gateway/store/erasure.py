@@ -27,6 +27,7 @@ from gateway.store.people import AuditRow, Person, ids_of, record, senders_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.boards import tasks
+from gateway.store.tables.consolidation import abstracts, consolidations, dreams, entities, facts
 from gateway.store.tables.memory import memories
 from gateway.store.tables.people import (
     audit,
@@ -55,6 +56,9 @@ from gateway.store.tenancy import named_tenant
 from gateway.store.tickets import TICKETS, TicketKind
 from gateway.store.usage import give_to
 from gateway.store.web_devices import DEVICES
+
+_MADE_OF_TALK = (abstracts, consolidations, dreams, entities, facts, memories, session_rules, tasks)
+"""Tables whose rows go with a person's conversations."""
 
 TURNS_BATCH = 50
 ROWS_BATCH = 300
@@ -215,7 +219,7 @@ def erase(
             return Progress.MORE
     _erase_places(connection, erasure)
     forget_kept(connection, user_id=erasure.user_id)
-    for table in (memories, session_rules, tasks):
+    for table in _MADE_OF_TALK:
         connection.execute(sa.delete(table).where(table.c.user_id == erasure.user_id))
     if erasure.extent is Extent.EVERYTHING:
         _erase_identity(connection, erasure)

@@ -19,6 +19,9 @@ from gateway.store.people import ids_of
 from gateway.store.tables.traffic import REDACTED, inbox, outbox
 from gateway.store.writer import note_outcome
 
+PRESSED = "reply:"
+"""Begins the ids of what was said by pressing a suggested reply."""
+
 
 class Outcome(StrEnum):
     """The outcome of an inbound row. Every row ends with exactly one."""

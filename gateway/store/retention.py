@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from agent.delegation.board import OVER
 from gateway.store.outbox import CAME, IS_OPEN
 from gateway.store.tables.boards import tasks
+from gateway.store.tables.consolidation import abstracts, consolidations
 from gateway.store.tables.people import audit, forgotten_senders
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, session_rules, summaries, turns, usage
@@ -93,6 +94,16 @@ def take_turns(connection: sa.Connection, before: datetime) -> int:
     connection.execute(sa.delete(approvals).where(approvals.c.turn_id.in_(ids)))
     connection.execute(sa.delete(blobs).where(blobs.c.turn_id.in_(ids)))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_abstracts(connection: sa.Connection, before: datetime) -> int:
+    """Delete abstracts from before then, and what says of journals that are gone that they were consolidated."""
+    old = sa.select(abstracts.c.session_id).where(abstracts.c.at < before).order_by(abstracts.c.at).limit(BATCH)
+    ids = list(connection.execute(old).scalars())
+    connection.execute(sa.delete(abstracts).where(abstracts.c.session_id.in_(ids)))
+    there = sa.exists().where(events.c.session_id == consolidations.c.session_id)
+    connection.execute(sa.delete(consolidations).where(consolidations.c.at < before, ~there))
     return len(ids)
 
 

@@ -36,6 +36,7 @@ FOR_THE_MODEL = {
     "agent/mcp/prompts.py",
     "agent/mcp/resources.py",
     "agent/mcp/server.py",
+    "agent/memory/consolidation.py",
     "agent/models/openai_format.py",
     "agent/models/prompted_tools.py",
     "agent/permissions/judge.py",

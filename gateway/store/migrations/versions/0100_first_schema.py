@@ -126,6 +126,30 @@ def upgrade() -> None:
         op.f("ix_chats_channel_account_heard_at"), "chats", ["channel", "account", "heard_at"], unique=False
     )
     op.create_table(
+        "dreams",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("session_key", sa.String(length=512), nullable=False),
+        sa.Column("wanted_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "agent", "user_id", name=op.f("pk_dreams")),
+    )
+    op.create_index(op.f("ix_dreams_user_id"), "dreams", ["user_id"], unique=False)
+    op.create_table(
+        "entities",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("key", sa.String(length=512), nullable=False),
+        sa.Column("name", sa.String(length=80), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("mentions", sa.Integer(), nullable=False),
+        sa.Column("first_at", sa.BigInteger(), nullable=False),
+        sa.Column("last_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", "agent", "user_id", "key", name=op.f("pk_entities")),
+    )
+    op.create_index(op.f("ix_entities_user_id"), "entities", ["user_id"], unique=False)
+    op.create_table(
         "erasures",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
@@ -138,6 +162,25 @@ def upgrade() -> None:
         sa.Column("asked_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_erasures")),
     )
+    op.create_table(
+        "facts",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("subject", sa.String(length=80), nullable=False),
+        sa.Column("relation", sa.String(length=16), nullable=False),
+        sa.Column("object", sa.String(length=80), nullable=False),
+        sa.Column("valid_from", sa.BigInteger(), nullable=False),
+        sa.Column("valid_to", sa.BigInteger(), nullable=True),
+        sa.Column("mentions", sa.Integer(), nullable=False),
+        sa.Column("confidence", sa.Double(), nullable=False),
+        sa.Column("first_at", sa.BigInteger(), nullable=True),
+        sa.Column("last_at", sa.BigInteger(), nullable=True),
+        sa.Column("score", sa.Double(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_facts")),
+    )
+    op.create_index(op.f("ix_facts_user_id_score"), "facts", ["user_id", "score"], unique=False)
     op.create_table(
         "final_dump",
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -590,6 +633,40 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "chat", "device", name=op.f("pk_web_devices")),
     )
     op.create_index(op.f("ix_web_devices_seen_at"), "web_devices", ["seen_at"], unique=False)
+    op.create_table(
+        "abstracts",
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_abstracts_session_id")),
+        sa.PrimaryKeyConstraint("session_id", name=op.f("pk_abstracts")),
+    )
+    op.create_index(op.f("ix_abstracts_at"), "abstracts", ["at"], unique=False)
+    op.create_index(op.f("ix_abstracts_user_id_at"), "abstracts", ["user_id", "at"], unique=False)
+    op.create_table(
+        "consolidations",
+        sa.Column("session_id", sa.String(length=36), nullable=False),
+        sa.Column("from_seq", sa.Integer(), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("to_seq", sa.Integer(), nullable=False),
+        sa.Column("outcome", sa.String(length=16), nullable=False),
+        sa.Column("tries", sa.SmallInteger(), nullable=False),
+        sa.Column("messages", sa.Integer(), nullable=False),
+        sa.Column("stated", sa.Integer(), nullable=False),
+        sa.Column("remembered", sa.Integer(), nullable=False),
+        sa.Column("model", sa.String(length=128), nullable=False),
+        sa.Column("cost_microusd", sa.BigInteger(), nullable=True),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["session_id"], ["sessions.id"], name=op.f("fk_consolidations_session_id")),
+        sa.PrimaryKeyConstraint("session_id", "from_seq", name=op.f("pk_consolidations")),
+    )
+    op.create_index(op.f("ix_consolidations_at"), "consolidations", ["at"], unique=False)
+    op.create_index(op.f("ix_consolidations_user_id"), "consolidations", ["user_id"], unique=False)
     op.create_table(
         "credentials",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
