@@ -8,7 +8,7 @@ from functools import cached_property
 from agent.calendar import utc_now
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
-from agent.context.sections import AddSections, PromptBuilder, add_nothing, compose, join_sections
+from agent.context.sections import AddSections, PromptBuilder, Section, add_nothing, compose, join_sections
 from agent.context.sizes import Calibration
 from agent.end_texts import TellResult
 from agent.permissions.chain import PermissionChain
@@ -40,9 +40,13 @@ class Agent:
     calibration: Calibration = field(default_factory=Calibration)
     """Correction of our token estimates by the provider's counts."""
 
-    def system_prompt(self, principal: Principal, now: datetime, hints: str) -> SystemPrompt:
-        """Return the prompt for this person and time; `hints` say how the channel wants text formatted."""
-        return compose(join_sections(self.prompt(principal, now, hints), self.sections(principal)))
+    def system_prompt(self, principal: Principal, now: datetime, hints: str, memory: str = "") -> SystemPrompt:
+        """Return the prompt for this person and time.
+
+        `hints` say how the channel wants text formatted, `memory` what is remembered of the person.
+        """
+        remembered = {Section.MEMORY: memory}
+        return compose(join_sections(self.prompt(principal, now, hints), self.sections(principal), remembered))
 
     @cached_property
     def toolbox(self) -> ToolBox:

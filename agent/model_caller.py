@@ -72,7 +72,8 @@ class ModelCaller:
         self._model = agent.model
         self._model_name = agent.model_name
         self._executor = executor
-        self._prompt = turn.prefix.latch(agent.system_prompt(turn.principal, now, turn.hints), agent.prompt)
+        prompt = agent.system_prompt(turn.principal, now, turn.hints, turn.memory)
+        self._prompt = turn.prefix.latch(prompt, agent.prompt)
         self._context = replace(context_of(turn.principal, now), is_products=agent.is_products)
         self._weigh = partial(_weight_of, turn)
         fixed_tokens = agent.calibration.sizes.estimate_fixed(self._prompt, agent.toolbox.specs)

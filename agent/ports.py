@@ -35,6 +35,8 @@ class Principal:
     locale: str | None = None  # BCP 47
     week_start: int = 0  # 0 Monday ... 6 Sunday
     model: str | None = None  # the person's choice; None: the first
+    agent: str = ""  # the agent that they talk to, by its name in session keys; "": outside of conversations
+    in_group: bool = False  # others read the conversation: nothing private of the person is shown
 
 
 # ---------------------------------------------------------------- the model
@@ -454,3 +456,4 @@ class Turn:
     pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
     history_tokens: int | None = None  # estimated; None: not measured
     permissions: TurnPermissions = NO_PERMISSIONS  # of its session
+    memory: str = ""  # the prompt's section of what is remembered of the person

@@ -29,6 +29,7 @@ class UserItem:
     data: str = ""  # framed by the gateway: text that they quote, forward or attach; not their request
     own: bool = True  # of the turn's person; False only in other people's turns
     pictures: tuple[Picture, ...] = ()  # attached, seen or not
+    recalled: str = ""  # framed by the gateway: memories of the person that matter to this message
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,21 @@ def judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
         raise SettingsError(f"permissions.auto.model: {unknown}") from None
 
 
+def light_of(settings: Settings, charge: Charge) -> ChatModel | None:
+    """Make the light model alone, for small questions of capabilities, if there is one.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    if (light := settings.model.light) is None:
+        return None
+    config = ModelConfig(**{name: getattr(light, name) for name in type(light).model_fields})
+    try:
+        return MeasuredModel(build_model(config, ModelDeps(charge=charge)))
+    except UnknownModel as unknown:
+        raise SettingsError(f"model.light.name: {unknown}") from None
+
+
 log = structlog.get_logger()
 
 FILE = "prices.json"

@@ -59,17 +59,17 @@ def make_commands(
     store: Store,
     table: CommandTable,
     sessions: SessionDeps,
-    decisions: Mapping[str, Handle],
+    buttons: Mapping[str, Handle],
     shared: Shared,
 ) -> CommandRunner:
-    """Make the command runner of one tenant; `decisions` are its buttons beside those of conversations."""
+    """Make the command runner of one tenant; `buttons` are its own beside those of every agent."""
     deps = CommandDeps(
         process=sessions.process,
         store=store,
         bus=shared.bus,
         table=table,
         buttons=SealedButtons(shared.secrets.keys.buttons),
-        handles={SAY: SuggestionButtons(table).say, **CONSENT_BUTTONS, **CONVERSATION_BUTTONS, **decisions},
+        handles={SAY: SuggestionButtons(table).say, **CONSENT_BUTTONS, **CONVERSATION_BUTTONS, **buttons},
         texts=product.catalogue,
         user_items=sessions.user_items,
     )

@@ -20,9 +20,10 @@ from agent.tools.guards import ChainPermissions
 from agent.tools.toolbox import tool_pool
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
-from gateway.agent_models import PriceLook, judge_of, model_of, price_words, take_up_prices
+from gateway.access.buttons import SealedButtons
+from gateway.agent_models import PriceLook, judge_of, light_of, model_of, price_words, take_up_prices
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
-from gateway.capabilities.base import CapabilityDeps
+from gateway.capabilities.base import CapabilityDeps, LightModel
 from gateway.capabilities.table import Capabilities
 from gateway.capabilities.trust import Trust
 from gateway.command_line import of_process
@@ -97,13 +98,19 @@ class Tenant:
         self._model_deps = replace(deps.models, sources=self._levels.sources)
         self.model, self.asked = self._make_model(own, self.prices)
         self._judge = judge_of(own, self.budgets.charge_by(own.budgets, self.prices.lost))
-        self.models = (self.model, *(() if self._judge is None else (self._judge,)))
+        self.light = self._make_light(own, self.prices)
+        self._light_in_force = LightModel(self.light)
+        self.models = tuple(model for model in (self.model, self._judge, self.light) if model is not None)
 
         self.operators = operators_of(store, product.name, shared, deps.process)
         providers = {**providers_of(own.model.links(), own.connect), **servers_to_connect(own.mcp, own.connect)}
         self.connecting = Connecting(secrets.vault, providers, models=own.model.names_to_choose)
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
-        self.capabilities = Capabilities(own, CapabilityDeps(store, secrets.vault, clocks, deps.trust.of(name)))
+        seals = SealedButtons(secrets.keys.buttons)
+        for_capabilities = CapabilityDeps(
+            store, secrets.vault, clocks, deps.trust.of(name), light=self._light_in_force, seals=seals
+        )
+        self.capabilities = Capabilities(own, for_capabilities)
         self._work: list[asyncio.Task[None]] = []  # of its capabilities
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
         self.table.replace_added(self.capabilities.commands())
@@ -120,9 +127,10 @@ class Tenant:
         items = make_user_items(own, product.name, store, self._in_force, people, clocks.now)
         added = self.capabilities.turns()
         turns = {**added, RETRY: RetryTurns(deps.models.board).run, **product.turns(store)}
-        heard = HeardItems(items, self.hooks)
+        heard = HeardItems(items, self.hooks, self.capabilities)
         self.sessions = make_sessions(own, product, store, self.kinds, self._in_force, heard, turns, shared)
-        self.commands = make_commands(product, store, self.table, self.sessions, services.decisions(), shared)
+        buttons = {**self.capabilities.buttons(), **services.decisions()}
+        self.commands = make_commands(product, store, self.table, self.sessions, buttons, shared)
         shared.sessions.turn_limit.set_bound(name, own.sessions.max_turns)
 
         reception = ReceptionDeps(
@@ -145,6 +153,9 @@ class Tenant:
         asked: list[OwnModel] = []
         charge = self.budgets.charge_by(own.budgets, prices.lost)
         return model_of(own, self.product, replace(self._model_deps, charge=charge, note=asked.append)), asked
+
+    def _make_light(self, own: Settings, prices: PriceLook) -> ChatModel | None:
+        return light_of(own, self.budgets.charge_by(own.budgets, prices.lost))
 
     def _make_permissions(self, own: Settings, model: ChatModel) -> ChainPermissions:
         """Return the permissions; without a small model of its own, mode auto asks the one that answers."""
@@ -186,7 +197,9 @@ class Tenant:
         if (own.model, own.budgets) != (self.settings.model, self.settings.budgets):
             new.prices = take_up_prices(own)
             new.model, new.asked = self._make_model(own, new.prices)
-            new.models = (*self.models, new.model)
+            new.light = self._make_light(own, new.prices)
+            made = (new.model, new.light)
+            new.models = (*self.models, *(model for model in made if model is not None))
         permissions = self._make_permissions(own, new.model)
         new.agent = replace(self.agent, model=new.model, limits=own.agent, permissions=permissions)
         new.definitions = read_agents(own, self.name)
@@ -201,6 +214,7 @@ class Tenant:
         self._shared.people.configure(self.name, own.access, None if tables is None else tables.language)
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
+        self._light_in_force.model = self.light
         self.capabilities.reconfigure(own)
         self._in_force.replace(self.agent, self._make_others())
 

@@ -157,7 +157,7 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
     now = agent.clock()
     data = await prefetch(run.reader, turn.principal, now, wish)
     request = ModelRequest(
-        system=agent.system_prompt(turn.principal, now, turn.hints),
+        system=agent.system_prompt(turn.principal, now, turn.hints, turn.memory),
         items=(*_talk(turn), plan_request(data, language, run.asked or "/plan")),
         max_output_tokens=agent.limits.max_output_tokens,
         context=replace(context_of(turn.principal, now, data), locale=language),

@@ -187,4 +187,4 @@ def _seen_by_all(events: Sequence[JournalEvent]) -> Iterator[JournalEvent]:
 
 
 def _of_another(items: Sequence[UserItem]) -> tuple[UserItem, ...]:
-    return tuple(replace(item, own=False) for item in items)
+    return tuple(replace(item, own=False, recalled="") for item in items)

@@ -60,7 +60,7 @@ def item_bytes(item: Item) -> int:
     """Estimate the bytes of an item in a request; a picture counts as the text that costs the same."""
     match item:
         case UserItem():
-            words = _bytes_of(item.text) + _bytes_of(item.data) + 16
+            words = _bytes_of(item.text) + _bytes_of(item.data) + _bytes_of(item.recalled) + 16
             if not item.pictures:
                 return words
             return words + int(BYTES_PER_TOKEN * sum(picture.tokens for picture in visible(item.pictures)))

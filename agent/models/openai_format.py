@@ -388,8 +388,8 @@ def spoken_text(item: UserItem) -> str:
     own words.
     """
     words = item.text
-    if item.data or item.pictures:
-        words = "\n".join(part for part in (words, item.data, describe(item.pictures)) if part)
+    if item.data or item.pictures or item.recalled:
+        words = "\n".join(part for part in (words, item.data, describe(item.pictures), item.recalled) if part)
     name = _in_one_line(item.sender) if item.sender else ""
     if not item.own:
         return f"[{name or 'Somebody'}, another person here and not the one you answer now:] {words}"

@@ -137,7 +137,7 @@ def _is_quoted(calls: Iterable[tuple[str, str]], items: Iterable[Item]) -> bool:
 def _words_of(item: UserItem | ToolItem | NoteItem) -> tuple[str, ...]:
     match item:
         case UserItem():
-            return item.text, item.data
+            return item.text, item.data, item.recalled
         case ToolItem():
             return (item.content,)
         case NoteItem():

@@ -54,6 +54,7 @@ class CallFacts:
     destructive: bool = False  # the change cannot be undone
     hook: Verdict = Verdict.PASSTHROUGH  # decision of the hooks before it
     own: Verdict = Verdict.PASSTHROUGH  # decision of the tool's own check
+    asks_each_time: bool = False  # "always" is no answer if that check asks
     risk: SecurityRisk = SecurityRisk.UNKNOWN
 
 
@@ -122,7 +123,8 @@ class PermissionChain:
         if rule is not None:
             return _by_rule(rule)
         if call.own is not Verdict.PASSTHROUGH:
-            return Ruling(call.own, f"{call.tool} itself says {call.own.value} of this", call.own is Verdict.ASK)
+            may_remember = call.own is Verdict.ASK and not call.asks_each_time
+            return Ruling(call.own, f"{call.tool} itself says {call.own.value} of this", may_remember)
         return self._by_mode(call)
 
     def _by_turn(self, call: CallFacts, ruling: Ruling) -> Ruling:

@@ -51,7 +51,7 @@ class SkillTools:
         self._library_of = library_of
         self._started = started
 
-    @tool(WhichSkill, effect=Effect.NONE, says="tool.skill", grants=read_grant)
+    @tool(WhichSkill, effect=Effect.NONE, says="tool.skill", own_words=True, grants=read_grant)
     async def skill(self, context: ToolContext, arguments: WhichSkill) -> Mapping[str, object]:
         """Load one of your skills, a written procedure, and follow it."""
         library = self._library_of(context.principal)

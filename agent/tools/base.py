@@ -55,6 +55,10 @@ async def _count_nothing(_response: Spent) -> None:
     pass
 
 
+def _assume_others() -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Allow:
     """The call may run."""
@@ -82,6 +86,8 @@ class ToolContext:
     report: Report = _unheard
     pin: Report = _unheard  # as `report`, but the text stays until the answer begins, above what later tools report
     note_cost: NoteCost = _count_nothing  # of a model that decides about the call or is used by it
+    has_read_others: Callable[[], bool] = field(default=_assume_others, repr=False, compare=False)
+    """Returns True if the conversation holds words that neither its person nor the gateway wrote."""
     can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
     """Asks hooks and permission before the tool runs another one."""
 
@@ -144,6 +150,8 @@ class Tool:
     timeout_s: float = 60.0
     max_result_chars: int = 100_000
     output_schema: Schema | None = None  # of its data; None: anything, or the result of its effect
+    own_words: bool = False  # its results hold only words of the person, the operator or the gateway
+    asks_each_time: bool = False  # if its own check asks, no earlier "always" answers
     aliases: tuple[str, ...] = ()  # other names that a model may use
     validate: Check | None = None  # checks what no schema can express; raises ToolError
     permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, if no rule decides
@@ -212,6 +220,8 @@ class ToolFlags(TypedDict, total=False):
     timeout_s: float
     max_result_chars: int
     output_schema: Schema
+    own_words: bool
+    asks_each_time: bool
     aliases: tuple[str, ...]
     validate: Callable[..., Awaitable[None] | None]  # (self, context, arguments), like the tool
     permission: Callable[..., str]  # (self, context, arguments), like the tool

@@ -276,6 +276,7 @@ def _facts(use: ToolUse, hooked: Verdict | None) -> CallFacts:
         destructive=use.is_destructive,
         hook=_as_word(hooked),
         own=_own_word(use),
+        asks_each_time=use.tool.asks_each_time,
         risk=use.risk,
     )
 

@@ -51,12 +51,12 @@ MARKS: Mapping[StepState, str] = {StepState.OPEN: "☐", StepState.DOING: "▸",
 class Notes:
     """The tools."""
 
-    @tool(Thought, effect=Effect.NONE, concurrency_safe=True, says="tool.think")
+    @tool(Thought, effect=Effect.NONE, concurrency_safe=True, says="tool.think", own_words=True)
     async def think(self, context: ToolContext, arguments: Thought) -> object:
         """Write a note to yourself, to weigh results and rules before you act. Nothing happens."""
         return {}
 
-    @tool(TodoList, effect=Effect.NONE)
+    @tool(TodoList, effect=Effect.NONE, own_words=True)
     async def todo(self, context: ToolContext, arguments: TodoList) -> object:
         """Keep a list of the steps of longer work: give the whole list each time a step begins or is done. The person
         sees it while you work.

@@ -152,8 +152,12 @@ class Pipeline:
             note_cost=self.scope.ports.journal.note_cost,
             report=partial(self._report, tool.name, call_key, False),
             pin=partial(self._report, tool.name, call_key, True),
+            has_read_others=self._has_read_others,
             can_use_tool=self.can_use,
         )
+
+    def _has_read_others(self) -> bool:
+        return self.tools.holds_others((*self.scope.turn.history, *self.scope.journal.items))
 
     def _report(self, tool: str, call_key: str, stays: bool, words: str, /, **values: object) -> None:
         self.scope.ports.watchers.progress(ToolProgress(tool, call_key, words, values, stays))

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent.ports import ToolSpec
 from agent.tools.base import Effect, Tool, ToolContext, ToolError, TurnGrant
 from agent.tools.results import HANDLE_MARK, fit_result
-from agent.transcript import CallOutcome, Item, JournalEvent, ToolIntended, ToolItem, ToolReturned
+from agent.transcript import CallOutcome, Item, JournalEvent, ToolIntended, ToolItem, ToolReturned, UserItem
 from agent.wellformed import read_object
 
 READ_RESULT = "read_result"
@@ -156,6 +156,22 @@ class ToolBox:
     def find(self, name: str) -> Tool | None:
         """Return the tool with exactly this name or alias, deferred or not."""
         return self._by_name.get(name)
+
+    def holds_others(self, items: Iterable[Item]) -> bool:
+        """Return True if some words in these items are neither the person's nor the operator's nor ours: quotes, files,
+        messages of others, and results of tools that do not declare otherwise.
+        """
+        return any(self._is_of_others(item) for item in items)
+
+    def _is_of_others(self, item: Item) -> bool:
+        match item:
+            case UserItem():
+                return bool(item.data or item.pictures) or not item.own
+            case ToolItem():
+                tool = self.find(item.name)
+                return tool is None or not tool.own_words
+            case _:
+                return False
 
     def may_have_changed(self, journal: Iterable[JournalEvent]) -> bool:
         """Return True if a call that ran, or was about to, may have changed anything; an unknown tool may have."""

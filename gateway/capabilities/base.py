@@ -1,20 +1,30 @@
 """An optional capability of a tenant's agent, such as MCP servers, skills or a workspace."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from agent.context.sections import Section
-from agent.ports import Principal
+from agent.ports import ChatModel, NoteCost, Principal
 from agent.tools.base import Tool
 from channels.chat.probing import Finding
 from channels.clocks import Clocks
+from gateway.access.buttons import SealedButtons
 from gateway.capabilities.trust import TenantTrust, TrustSubject
-from gateway.commands.base import Command
+from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
 from gateway.safety.vault import Vault
 from gateway.sessions.deps import RunTurn
 from gateway.store.engine import Store
+
+
+@dataclass(slots=True, eq=False)
+class LightModel:
+    """The tenant's light model for small questions, as it is now; a reload replaces it."""
+
+    model: ChatModel | None = None
+    """Its calls reserve from the budgets of the turn at work, and its callers note their cost. None: there is none."""
 
 
 def _find_nothing(_name: str) -> Tool | None:
@@ -33,6 +43,9 @@ class CapabilityDeps:
     """Asked before anything runs that the operator's own configuration does not name."""
     find_tool: Callable[[str], Tool | None] = _find_nothing
     """Returns the tool of another capability of this agent by its name, as it is at the moment of the call."""
+    light: LightModel = field(default_factory=LightModel)
+    seals: SealedButtons = field(default_factory=lambda: SealedButtons(os.urandom(32)))
+    """For buttons of its commands; the default's hold until the process ends."""
 
 
 class Capability:
@@ -54,6 +67,10 @@ class Capability:
         """Return its commands as they are now; they are read anew with the tools. Those of the agent go before them."""
         return ()
 
+    def buttons(self) -> Mapping[str, Handle]:
+        """Return the handlers of its buttons by word."""
+        return {}
+
     def turns(self) -> Mapping[str, RunTurn]:
         """Return the kinds of turns that its commands start."""
         return {}
@@ -61,6 +78,17 @@ class Capability:
     def sections(self, principal: Principal) -> Mapping[Section, str]:
         """Return its sections of the prompt for this person."""
         return {}
+
+    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+        """Return framed data that stands beside a message of this person, chosen by their words; "" for none.
+
+        It is journaled with the turn's start. `note_cost` gets each response of a model.
+        """
+        return ""
+
+    async def read_memory(self, principal: Principal) -> str:
+        """Return its part of the prompt's section about what is remembered of this person; read for each turn."""
+        return ""
 
     def troubles(self) -> Mapping[str, str]:
         """Return, for each part of it, the reason why it does not work now; "" if it works.

@@ -10,14 +10,14 @@ from functools import partial
 
 from agent.context.sections import Section, join_sections
 from agent.delegation.teams_config import BOARD_TOOLS
-from agent.ports import Principal
+from agent.ports import NoteCost, Principal
 from agent.tools.base import Tool
 from agent.workspace.config import TOOL_NAMES
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.mcp import make_mcp
 from gateway.capabilities.trust import SHOWN_DIGEST_CHARS, TrustState, TrustSubject
-from gateway.commands.base import Command
+from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.sessions.deps import RunTurn
@@ -83,6 +83,15 @@ def make_skills(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     return skills.make_skills(settings, settings.skills, deps)
 
 
+def make_memory(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the memory."""
+    if settings.memory is None or not settings.memory.enabled:
+        return None
+    from gateway.capabilities import memory  # noqa: PLC0415  with PyYAML
+
+    return memory.make_memory(settings, settings.memory, deps)
+
+
 def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
     """Make the tools `think` and `todo`."""
     if settings.tools is None:
@@ -101,7 +110,16 @@ def make_teams(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     return Teams(settings.teams, deps.store, deps.clocks.now)
 
 
-MAKERS: tuple[Make, ...] = (make_mcp, make_notes, make_programs, make_skills, make_teams, make_web, make_workspace)
+MAKERS: tuple[Make, ...] = (
+    make_mcp,
+    make_memory,
+    make_notes,
+    make_programs,
+    make_skills,
+    make_teams,
+    make_web,
+    make_workspace,
+)
 """One function for each capability. What it needs is imported inside, so that nothing loads without its table."""
 
 
@@ -110,6 +128,7 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
     names = [f"cli__{name}" for name in settings.cli]
     for is_on, added in (
         (settings.tools is not None, ["think", "todo"]),
+        (settings.memory is not None, ["memory"]),
         (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
         (settings.skills is not None, ["skill", "skill_search"]),
         (settings.teams is not None, BOARD_TOOLS),
@@ -153,6 +172,19 @@ class Capabilities:
     def turns(self) -> Mapping[str, RunTurn]:
         """Return the kinds of turns that their commands start."""
         return {kind: run for each in self._all for kind, run in each.turns().items()}
+
+    def buttons(self) -> Mapping[str, Handle]:
+        """Return the handlers of all buttons by word."""
+        return {word: handle for each in self._all for word, handle in each.buttons().items()}
+
+    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+        """Return the data of all beside a message of this person."""
+        found = [await each.recall(principal, words, note_cost) for each in self._all]
+        return "\n".join(filter(None, found))
+
+    async def read_memory(self, principal: Principal) -> str:
+        """Return what all remember of this person."""
+        return "\n\n".join(filter(None, [await each.read_memory(principal) for each in self._all]))
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
         """Return the sections of all for this person's prompt."""

@@ -109,6 +109,7 @@ class Ability:
 ABILITIES: Mapping[str, Ability] = {
     "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
     "integrations": Ability("[integrations]", "many services behind one MCP server, such as mail"),
+    "memory": Ability("[memory]", "what people tell, remembered in later conversations"),
     "skills": Ability("[skills]", "instructions for tasks, in folders"),
     "teams": Ability("[teams]", "a board of tasks that agents share"),
     "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),

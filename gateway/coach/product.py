@@ -1,6 +1,7 @@
 """The description of TenK Coach as an agent product."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from agent.coach.plan import run_plan_turn
@@ -12,7 +13,7 @@ from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
-from agent.tools.base import tools_of
+from agent.tools.base import Tool, tools_of
 from gateway.coach import writer
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
@@ -29,6 +30,11 @@ def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
     return {PLAN: partial(run_plan_turn, reader=StoredPractice(store), writer=writer, run_turn=run_turn)}
 
 
+def _coach_tools(store: Store) -> Sequence[Tool]:
+    """Return the tools; their results hold the person's own practice."""
+    return tuple(replace(each, own_words=True) for each in tools_of(CoachTools(StoredPractice(store), writer)))
+
+
 def _kind_of_words(text: str) -> str | None:
     """Return the kind of turn that prefetches a plan, if the words ask for one."""
     return PLAN if wants_plan(text) else None
@@ -39,7 +45,7 @@ COACH = AgentProduct(
     title="TenK Coach",
     description="menu.description",
     prompt=coach_prompt,
-    tools=lambda store: tools_of(CoachTools(StoredPractice(store), writer)),
+    tools=_coach_tools,
     commands=lambda store: coach_commands(StoredPractice(store)),
     turns=_plan_turns,
     routes=coach_routes,

@@ -21,6 +21,7 @@ from agent.delegation.teams_config import TeamsConfig
 from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
 from agent.mcp.integrations import IntegrationsConfig
+from agent.memory.config import MemoryConfig
 from agent.permissions.chain import PermissionsConfig
 from agent.programs.config import ProgramConfig, ProgramName
 from agent.skills.config import SkillsConfig
@@ -151,6 +152,7 @@ class TenantConfig(BaseModel):
     tools: NotesConfig | None = None
     mcp: Mapping[McpServerName, McpServerConfig] | None = None
     integrations: IntegrationsConfig | None = None
+    memory: MemoryConfig | None = None
     web: WebConfig | None = None
     guard: GuardConfig | None = None
     budgets: BudgetsConfig | None = None
@@ -195,6 +197,8 @@ class Settings(BaseModel):
     """MCP servers by name; two names for one server are one server, the first."""
     integrations: IntegrationsConfig | None = None
     """MCP server that reaches many services; None: none."""
+    memory: MemoryConfig | None = None
+    """None: nothing is remembered of people."""
     connect: Mapping[str, ConnectConfig] = Field(default_factory=dict)
     """Providers for accounts that people connect themselves, by the name in `model.provider`."""
     channels: ChannelsConfig = ChannelsConfig()

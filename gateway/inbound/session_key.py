@@ -1,5 +1,8 @@
 """Session keys, made of the place and the person of a message."""
 
+from dataclasses import replace
+
+from agent.ports import Principal
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, InboundEvent
 
 
@@ -38,6 +41,12 @@ def group_key(address: Address, agent: str, chat: str | None = None) -> str:
 def agent_of(key: str) -> str:
     """Return the name of the agent whose session has this key."""
     return _unescape((*key.split(":", 2), "")[1])
+
+
+def in_session(principal: Principal, key: str) -> Principal:
+    """Return the person as they speak in the session with this key."""
+    is_direct = key.split(":")[4:5] == ["direct"]
+    return replace(principal, agent=agent_of(key), in_group=not is_direct)
 
 
 def _account(address: Address, agent: str) -> str:

@@ -25,6 +25,7 @@ from agent.transcript import (
     fold,
 )
 from channels.messages import CommandInvoked, InboundEvent, InboundMessage
+from gateway.inbound.session_key import in_session
 from gateway.sessions.budgets import note_spender
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import CHAT, new_turn
@@ -58,6 +59,7 @@ async def answer_aside(
     agent = deps.in_force.of(session.key)
     readers = [tool for tool in agent.tools if tool.effect is Effect.NONE]
     limits = agent.limits.model_copy(update={"deadline_s": min(ASIDE_S, agent.limits.deadline_s)})
+    principal = in_session(principal, session.key)
     note_spender(turn, principal)
     started = TurnStarted((item,))
     aside = AsideJournal(deps, turn, started)
@@ -73,6 +75,7 @@ async def answer_aside(
         known.starts,
         known.summary,
         permissions=session.conversation.permissions_of(state.id, row.user_id),
+        memory=await deps.user_items.memory.read_memory(principal),
     )
     await deps.turns_of[CHAT](asked, ports, replace(agent, tools=readers, limits=limits))
     return deps.process.scrubber.last_look(aside.said).strip()

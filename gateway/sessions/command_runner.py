@@ -26,6 +26,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
+from gateway.inbound.session_key import in_session
 from gateway.sessions.deps import PeopleDirectory, ProcessDeps
 from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, read_words
 from gateway.sessions.made_files import keep_files
@@ -215,7 +216,9 @@ class CommandRunner:
         principal = self._process.people.principal(row.user_id)
         if principal is None:
             await self._commit(session, row, Reply(""), Outcome.REFUSED)
-        elif isinstance(row.event, ButtonPressed):
+            return
+        principal = in_session(principal, session.key)
+        if isinstance(row.event, ButtonPressed):
             await self._press(session, row, row.event, principal)
         elif session.is_missed(row):
             await self._tell_missed(session, row, principal)

@@ -49,11 +49,16 @@ class JournalPlace:
 
 
 def claim(
-    connection: Connection, place: JournalPlace, ids: Sequence[int], started: TurnStarted, title: str = ""
+    connection: Connection,
+    place: JournalPlace,
+    ids: Sequence[int],
+    started: TurnStarted,
+    title: str = "",
+    costs: "CostsBeside | None" = None,
 ) -> Sequence[int]:
     """Begin a turn if every one of its rows is open still; those that are. All of them: it has begun.
 
-    A conversation that begins with it gets this title, unless it has one.
+    A conversation that begins with it gets this title, unless it has one. `costs` are of calls that prepared it.
     """
     turn = place.turn
     journal.check_fence(connection, place.fence)
@@ -64,6 +69,8 @@ def claim(
         return []
     journal.begin_turn(connection, turn)
     journal.append(connection, turn, place.seq, (started,), turn.started_at)
+    if costs is not None and costs.responses:
+        costs.note(connection, turn, turn.started_at)
     if title:
         conversations.entitle(connection, turn.session_id, title, anew=False)
     return ids

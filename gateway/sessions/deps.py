@@ -16,7 +16,7 @@ from channels.messages import Address
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.live_answer import LiveDeps
-from gateway.inbound.session_key import agent_of
+from gateway.inbound.session_key import agent_of, in_session
 from gateway.ownership import Ownership
 from gateway.safety.output import Scrubber
 from gateway.sessions.config import SessionsConfig
@@ -137,6 +137,11 @@ class SessionDeps:
     kinds: RowClassifier
     user_items: HeardItems
     shown: Shown
+
+    def principal_of(self, turn: TurnRow, session_key: str) -> Principal:
+        """Return the person of a turn as they speak in its session, also if they may not command the bot any more."""
+        known = self.process.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        return in_session(known, session_key)
 
 
 class SessionContext(Protocol):

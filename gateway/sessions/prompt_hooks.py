@@ -5,11 +5,13 @@ What they add is framed as data; that a message is refused is told in words of o
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Protocol
 
 from pydantic import JsonValue
 
 from agent.hooks.chain import HookChain
 from agent.hooks.points import HookPoint
+from agent.ports import NoteCost, Principal
 from agent.transcript import UserItem
 from channels.base import Channel
 from channels.messages import InboundEvent, SystemEvent
@@ -28,12 +30,38 @@ class MessageRefusal(StrEnum):
         return "a hook that guards failed" if self is MessageRefusal.UNCHECKED else "the input guard"
 
 
+class MemoryPort(Protocol):
+    """The things that an agent remembers of a person."""
+
+    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+        """Return framed data that stands beside a person's message, chosen by their words; "" for none."""
+        ...
+
+    async def read_memory(self, principal: Principal) -> str:
+        """Return the section of the prompt about what is remembered of a person; "" for none."""
+        ...
+
+
+class NoMemory:
+    """An agent that remembers nothing."""
+
+    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+        return ""
+
+    async def read_memory(self, principal: Principal) -> str:
+        return ""
+
+
+NO_MEMORY = NoMemory()
+
+
 @dataclass(frozen=True, slots=True)
 class HeardItems:
-    """Makes user items, with what hooks say of them."""
+    """Makes user items, with what hooks say of them and what is remembered of their person."""
 
     items: UserItemBuilder
     hooks: HookChain
+    memory: MemoryPort = NO_MEMORY
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | MessageRefusal:
         """Return the message as the model reads it, or why it is refused: by the input guard, or by a hook."""
@@ -47,6 +75,13 @@ class HeardItems:
             return MessageRefusal.UNCHECKED if heard.has_failed else MessageRefusal.GUARDED
         text = heard.replace if isinstance(heard.replace, str) else item.text
         return _add(replace(item, text=text), heard.context)
+
+    async def recall(
+        self, principal: Principal, items: tuple[UserItem, ...], note_cost: NoteCost
+    ) -> tuple[UserItem, ...]:
+        """Return the messages of a turn, the last one with the memories that matter to them."""
+        recalled = await self.memory.recall(principal, "\n".join(item.text for item in items), note_cost)
+        return (*items[:-1], replace(items[-1], recalled=recalled)) if recalled else items
 
     async def begin(self, event: InboundEvent, item: UserItem) -> UserItem:
         """Return the first words of a conversation, with those that hooks add at its start."""

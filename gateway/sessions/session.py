@@ -17,7 +17,7 @@ from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
 from agent.permission_rules import Mode
-from agent.ports import Principal
+from agent.ports import Principal, Spent
 from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Channel, Reaction
 from channels.messages import Address, MessageDeleted
@@ -26,7 +26,8 @@ from gateway.failpoints import failpoint
 from gateway.inbound.session_key import agent_of
 from gateway.sessions import commits
 from gateway.sessions.aside import answer_aside
-from gateway.sessions.commits import JournalPlace
+from gateway.sessions.budgets import note_spender
+from gateway.sessions.commits import CostsBeside, JournalPlace
 from gateway.sessions.condensing import Condenser
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.deps import SessionDeps
@@ -343,6 +344,7 @@ class Session:
     async def _claim(self) -> RunningTurn | None:
         """Claim the taken rows as they read now; return None if they were refused or deleted meanwhile."""
         state = await self.conversation.load()
+        spent: list[Spent] = []
         while rows := list(self._taken):
             row, title = rows[0], ""
             if not self.may_command(row.user_id, row.event.address):
@@ -356,12 +358,16 @@ class Session:
                 title = title_of(title_words(row))
                 items = (await self._deps.user_items.begin(row.event, items[0]), *items[1:])
             new = new_turn(row, state.id, self._deps.kinds.kind_of(row) or CHAT, self._clock())
+            items = await self._recall(new, items, spent)
+            if rows != self._taken:  # edited meanwhile
+                continue
             started = TurnStarted(items)
             claim = Claim(new, row.id, message_id_of(row), own_route_id(row), (started,))
             turn = self._turn = RunningTurn(self._deps, self, channel, claim)
             self._taken = []
             place = JournalPlace(self.fence, new, self.conversation.next_seq(new.session_id, 1))
-            commit = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started, title=title)
+            ids, costs = [row.id for row in rows], CostsBeside(spent)
+            commit = partial(commits.claim, place=place, ids=ids, started=started, title=title, costs=costs)
             failpoint("claim_pre")
             still_open = await self._store.commit(commit)
             if len(still_open) == len(rows):
@@ -388,6 +394,18 @@ class Session:
                 await self._refuse(refused, why.detail, why)
                 return None
         return tuple(item for item in items if not isinstance(item, MessageRefusal))
+
+    async def _recall(self, turn: TurnRow, items: tuple[UserItem, ...], spent: list[Spent]) -> tuple[UserItem, ...]:
+        """Return the messages of a turn with the memories that matter to them; `spent` gets what the choice costs."""
+        if turn.kind != CHAT:
+            return items
+
+        async def note(response: Spent) -> None:
+            spent.append(response)
+
+        principal = self._deps.principal_of(turn, self.key)
+        note_spender(turn, principal)
+        return await self._deps.user_items.recall(principal, items, note)
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """Fail rows that cannot start a turn and apologise; fail them even if the apology cannot be sent."""

@@ -17,7 +17,6 @@ from agent.journal import models_and_tools, turn_figures
 from agent.ports import (
     Change,
     LocalEffect,
-    Principal,
     Spent,
     Summary,
     TextDelta,
@@ -90,7 +89,7 @@ class RunningTurn(TurnLifecycle):
         super().__init__(claim, session.cancellations, stop.set_result)
         turn = claim.turn
         self.channel = channel
-        self.principal = deps.process.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        self.principal = deps.principal_of(turn, session.key)
         self._deps = deps
         self._process = deps.process
         self._session = session
@@ -185,6 +184,7 @@ class RunningTurn(TurnLifecycle):
             conversation.pieces,
             known.tokens,
             conversation.permissions_of(turn.session_id, turn.user_id),
+            await self._deps.user_items.memory.read_memory(self.principal),
         )
         agent = self._deps.in_force.of(self._session.key)
         await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self), agent)
