@@ -10,7 +10,7 @@ from agent.ports import LocalEffect, Principal
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.wellformed import clean
 
-Title = Annotated[str, AfterValidator(clean), Field(min_length=1, max_length=200)]
+Title = Annotated[str, AfterValidator(clean), Field(min_length=1, max_length=80)]
 TaskId = Annotated[str, AfterValidator(clean), Field(min_length=1, max_length=200)]
 Waits = Annotated[tuple[TaskId, ...], Field(max_length=20)]
 

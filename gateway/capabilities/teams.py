@@ -10,7 +10,7 @@ from agent.ports import Change, LocalEffect, Principal
 from agent.tools.base import Tool, ToolError
 from channels.clocks import Clock
 from gateway.capabilities.base import Capability
-from gateway.sessions.user_items import frame
+from gateway.sessions.user_items import frame, label
 from gateway.store import boards
 from gateway.store.boards import Board, BoardChange, Task
 from gateway.store.engine import Connection, Store
@@ -92,7 +92,7 @@ def _outcome(changed: BoardChange) -> object:
 def _brief(task: Task) -> dict[str, object]:
     shown = {
         "id": task.id,
-        "title": task.title,
+        "title": label(task.title)[1:-1],
         "state": task.state.value,
         "worker": task.worker,
         "blocked_by": sorted(task.blocked_by),
