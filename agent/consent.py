@@ -44,16 +44,21 @@ class Consent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Journal event: the turn waits for approval of a call; it resumes with the answer."""
+    """Journal event: the turn waits for approval of a call, or for its result; it resumes with the answer."""
 
     step: int
     about: str  # key of that call
     name: str  # name of its tool
-    approval_id: str
+    approval_id: str  # "": no person was asked, the call's result comes later
     left_s: float  # of the turn's time limit; the wait does not count
     backfilled: str = ""  # see AskedCall; filled in once, so that the approval is valid for the call that runs
     kind: Literal["parked"] = "parked"
 
+    @property
+    def asks(self) -> bool:
+        """Return True if a person was asked."""
+        return bool(self.approval_id)
+
 
 class TurnParked(Exception):
-    """The turn waits for an approval: its events are journaled, its task ends, and a later answer resumes it."""
+    """The turn waits for an approval or a result: its events are journaled, its task ends, the answer resumes it."""

@@ -407,6 +407,28 @@ class ConsentPort(Protocol):
         ...
 
 
+class WaitPort(Protocol):
+    """Calls whose results come later."""
+
+    async def begin_work(self, effect: LocalEffect, call_key: str) -> None:
+        """Start the work of a call in a commit of its own.
+
+        Raises:
+            ToolError: it was refused; nothing was written.
+            Fenced: another process owns the session now.
+        """
+        ...
+
+    async def wait(self, step: int, calls: Mapping[str, str], left_s: float) -> None:
+        """Suspend the turn until one of these calls, tools by call key, has its result; return at once if one has.
+
+        Raises:
+            TurnParked: the wait is durable; the gateway ends this run and resumes the turn later.
+            Fenced: another process owns the session now.
+        """
+        ...
+
+
 class WatcherPort(Protocol):
     """The people who watch a running turn and may stop it."""
 
@@ -438,6 +460,7 @@ class TurnPorts:
     journal: JournalPort
     consents: ConsentPort
     watchers: WatcherPort
+    waits: WaitPort | None = None  # None: it cannot wait, and such calls are refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,6 +202,17 @@ def _holds(tool: Tool, flag: Flag, arguments: object, *, unsure: bool = False) -
         return unsure
 
 
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """Returned by a tool whose result comes later: the turn waits for it without a slot, and then calls it again.
+
+    `begin` starts the work in a commit of its own, which has to be harmless if it is repeated. The tool returns this
+    again as long as there is no result. Only tools with Effect.LOCAL may return it.
+    """
+
+    begin: LocalEffect
+
+
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 

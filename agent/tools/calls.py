@@ -63,6 +63,14 @@ class PendingCall:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitedCall:
+    """A call that has begun and whose result comes later."""
+
+    call_key: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallResult:
     """The outcome of a call, with flags for recovery."""
 

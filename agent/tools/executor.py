@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.consent import AskedCall, Parked
-from agent.tools.calls import CallResult, PendingCall
+from agent.tools.calls import AwaitedCall, CallResult, PendingCall
 from agent.tools.pipeline import Pipeline
 from agent.tools.results import failure_result
 from agent.tools.toolbox import ToolBox
@@ -18,13 +18,16 @@ from agent.transcript import SKIPPED, CallOutcome, EndReason, ModelResponded, To
 
 STOPPED = "Not run: the person stopped the turn."
 
+Ended = CallResult | AskedCall | AwaitedCall
+"""The ways in which the steps of a call end."""
+
 
 @dataclass(slots=True, eq=False)
 class _EarlyCall:
     """A read-only call that started while its response streams."""
 
     pending: PendingCall
-    task: "asyncio.Task[CallResult | AskedCall] | None" = None  # None: waits for an earlier call
+    task: "asyncio.Task[Ended] | None" = None  # None: waits for an earlier call
 
 
 class Executor:
@@ -78,7 +81,7 @@ class Executor:
                 begun.task = asyncio.create_task(self._pipeline.run(begun.pending))  # noqa: TID251  ends in run() or expect()
                 begun.task.add_done_callback(_retrieve)
 
-    def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[CallResult | AskedCall], PendingCall]":
+    def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[Ended], PendingCall]":
         """Keep the early calls up to the first that did not start, and cancel the rest: they may have read too soon."""
         adopted = {}
         for begun, pending in zip(self._begun, wanted, strict=False):
@@ -108,27 +111,31 @@ class Executor:
         """Run these calls and return their outcomes in order; new messages or a stop skip those that have not started.
 
         Raises:
-            TurnParked: a call waits for consent; those in parallel have ended.
+            TurnParked: a call waits for consent or for its result; those in parallel have ended.
         """
         if not open_:
             self.expect(None)
             return []
         before = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
-        asked = {event.about: event.backfilled for event in self._journal.events if isinstance(event, Parked)}
+        parked = [event for event in self._journal.events if isinstance(event, Parked)]
+        asked = {event.about: event.backfilled for event in parked if event.asks}
+        begun = {event.about for event in parked if not event.asks}
         pending = [
             self._pending(response, index, before) for response, index in open_ if index < self._limits.max_calls
         ]
         for call in pending:
             call.backfilled, call.was_asked = asked.get(call.key, ""), call.key in asked
         refused = await self._refuse(open_[len(pending) :])
-        results = {}
+        results, awaited = {}, list[PendingCall]()
         for call in pending:
-            if call.intended:  # begun by a crashed process: settled, never skipped or asked about again
+            if call.intended or call.key in begun:  # begun before: settled, never skipped or asked about again
                 result = await self._pipeline.run(call)
                 if isinstance(result, CallResult):
                     results[call.key] = result
-        fresh = [call for call in pending if call.key not in results]
-        round_ = _Round(self._pipeline, fresh, self._adopt(fresh))
+                elif isinstance(result, AwaitedCall):
+                    awaited.append(call)
+        fresh = [call for call in pending if call.key not in results and call not in awaited]
+        round_ = _Round(self._pipeline, fresh, self._adopt(fresh), awaited)
         try:
             results |= await round_.run()
         except BaseExceptionGroup as of_one:  # one error ends the turn: Fenced, a lost store
@@ -168,7 +175,8 @@ class _Round:
         self,
         pipeline: Pipeline,
         calls: Sequence[PendingCall],
-        begun: "dict[asyncio.Task[CallResult | AskedCall], PendingCall]",
+        begun: "dict[asyncio.Task[Ended], PendingCall]",
+        awaited: Sequence[PendingCall],
     ) -> None:
         self._pipeline = pipeline
         self._journal = pipeline.scope.journal
@@ -180,17 +188,18 @@ class _Round:
         for call in self._waiting:
             call.safe = pipeline.admit(call).safe
         self._asked: dict[str, AskedCall] = {}  # by call key: questions to the person once nothing runs
+        self._awaited = {call.key: call for call in awaited}  # their results come later
         self._results: dict[str, CallResult] = {}
 
     async def run(self) -> dict[str, CallResult]:
         """Run the calls and return the results by key; if this is cancelled, the calls end too."""
-        if not self._waiting and not self._running:
+        if not self._waiting and not self._running and not self._awaited:
             return {}
         stop = self._ports.watchers.until_stopped()
         stop.add_done_callback(self._cut_all)
         try:
             async with asyncio.TaskGroup() as group:
-                while self._waiting or self._running:
+                while self._waiting or self._running or self._awaited:
                     await self._start_or_wait(group)
         finally:
             stop.remove_done_callback(self._cut_all)
@@ -207,27 +216,41 @@ class _Round:
             for task in done:
                 await self._collect(task)
         elif not await self._overtake():
+            left_s = self._pipeline.scope.deadline.remaining_s()
             if self._asked:
                 first = min(self._asked, key=self._order.__getitem__)
-                await self._ports.consents.park(self._asked[first], self._pipeline.scope.deadline.remaining_s())
+                await self._ports.consents.park(self._asked[first], left_s)
+            if self._awaited and not (self._waiting and self._waiting[0].safe):
+                await self._wait(left_s)
             call = self._waiting.popleft()
             self._running[group.create_task(self._pipeline.run(call))] = call
 
-    async def _collect(self, task: "asyncio.Task[CallResult | AskedCall]") -> None:
+    async def _collect(self, task: "asyncio.Task[Ended]") -> None:
         call, result = self._running.pop(task), task.result()
+        if isinstance(result, AwaitedCall):
+            self._awaited[call.key] = call
+            return
         if isinstance(result, AskedCall):  # parallel calls end first, and no other starts
             self._asked[call.key] = result
             self._waiting.appendleft(call)
             return
         self._results[call.key] = result
 
+    async def _wait(self, left_s: float) -> None:
+        """Let the turn wait for its awaited calls; go on with them if one has its result already."""
+        awaited = list(self._awaited.values())
+        assert self._ports.waits is not None, "else the call was refused"
+        await self._ports.waits.wait(awaited[0].step, {call.key: call.call.name for call in awaited}, left_s)
+        self._awaited.clear()
+        self._waiting.extendleft(reversed(awaited))
+
     async def _overtake(self) -> bool:
         """Skip the calls that have not started if the person stopped the turn or wrote a message; return True if so."""
         if self._ports.watchers.stopping() is not None:
             await self._skip()
             return True
-        if not self._ports.journal.steering_waits():
-            return False
+        if self._awaited or not self._ports.journal.steering_waits():
+            return False  # before a message joins the turn, each call has its result
         skipped = [_skip_call(call, SKIPPED) for call in self._waiting]
         steered = await self._journal.steer(skipped)
         if steered:
@@ -235,7 +258,8 @@ class _Round:
         return steered
 
     async def _skip(self) -> None:
-        skipped = [_skip_call(call, STOPPED) for call in self._waiting]
+        skipped = [_skip_call(call, STOPPED) for call in (*self._awaited.values(), *self._waiting)]
+        self._awaited.clear()
         if skipped:
             await self._journal.record(*skipped)
         self._take(skipped)
@@ -263,6 +287,6 @@ def _skip_call(pending: PendingCall, why: str) -> ToolReturned:
     return pending.to_returned(failure_result(why), CallOutcome.SKIPPED)
 
 
-def _retrieve(task: "asyncio.Task[CallResult | AskedCall]") -> None:
+def _retrieve(task: "asyncio.Task[Ended]") -> None:
     if not task.cancelled():
         task.exception()  # read in run(), or not needed

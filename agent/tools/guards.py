@@ -256,6 +256,35 @@ class ChainPermissions:
         return await judge.judge(use.tool.name, use.tool.description, arguments, use.context.note_cost)
 
 
+@dataclass(frozen=True, slots=True)
+class UnaskedPermissions:
+    """The permissions of an agent, where no one can be asked: neither its person nor a model that judges."""
+
+    permits: Permissions
+    why: str
+    """Reason for the model behind the name of a tool whose call its person would have to approve."""
+
+    @property
+    def mode(self) -> rules.Mode:
+        return self.permits.mode
+
+    def of_turn(self, own: TurnPermissions) -> Self:
+        return replace(self, permits=self.permits.of_turn(own))
+
+    def judge_early(self, use: ToolUse, *, was_asked: bool = False) -> EarlyJudgement | None:
+        return None
+
+    async def decide(self, use: ToolUse, hooked: Verdict | None, early: EarlyJudgement | None = None) -> Verdict:
+        """Return the agent's decision; deny what its person would have to approve."""
+        verdict = await self.permits.decide(use, hooked)
+        return Deny(f"{use.tool.name} {self.why}") if isinstance(verdict, Ask) else verdict
+
+
+def without_judge(permits: Permissions) -> Permissions:
+    """Return the permissions that ask a person even in mode auto."""
+    return replace(permits, judge=None) if isinstance(permits, ChainPermissions) else permits
+
+
 def name_rules(allow: Sequence[str], deny: Sequence[str]) -> tuple[PermissionRule, ...]:
     """Return the patterns of `allow_tools` and `deny_tools` as rules of the source `local`."""
     denied = [PermissionRule(rules.Verdict.DENY, Source.LOCAL, pattern) for pattern in deny]

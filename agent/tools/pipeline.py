@@ -17,8 +17,8 @@ from agent.foreign_code import contain_exits
 from agent.permission_rules import PermissionRule
 from agent.permissions.chain import SAID_NO
 from agent.ports import LocalEffect
-from agent.tools.base import BAD_REWRITE, Allow, Deny, Effect, OutcomeUnknown, Tool, ToolContext, ToolError
-from agent.tools.calls import CallAdmission, CallResult, PendingCall
+from agent.tools.base import BAD_REWRITE, Allow, Awaited, Deny, Effect, OutcomeUnknown, Tool, ToolContext, ToolError
+from agent.tools.calls import AwaitedCall, CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, EarlyJudgement, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
 from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values, unshown_in
@@ -74,10 +74,11 @@ class Pipeline:
     hooks: ToolHooks = field(default_factory=NoHooks)
     budget: ResultBudget = field(default_factory=ResultBudget)
 
-    async def run(self, pending: PendingCall) -> CallResult | AskedCall:
+    async def run(self, pending: PendingCall) -> CallResult | AskedCall | AwaitedCall:
         """Run these steps in this order, and return the call's journaled result.
 
-        Or return the question to its person: then nothing ran, and nothing is journaled.
+        Or return the question to its person: then nothing ran, and nothing is journaled. Or return that the call has
+        begun and its result comes later.
         """
         ran, ended = None, None
         try:
@@ -92,6 +93,8 @@ class Pipeline:
             self._require_hooks(use, pending)
             ran = use
             data = await self._execute(use, pending)
+            if isinstance(data, Awaited):
+                return await self._begin(data, use, pending)
             await pending.announce_end()
             raw, returned = await self._journal_result(use, pending, data)
         except _PersonAsked as asked:
@@ -314,6 +317,17 @@ class Pipeline:
         except Exception as problem:  # one tool call: any error is its result
             log.exception("tool_call_failed", tool=tool.name, call_key=pending.key)
             raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
+
+    async def _begin(self, awaited: Awaited, use: ToolUse, pending: PendingCall) -> AwaitedCall:
+        """Start the work of a call whose result comes later."""
+        waits = self.scope.ports.waits
+        if waits is None:
+            raise _CallEnded(f"Not run: nothing waits here for the result of {use.tool.name}.", CallOutcome.FAILED)
+        try:
+            await waits.begin_work(awaited.begin, pending.key)
+        except ToolError as refusal:
+            raise _CallEnded.by(refusal) from None
+        return AwaitedCall(pending.key, use.tool.name)
 
     def _limit_s(self, tool: Tool) -> float:
         return min(tool.timeout_s, self.scope.limits.tool_timeout_s or inf, self.scope.deadline.remaining_s())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from agent.context.sections import Section, join_sections
+from agent.delegation.delegation_config import DELEGATION_TOOLS
 from agent.delegation.teams_config import BOARD_TOOLS
 from agent.ports import NoteCost, Principal
 from agent.tools.base import Tool
@@ -101,6 +102,15 @@ def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
     return NotesCapability(settings.tools)
 
 
+def make_delegation(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the tools that give tasks to agents."""
+    if settings.delegation is None or not settings.delegation.enabled:
+        return None
+    from gateway.capabilities.delegation import Delegation  # noqa: PLC0415  nothing of it loads without its table
+
+    return Delegation(settings.delegation, settings, deps)
+
+
 def make_teams(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     """Make the board of tasks."""
     if settings.teams is None or not settings.teams.enabled:
@@ -111,6 +121,7 @@ def make_teams(settings: Settings, deps: CapabilityDeps) -> Capability | None:
 
 
 MAKERS: tuple[Make, ...] = (
+    make_delegation,
     make_mcp,
     make_memory,
     make_notes,
@@ -131,6 +142,7 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
         (settings.memory is not None, ["memory"]),
         (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
         (settings.skills is not None, ["skill", "skill_search"]),
+        (settings.delegation is not None, DELEGATION_TOOLS),
         (settings.teams is not None, BOARD_TOOLS),
         (settings.workspace is not None, TOOL_NAMES),
     ):

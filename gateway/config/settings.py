@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from agent.config import AgentConfig, ModelConfig
+from agent.delegation.delegation_config import DelegationConfig
 from agent.delegation.teams_config import TeamsConfig
 from agent.hooks.points import HookConfig
 from agent.mcp.config import McpServerConfig, McpServerName
@@ -158,6 +159,7 @@ class TenantConfig(BaseModel):
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
     skills: SkillsConfig | None = None
+    delegation: DelegationConfig | None = None
     teams: TeamsConfig | None = None
     workspace: WorkspaceConfig | None = None
     cli: Mapping[ProgramName, ProgramConfig] | None = None
@@ -204,6 +206,8 @@ class Settings(BaseModel):
     channels: ChannelsConfig = ChannelsConfig()
     skills: SkillsConfig | None = None
     """None: no skills."""
+    delegation: DelegationConfig | None = None
+    """None: the agent gives no tasks to others."""
     teams: TeamsConfig | None = None
     """None: no board of tasks."""
     workspace: WorkspaceConfig | None = None

@@ -422,6 +422,19 @@ class LiveAnswer:
         shown.seen = rendered
 
 
+class HiddenAnswer(LiveAnswer):
+    """View of a turn whose answer no person reads: nothing is shown."""
+
+    def start(self, message_id: str | None, standing: Sequence[outbox.RecoveredPart] = (), answered: str = "") -> None:
+        self._events.close()
+
+    def resume(self) -> None:
+        pass
+
+    def show_wait(self, busy_s: float | None) -> None:
+        pass
+
+
 def _mark_unfinished(rendered: Rendered) -> Rendered:
     return replace(rendered, text=rendered.text + GOES_ON)
 

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self
 
-from agent.consent import AskedCall
 from agent.definition import Agent
-from agent.permission_rules import Mode, TurnPermissions
 from agent.ports import Change, LocalEffect, Principal, Spent, Summary, Turn, TurnPorts
-from agent.tools.base import Deny, Tool
-from agent.tools.calls import PendingCall
-from agent.tools.guards import Ask, ChainPermissions, EarlyJudgement, Permissions, ToolUse, Verdict
+from agent.tools.base import Tool
+from agent.tools.calls import CallResult, PendingCall
+from agent.tools.guards import UnaskedPermissions, without_judge
 from agent.tools.pipeline import Pipeline
 from agent.tools.results import fit_result, success_result
 from agent.tools.toolbox import ResultBudget, ToolBox
@@ -23,6 +20,11 @@ from gateway.store.engine import Connection, Store
 
 CALL_S = 60.0
 """Time limit of a call."""
+
+UNASKED = (
+    "needs its person's approval, and a program cannot ask for it. Ask the agent in the chat to do it, or let the "
+    "operator allow it under [permissions]."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +46,16 @@ class ProgramCalls:
         pipeline = Pipeline(
             scope=TurnScope.begin(turn, ports, limits, self.agent.clock),
             tools=ToolBox(self.tools),
-            permissions=UnaskedPermissions(_without_judge(self.agent.permits)),
+            permissions=UnaskedPermissions(without_judge(self.agent.permits), UNASKED),
             hooks=self.agent.hooks,
             budget=_OneResult(),
         )
         pending = PendingCall(call, 0, key)
         pending.response_journaled.set()
         done = await pipeline.run(pending)
-        if isinstance(done, AskedCall):
-            raise TypeError("permissions that deny instead of asking never ask")
+        if not isinstance(done, CallResult):
+            raise TypeError("permissions that deny instead of asking never ask, and nothing waits here")
         return done.returned
-
-
-@dataclass(frozen=True, slots=True)
-class UnaskedPermissions:
-    """The permissions of an agent, where no one can be asked: neither its person nor a model that judges."""
-
-    permits: Permissions
-
-    @property
-    def mode(self) -> Mode:
-        return self.permits.mode
-
-    def of_turn(self, own: TurnPermissions) -> Self:
-        return replace(self, permits=self.permits.of_turn(own))
-
-    def judge_early(self, use: ToolUse, *, was_asked: bool = False) -> EarlyJudgement | None:
-        return None
-
-    async def decide(self, use: ToolUse, hooked: Verdict | None, early: EarlyJudgement | None = None) -> Verdict:
-        """Return the agent's decision; deny what its person would have to approve."""
-        verdict = await self.permits.decide(use, hooked)
-        if not isinstance(verdict, Ask):
-            return verdict
-        return Deny(
-            f"{use.tool.name} needs its person's approval, and a program cannot ask for it. Ask the agent in the chat "
-            "to do it, or let the operator allow it under [permissions]."
-        )
-
-
-def _without_judge(permits: Permissions) -> Permissions:
-    return replace(permits, judge=None) if isinstance(permits, ChainPermissions) else permits
 
 
 class _OneResult(ResultBudget):

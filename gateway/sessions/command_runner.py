@@ -35,7 +35,7 @@ from gateway.sessions.presses import close_buttons, delete_said, find_asked
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, inbox, journal, outbox, people
+from gateway.store import approvals, children, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -77,6 +77,7 @@ class CommandSession:
         """Record that the earlier messages of a person (None: of anybody) are answered no more."""
         rows = inbox.clear_session(connection, self.key, self.row.id, now, why, user_id)
         running = inbox.clear_claimed(connection, self.key, self.row.id, now, why, user_id) > 0
+        running = children.stop_under(connection, self.key, now, why, user_id) > 0 or running
         unparked = approvals.withdraw_session(connection, self.row.tenant, self.key, now, user_id)
         texts = [read_words(row.event, self.talk).said for row in rows]
         return Cleared([row.id for row in rows], texts, running, unparked)

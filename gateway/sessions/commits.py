@@ -23,8 +23,10 @@ from agent.transcript import (
     UserItem,
 )
 from channels.clocks import Clock
-from gateway.store import approvals, conversations, inbox, journal, leases, outbox, usage
+from gateway.sessions.inbox_rules import is_task
+from gateway.store import approvals, children, conversations, inbox, journal, leases, outbox, usage
 from gateway.store.approvals import Approval
+from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
@@ -187,6 +189,23 @@ def park(
     return outbox.put(connection, place.turn.tenant, parts, approval.asked_at)
 
 
+def wait(connection: Connection, place: JournalPlace, parked: Sequence[Parked], clock: Clock) -> bool:
+    """Let a turn wait for the results of its tasks; return False, with nothing written, if one has ended by now."""
+    now = clock()
+    journal.check_fence(connection, place.fence)
+    if children.any_ended(connection, [each.about for each in parked]):
+        return False
+    journal.append_step(connection, place.turn, place.seq, parked, now)
+    approvals.set_parked(connection, place.turn.id, now)
+    return True
+
+
+def begin_effect(connection: Connection, fence: Fence, run: Callable[[Connection], object]) -> None:
+    """Run a local effect whose result comes later."""
+    journal.check_fence(connection, fence)
+    run(connection)
+
+
 def end(
     connection: Connection,
     place: JournalPlace,
@@ -198,7 +217,7 @@ def end(
     *,
     first_by: Lease | None,
 ) -> list[OutboxRow]:
-    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it.
+    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it; and its task.
 
     The first part goes at once, where this process may send there `first_by`.
     """
@@ -210,6 +229,8 @@ def end(
     journal.end_turn(connection, turn.id, reason, now)
     outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
+    if turn.kind == SUBAGENT:
+        children.end(connection, turn, reason, events[-1].text, now)
     claimed = first_by is not None and leases.holds(connection, first_by)
     return outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 
@@ -228,4 +249,6 @@ def refuse(
     journal.check_fence(connection, fence)
     for row in rows:
         inbox.settle(connection, row.id, outcome, now, detail)
+        if is_task(row):
+            children.give_up(connection, row, detail, now)
     return outbox.put(connection, rows[0].tenant, parts, now)

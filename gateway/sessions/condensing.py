@@ -22,6 +22,7 @@ from gateway.sessions import commits
 from gateway.sessions.commits import CostsBeside
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.turn_lifecycle import Claim
+from gateway.store.children import SUBAGENT
 from gateway.telemetry import SUMMARIES, series
 
 log = structlog.get_logger()
@@ -71,7 +72,7 @@ class SummaryKeeper:
             turn=turn,
             summary=summary,
             costs=CostsBeside(responses),
-            parts=to_parts(self.channel, said),
+            parts=to_parts(self.channel, said) if turn.kind != SUBAGENT else (),
             clock=self.deps.process.clocks.now,
         )
         before = self.session.conversation.recall(turn.session_id, turn.user_id).summary

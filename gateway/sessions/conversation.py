@@ -72,7 +72,8 @@ class Conversation:
         return state
 
     def _open(self, connection: Connection, generation: int) -> SessionState:
-        return journal.open_session(connection, self._tenant, self._key, self._config.mode, generation, self._clock())
+        mode = "steer" if journal.CHILD_MARK in self._key else self._config.mode  # messages join a task that runs
+        return journal.open_session(connection, self._tenant, self._key, mode, generation, self._clock())
 
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""

@@ -26,6 +26,7 @@ from gateway.commands.table import CommandTable
 from gateway.inbound.session_key import agent_of
 from gateway.sessions.config import SessionsConfig
 from gateway.store import inbox
+from gateway.store.children import SUBAGENT
 from gateway.store.inbox import PRESSED, InboxRow
 from gateway.store.journal import TurnRow
 from gateway.store.tables.base import new_id
@@ -192,6 +193,11 @@ def is_missed(waited: timedelta, config: SessionsConfig) -> bool:
 def starts_by_itself(event: InboundEvent) -> bool:
     """Return True if the gateway itself starts a turn with the event: no person has waited for an answer to it."""
     return isinstance(event, SystemEvent) and event.turn is not None
+
+
+def is_task(row: InboxRow) -> bool:
+    """Return True if the row starts the turn of a task, whose answer no person reads."""
+    return isinstance(row.event, SystemEvent) and row.event.turn == SUBAGENT
 
 
 def missed_text(texts: Catalogue, waited: timedelta, locale: str | None) -> str:

@@ -1,10 +1,10 @@
-"""Turns that wait for their person's approval: nothing of them runs, and no message waits behind them.
+"""Turns that wait for their person's approval or for a task: nothing of them runs, and no message waits behind them.
 
 The store has them too, so that a restart finds them. A question without an answer in time expires, and its turn
-resumes.
+resumes. After a restart a turn that waits for a task resumes at once, and waits again.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -29,6 +29,14 @@ class ParkedTurn:
     """A turn with what it waits for."""
 
     open_turn: OpenTurn
+    approval: Approval | None  # None: it waits for a task
+
+
+@dataclass(frozen=True, slots=True)
+class AskingTurn:
+    """A turn that waits for an approval."""
+
+    open_turn: OpenTurn
     approval: Approval
 
 
@@ -51,7 +59,7 @@ class Parking:
         for open_turn in open_turns:
             find = partial(approvals.pending, turn_id=open_turn.turn.id)
             approval = await self._store.read(find, lasting=True)
-            if approval is None:  # nobody can say anything any more
+            if approval is None:  # nobody can say anything any more, or its task may have ended
                 self._take_up(open_turn)
             else:
                 self.add(ParkedTurn(open_turn, approval))
@@ -66,24 +74,29 @@ class Parking:
 
     async def look(self) -> None:
         """Go on with those that wait no more in the store: their answer was taken by another process."""
-        if known := list(self._waiting):
+        if known := [asking.open_turn.turn.id for asking in self._asking()]:
             open_still = await self._store.read(partial(approvals.still_pending, turn_ids=known))
             self.release([id_ for id_ in known if id_ not in open_still])
 
-    def joined_by(self, tenant: str, session_key: str, row: InboxRow) -> ParkedTurn | None:
-        """Return the waiting turn of the session that a message is about: of its person, in the chat where it answers.
+    def _asking(self) -> Iterator[AskingTurn]:
+        for parked in self._waiting.values():
+            if parked.approval is not None:
+                yield AskingTurn(parked.open_turn, parked.approval)
 
-        Of several the one with the newest question.
+    def joined_by(self, tenant: str, session_key: str, row: InboxRow) -> AskingTurn | None:
+        """Return the asking turn of the session that a message is about: of its person, in the chat where it answers.
+
+        It may be the turn of a task that the session has begun. Of several the one with the newest question.
         """
         if not self._waiting:
             return None
 
         def is_meant(open_turn: OpenTurn) -> bool:
-            where = open_turn.turn.tenant, open_turn.session_key
+            where = open_turn.turn.tenant, journal.root_of(open_turn.session_key)
             return where == (tenant, session_key) and joins(row, open_turn.turn)
 
-        meant = (parked for parked in self._waiting.values() if is_meant(parked.open_turn))
-        return max(meant, key=lambda parked: (parked.approval.asked_at, parked.approval.id), default=None)
+        meant = (asking for asking in self._asking() if is_meant(asking.open_turn))
+        return max(meant, key=lambda asking: (asking.approval.asked_at, asking.approval.id), default=None)
 
     def release(self, turn_ids: Iterable[str]) -> None:
         """Resume these turns, which the store has released."""
@@ -99,8 +112,8 @@ class Parking:
     async def expire(self) -> None:
         """End the questions whose time is over."""
         now = self._clock()
-        for parked in [parked for parked in self._waiting.values() if parked.approval.until <= now]:
-            settle = partial(approvals.settle, approval=parked.approval, state=Consent.EXPIRED, now=now)
+        for asking in [asking for asking in self._asking() if asking.approval.until <= now]:
+            settle = partial(approvals.settle, approval=asking.approval, state=Consent.EXPIRED, now=now)
             await self._store.commit(settle)
-            log.info("approval_expired", turn_id=parked.open_turn.turn.id, tool=parked.approval.tool)
-            self.release([parked.open_turn.turn.id])
+            log.info("approval_expired", turn_id=asking.open_turn.turn.id, tool=asking.approval.tool)
+            self.release([asking.open_turn.turn.id])

@@ -36,6 +36,7 @@ from gateway.sessions.inbox_rules import (
     JOIN_WITHIN,
     belongs,
     is_missed,
+    is_task,
     join_rows,
     message_id_of,
     new_turn,
@@ -52,6 +53,7 @@ from gateway.sessions.turn import RunningTurn
 from gateway.sessions.turn_lifecycle import Cancellations, Claim
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.spans import span, trace_id_of
+from gateway.store.children import SUBAGENT
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn, SessionState, TurnRow
@@ -178,7 +180,8 @@ class Session:
                     turn = None
                     continue
                 else:
-                    self._condenser.consider(self, turn.claim, turn.principal, turn.channel)
+                    if row.kind != SUBAGENT:
+                        self._condenser.consider(self, turn.claim, turn.principal, turn.channel)
                 return
             log.error("turn_abandoned", session=self.key)
 
@@ -317,13 +320,17 @@ class Session:
         if parked is None or self._deps.kinds.kind_of(row) != CHAT:
             return False
         approval, typed = parked.approval, typed_consent(parked.approval, text_of(row))
+        if typed is None and parked.open_turn.session_key != self.key:
+            return False  # it is not said to a task
         mode = (await self.conversation.load()).mode
         if typed is None and mode != "steer" and not self.mailbox.interrupts(row, mode):
             return False
         if typed is None:
             self.mailbox.put_back([row])
         await self._store.commit(commits.settle_question, self.fence, approval, typed, row.id, self._clock())
-        if (open_turn := parking.drop(approval.turn_id)) is not None:
+        if parked.open_turn.session_key != self.key:
+            parking.release([approval.turn_id])
+        elif (open_turn := parking.drop(approval.turn_id)) is not None:
             self._open_turns.append(open_turn)
         return True
 
@@ -421,6 +428,7 @@ class Session:
     ) -> None:
         """Settle rows without a turn; the person reads the text with this key, or nothing."""
         row = rows[0]
+        key = None if is_task(row) else key
         person = self._process.people.principal(row.user_id) if key else None
         locale = person.locale if person else None
         text = self._deps.shown.texts.text(locale, key) if key else ""

@@ -4,7 +4,7 @@ The agent decides what is said, `commits` what each commit writes, the lane when
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NoReturn, Self
@@ -40,7 +40,7 @@ from agent.transcript import (
 from agent.turn_events import TurnEvents
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Reaction, SendsMedia
-from gateway.delivery.live_answer import LiveAnswer, followers
+from gateway.delivery.live_answer import HiddenAnswer, LiveAnswer, followers
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
@@ -56,8 +56,9 @@ from gateway.sessions.questions import is_numbered, on_one_line
 from gateway.sessions.turn_end import final_parts, final_text
 from gateway.sessions.turn_lifecycle import Claim, TurnLifecycle
 from gateway.spans import note_attributes
-from gateway.store import approvals, inbox, journal, outbox
+from gateway.store import approvals, children, inbox, journal, outbox
 from gateway.store.approvals import Approval
+from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn, TurnRow
 from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
@@ -97,8 +98,10 @@ class RunningTurn(TurnLifecycle):
         self.events = list(claim.events)
         self._stop = stop
         self._has_streamed = False
+        self._is_read = turn.kind != SUBAGENT  # by a person, in the chat
+        clean = deps.process.scrubber.last_look
         self._watched = TurnEvents(
-            deps.shown.watch.note_event, *followers(channel, turn, deps.process.scrubber.last_look)
+            deps.shown.watch.note_event, *(followers(channel, turn, clean) if self._is_read else ())
         )
         self._answer = OutboundMessage(
             turn.address,
@@ -108,7 +111,7 @@ class RunningTurn(TurnLifecycle):
             reply_route_of=claim.answers,
             locale=self.principal.locale,
         )
-        self._live = LiveAnswer(
+        self._live = (LiveAnswer if self._is_read else HiddenAnswer)(
             deps.shown.live, channel, turn.tenant, self._answer, session.fence, self._watched.reader()
         )
 
@@ -187,7 +190,7 @@ class RunningTurn(TurnLifecycle):
             await self._deps.user_items.memory.read_memory(self.principal),
         )
         agent = self._deps.in_force.of(self._session.key)
-        await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self), agent)
+        await self._deps.turns_of[turn.kind](asked, TurnPorts(self, self, self, self), agent)
 
     async def _end_unanswered(self, reason: EndReason, text: str) -> None:
         await self.finish(reason, text, None, text)
@@ -344,6 +347,33 @@ class RunningTurn(TurnLifecycle):
             until=now + self._deps.shown.questions.valid,
         )
 
+    # ---------------------------------------------------------------- tasks whose results come later
+
+    async def begin_work(self, effect: LocalEffect, call_key: str) -> None:
+        """Start the work of a call in a commit of its own."""
+        dates = self._process.clocks.dates
+
+        def run(connection: Connection) -> None:
+            effect.run(Change(connection, self.principal, call_key, dates()))
+
+        await self._deps.store.commit(commits.begin_effect, self._session.fence, run)
+
+    async def wait(self, step: int, calls: Mapping[str, str], left_s: float) -> None:
+        """Let the turn wait for the first of these tasks to end, unless one has; a stop that came too early ends it."""
+        await self._live.settle()
+        store, place = self._deps.store, self._reserve(len(calls))
+        parked = tuple(Parked(step, key, tool, "", left_s) for key, tool in calls.items())
+        if not await store.commit(commits.wait, place, parked, self._process.clocks.now):
+            self._live.resume()
+            return
+        open_turn = OpenTurn(self._turn, self._session.key, parked=True)
+        self._process.parking.add(ParkedTurn(open_turn, None))
+        self._note_journaled(parked)
+        is_parked = await store.read(partial(children.is_parked, turn_id=self._turn.id), lasting=True)
+        if not is_parked or self.stopping() is not None:  # the task has ended before it was known that the turn waits
+            self._process.parking.release([self._turn.id])
+        raise TurnParked
+
     # ---------------------------------------------------------------- its watchers
 
     def progress(self, event: TurnEvent) -> None:
@@ -393,7 +423,7 @@ class RunningTurn(TurnLifecycle):
         await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
         nothing_left, alone_stopped = self._text("answer.nothing_left"), self._text("answer.alone_stopped")
-        buttons = self._deps.shown.replies.buttons(self.channel, self._turn, ended)
+        buttons = self._deps.shown.replies.buttons(self.channel, self._turn, ended) if self._is_read else ()
         lines = self._deps.shown.replies.lines(self.channel, ended, self.principal.locale)
         overtaken = await self._deps.shown.replies.standing(self._session.key, self._turn) if buttons else None
         files = await self._made_files(reason)
@@ -403,6 +433,8 @@ class RunningTurn(TurnLifecycle):
         def compose() -> tuple[str, list[OutboxPart]]:
             said = self._process.scrubber.last_look(text).strip()
             said = final_text(reason, said, alone_stopped=alone_stopped, nothing_left=nothing_left, is_shown=is_shown)
+            if not self._is_read:
+                return said, []
             answer = replace(self._answer, text=said, buttons=buttons, media=files)
             parts = final_parts(
                 self.channel, answer, lines=lines, nothing_left=nothing_left, pages=pages, standing=standing

@@ -39,7 +39,7 @@ class Claim:
         """Return the outbox source id of its answer; another one after each wait, so that the question is not
         overwritten.
         """
-        waits = sum(isinstance(event, Parked) for event in self.events) if self.resumed else 0
+        waits = sum(isinstance(event, Parked) and event.asks for event in self.events) if self.resumed else 0
         return self.turn.id if not waits else f"{self.turn.id}.{waits}"
 
 

@@ -60,7 +60,7 @@ WORD_FOR = "word for "
 def ask(connection: sa.Connection, approval: Approval) -> None:
     """Record a question and let its turn wait. The same one again changes nothing."""
     if APPROVALS.add(connection, approval):
-        _set_parked(connection, approval.turn_id, approval.asked_at)
+        set_parked(connection, approval.turn_id, approval.asked_at)
 
 
 def by_id(connection: sa.Connection, id_: str) -> Approval | None:
@@ -94,7 +94,7 @@ def settle(connection: sa.Connection, approval: Approval, state: Consent, now: d
     ended = {"state": state, "answered_at": now}
     if not APPROVALS.patch(connection, ended, id=approval.id, state=Consent.PENDING):
         return False
-    _set_parked(connection, approval.turn_id, None)
+    set_parked(connection, approval.turn_id, None)
     if state is Consent.REMEMBERED:
         REMEMBERED.add(connection, RememberedTool(approval.tenant, approval.user_id, approval.tool, now))
     if state is Consent.DENIED:
@@ -163,5 +163,6 @@ def forget(connection: sa.Connection, tenant: str, user_id: str, tool: str) -> N
     REMEMBERED.delete(connection, tenant=tenant, user_id=ids_of(user_id), tool=tool)
 
 
-def _set_parked(connection: sa.Connection, turn_id: str, at: datetime | None) -> None:
+def set_parked(connection: sa.Connection, turn_id: str, at: datetime | None) -> None:
+    """Let a turn wait from this instant on; None: it waits no more."""
     connection.execute(sa.update(turns).where(turns.c.id == turn_id).values(parked_at=at))

@@ -83,7 +83,7 @@ class KeptTurn:
     @property
     def source_id(self) -> str:
         """Return the outbox source id of the answer."""
-        waits = sum(isinstance(event, Parked) for event in self.events)
+        waits = sum(isinstance(event, Parked) and event.asks for event in self.events)
         return self.id if not waits else f"{self.id}.{waits}"
 
 

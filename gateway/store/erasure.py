@@ -28,6 +28,7 @@ from gateway.store.rows import Rows
 from gateway.store.tables.base import metadata, new_id
 from gateway.store.tables.boards import tasks
 from gateway.store.tables.consolidation import abstracts, consolidations, dreams, entities, facts
+from gateway.store.tables.delegation import children
 from gateway.store.tables.memory import memories
 from gateway.store.tables.people import (
     audit,
@@ -304,6 +305,7 @@ def _erase_turns(connection: sa.Connection, erasure: Erasure) -> bool:
     _empty_outbox(connection, sa.or_(*answers))
     for table in (events, approvals):
         connection.execute(sa.delete(table).where(table.c.turn_id.in_(ids)))
+    connection.execute(sa.delete(children).where(children.c.parent_turn_id.in_(ids)))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
     return True
 

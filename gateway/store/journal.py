@@ -44,9 +44,18 @@ class Fence:
     epoch: int
 
 
+CHILD_MARK = ":subagent:"
+"""Stands in the key of a child's session between that of its parent and its label."""
+
+
+def root_of(session_key: str) -> str:
+    """Return the key of the session in which people talk: the session itself, or the one its tasks come from."""
+    return session_key.partition(CHILD_MARK)[0]
+
+
 def shard_of(session_key: str) -> int:
-    """Return the shard of a session; the same on every machine and for ever."""
-    return zlib.crc32(session_key.encode()) % SHARDS
+    """Return the shard of a session; the same on every machine and for ever. Children run where their parent does."""
+    return zlib.crc32(root_of(session_key).encode()) % SHARDS
 
 
 def take_all_shards(connection: sa.Connection, owner: str) -> int:

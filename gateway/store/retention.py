@@ -14,6 +14,7 @@ from agent.delegation.board import OVER
 from gateway.store.outbox import CAME, IS_OPEN
 from gateway.store.tables.boards import tasks
 from gateway.store.tables.consolidation import abstracts, consolidations
+from gateway.store.tables.delegation import children
 from gateway.store.tables.people import audit, forgotten_senders
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
 from gateway.store.tables.turns import approvals, blobs, budget_use, events, session_rules, summaries, turns, usage
@@ -93,6 +94,7 @@ def take_turns(connection: sa.Connection, before: datetime) -> int:
     connection.execute(sa.delete(events).where(events.c.turn_id.in_(ids)))
     connection.execute(sa.delete(approvals).where(approvals.c.turn_id.in_(ids)))
     connection.execute(sa.delete(blobs).where(blobs.c.turn_id.in_(ids)))
+    connection.execute(sa.delete(children).where(children.c.parent_turn_id.in_(ids)))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
     return len(ids)
 

@@ -1,7 +1,7 @@
 """A turn's three ports in memory: journal, steering, stops; each can die at any commit as a process would."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import NoReturn
@@ -59,12 +59,14 @@ class FakeTurnPort:
     asked: list[AskedCall] = field(default_factory=list)
     on_progress: Callable[[TurnEvent], None] | None = None
     pictures: dict[str, bytes] = field(default_factory=dict)
+    begun: list[str] = field(default_factory=list)  # call keys whose results come later
+    ready_at_once: bool = False  # a result is there before the turn waits
     _stop: EndReason | None = None
     _stopped: asyncio.Future[EndReason] | None = None  # None: not asked for
 
     @property
     def ports(self) -> TurnPorts:
-        return TurnPorts(journal=self, consents=self, watchers=self)
+        return TurnPorts(journal=self, consents=self, watchers=self, waits=self)
 
     def scope(self, events: Sequence[JournalEvent] = (), left_s: float = 60.0, **limits: int) -> TurnScope:
         """Return the scope of a turn with these events and a clock that stands still."""
@@ -132,6 +134,19 @@ class FakeTurnPort:
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         await asyncio.sleep(0)
         self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s, ask.backfilled))
+        raise TurnParked
+
+    async def begin_work(self, effect: LocalEffect, call_key: str) -> None:
+        await asyncio.sleep(0)
+        self.run_effect(effect)
+        self.begun.append(call_key)
+
+    async def wait(self, step: int, calls: Mapping[str, str], left_s: float) -> None:
+        await asyncio.sleep(0)
+        if self.ready_at_once:
+            self.ready_at_once = False
+            return
+        self._commit(*(Parked(step, key, name, "", left_s) for key, name in calls.items()))
         raise TurnParked
 
     async def finish(

@@ -301,6 +301,37 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_members")),
     )
     op.create_table(
+        "children",
+        sa.Column("id", sa.String(length=64), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("parent_key", sa.String(length=512), nullable=False),
+        sa.Column("parent_turn_id", sa.String(length=36), nullable=False),
+        sa.Column("session_key", sa.String(length=512), nullable=False),
+        sa.Column("label", sa.String(length=64), nullable=False),
+        sa.Column("description", sa.String(length=200), nullable=False),
+        sa.Column("type", sa.String(length=64), nullable=False),
+        sa.Column("model", sa.String(length=200), nullable=True),
+        sa.Column("in_background", sa.Boolean(), nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("result", sa.Text(), nullable=False),
+        sa.Column("began_at", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_children")),
+        sa.UniqueConstraint("tenant_id", "session_key", name=op.f("uq_children_tenant_id_session_key")),
+    )
+    op.create_index(op.f("ix_children_parent_turn_id"), "children", ["parent_turn_id"], unique=False)
+    op.create_index(op.f("ix_children_tenant_id_parent_key"), "children", ["tenant_id", "parent_key"], unique=False)
+    op.create_index(op.f("ix_children_user_id"), "children", ["user_id"], unique=False)
+    op.create_index(
+        "ix_children_running",
+        "children",
+        ["state"],
+        unique=False,
+        sqlite_where=sa.text("state = 'running'"),
+        postgresql_where=sa.text("state = 'running'"),
+    )
+    op.create_table(
         "memories",
         sa.Column("id", sa.String(length=36), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),

@@ -1,0 +1,322 @@
+"""Tasks of agents: a turn begins a child, a session of its own, whose end hands the result to the parent's session.
+
+Plain functions over a connection. A child begins once a call key, and ends once; its end is part of the commit that
+ends its turn, in which the parent's session gets the result: as an event, or for the call that waits for it.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from agent.delegation.delegation_config import DelegationConfig
+from agent.delegation.tasks import GivenTask, Standing, check_standing
+from agent.tools.base import ToolError
+from agent.transcript import EndReason
+from channels.messages import Address, SystemEvent
+from gateway.store import approvals, inbox
+from gateway.store.handover import SYSTEM, SessionStopped, TurnsReleased, hand_over
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import CHILD_MARK, TurnRow, result_of, unpack_address
+from gateway.store.people import ids_of
+from gateway.store.rows import Rows
+from gateway.store.tables.delegation import children
+from gateway.store.tables.traffic import IS_WAITING
+from gateway.store.tables.traffic import inbox as inbox_table
+from gateway.store.tables.turns import sessions, turns
+from gateway.store.writer import tell
+
+SUBAGENT = "subagent"
+"""Kind of turn that works on a task."""
+
+ALL_ROWS = 2**62
+"""Stands for the row before which all rows are stopped."""
+
+MAX_TOLD_CHARS = 30_000
+"""Characters of a result that its event tells."""
+
+LABEL_CHARS = 40
+_NO_LABEL = re.compile(r"[^a-z0-9]+")
+
+
+class ChildState(StrEnum):
+    """The states of a task."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"  # it ended without a whole answer: a limit, an error
+    STOPPED = "stopped"  # by the person, or by the agent that gave it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """One task."""
+
+    id: str  # key of the call that began it
+    tenant: str
+    user_id: str
+    parent_key: str
+    parent_turn_id: str
+    session_key: str
+    label: str  # by which agents name it
+    description: str
+    type: str
+    model: str | None
+    in_background: bool
+    state: ChildState = ChildState.RUNNING
+    result: str = ""
+    began_at: datetime
+    ended_at: datetime | None = None
+
+
+CHILDREN = Rows(children, Child)
+
+
+@dataclass(frozen=True, slots=True)
+class CallingTurn:
+    """The turn whose call begins a task or sends a message."""
+
+    turn_id: str
+    user_id: str
+    session_key: str
+    address: Address
+
+
+def caller_of(connection: sa.Connection, call_key: str) -> CallingTurn:
+    """Return the turn of a call.
+
+    Raises:
+        ToolError: it is no turn's.
+    """
+    turn_id = call_key.partition("/")[0]
+    query = sa.select(turns.c.user_id, turns.c.address, sessions.c.key)
+    query = query.join(sessions, sessions.c.id == turns.c.session_id).where(turns.c.id == turn_id)
+    row = connection.execute(query).first()
+    if row is None:
+        raise ToolError("This works only in a conversation.")
+    return CallingTurn(turn_id, row.user_id, row.key, unpack_address(row.address))
+
+
+def of_session(connection: sa.Connection, session_key: str) -> Child | None:
+    """Return the task that this session works on."""
+    return CHILDREN.get(connection, session_key=session_key)
+
+
+def of_turn(connection: sa.Connection, turn_id: str) -> Child | None:
+    """Return the task that this turn works on."""
+    key = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id).where(turns.c.id == turn_id)
+    return CHILDREN.get(connection, session_key=key)
+
+
+def line_of(connection: sa.Connection, session_key: str) -> list[Child]:
+    """Return the task of a session and those it descends from, the nearest first."""
+    line: list[Child] = []
+    while CHILD_MARK in session_key and (child := of_session(connection, session_key)) is not None:
+        line.append(child)
+        session_key = child.parent_key
+    return line
+
+
+def begin(
+    connection: sa.Connection, call_key: str, tenant: str, new: GivenTask, limits: DelegationConfig, now: datetime
+) -> Child:
+    """Begin a task: its row, and the event that starts its turn. A repeated call key gives the first.
+
+    Raises:
+        ToolError: a limit is reached; the text says which.
+    """
+    if (begun := CHILDREN.get(connection, id=call_key)) is not None:
+        return begun
+    caller = caller_of(connection, call_key)
+    CHILDREN.delete(connection, CHILDREN.c.ended_at < now - timedelta(minutes=limits.kept_min))
+    running = {"state": ChildState.RUNNING}
+    standing = Standing(
+        types=tuple(child.type for child in line_of(connection, caller.session_key)),
+        of_parent=CHILDREN.count(connection, parent_key=caller.session_key, **running),
+        overall=CHILDREN.count(connection, **running),
+    )
+    check_standing(standing, new.type, limits)
+    label = _free_label(connection, tenant, caller.session_key, new.description)
+    child = Child(
+        id=call_key,
+        tenant=tenant,
+        user_id=caller.user_id,
+        parent_key=caller.session_key,
+        parent_turn_id=caller.turn_id,
+        session_key=key_of(caller.session_key, label),
+        label=label,
+        description=new.description,
+        type=new.type,
+        model=new.model,
+        in_background=new.in_background,
+        began_at=now,
+    )
+    CHILDREN.add(connection, child)
+    where = tenant, caller.address
+    task = _event(f"task:{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
+    hand_over(connection, task, caller.user_id, child.session_key, now)
+    return child
+
+
+def key_of(parent_key: str, label: str) -> str:
+    """Return the key of a child's session."""
+    return f"{parent_key}{CHILD_MARK}{label}"
+
+
+def _free_label(connection: sa.Connection, tenant: str, parent_key: str, description: str) -> str:
+    """Return a label that no task of this session has had: its session begins empty."""
+    stem = _NO_LABEL.sub("-", description.lower())[:LABEL_CHARS].strip("-") or "task"
+    first = key_of(parent_key, stem)
+    taken = sa.select(inbox_table.c.session_key).where(
+        inbox_table.c.session_key.startswith(first, autoescape=True), inbox_table.c.tenant_id == tenant
+    )
+    known = sa.select(sessions.c.key).where(sessions.c.key.startswith(first, autoescape=True))
+    keys = {*connection.execute(taken.distinct()).scalars(), *connection.execute(known.distinct()).scalars()}
+    number = 1
+    while key_of(parent_key, label := stem if number == 1 else f"{stem}-{number}") in keys:
+        number += 1
+    return label
+
+
+def any_ended(connection: sa.Connection, call_keys: Collection[str]) -> bool:
+    """Return True if one of these tasks has ended, or is not known any more."""
+    running = CHILDREN.count(connection, id=list(call_keys), state=ChildState.RUNNING)
+    return running < len(call_keys)
+
+
+def is_parked(connection: sa.Connection, turn_id: str) -> bool:
+    """Return True if a turn waits."""
+    return connection.execute(sa.select(turns.c.parked_at).where(turns.c.id == turn_id)).scalar() is not None
+
+
+def end(connection: sa.Connection, turn: TurnRow, reason: EndReason, text: str, now: datetime) -> None:
+    """End the task of a turn, once: its result goes to the call that waits for it, else to the parent's session."""
+    child = of_turn(connection, turn.id)
+    if child is not None:
+        _hand_back(connection, child, _STATES.get(reason, ChildState.FAILED), text, turn.address, now)
+
+
+def give_up(connection: sa.Connection, row: InboxRow, why: str, now: datetime) -> None:
+    """End the task that a row would have begun."""
+    if (child := of_session(connection, row.session_key)) is not None:
+        _hand_back(connection, child, ChildState.FAILED, f"The task was not begun: {why}.", row.event.address, now)
+
+
+def _hand_back(
+    connection: sa.Connection, child: Child, state: ChildState, text: str, address: Address, now: datetime
+) -> None:
+    if not _settle(connection, child, state, text, now):
+        return
+    if not child.in_background and result_of(connection, child.id) is None:
+        approvals.set_parked(connection, child.parent_turn_id, None)
+        tell(connection, TurnsReleased((child.parent_turn_id,)))
+        return
+    event = _event(
+        f"task ended:{child.id}",
+        (child.tenant, address),
+        now,
+        "task_ended",
+        turn="chat",
+        data=f"{child.description}\n\n{text[:MAX_TOLD_CHARS]}",
+        head=f'task notification: the task "{child.label}" is {state.value}; this is its result',
+    )
+    hand_over(connection, event, child.user_id, child.parent_key, now)
+
+
+_STATES = {EndReason.COMPLETED: ChildState.DONE, EndReason.STOPPED: ChildState.STOPPED}
+
+
+def _settle(connection: sa.Connection, child: Child, state: ChildState, text: str, now: datetime) -> bool:
+    """Record the end of a task, once, and clear what waits in its session."""
+    ended = {"state": state, "result": text, "ended_at": now}
+    if not CHILDREN.patch(connection, ended, id=child.id, state=ChildState.RUNNING):
+        return False
+    inbox.clear_session(connection, child.session_key, ALL_ROWS, now, "its task has ended")
+    return True
+
+
+def stop(connection: sa.Connection, child: Child, now: datetime, why: str) -> bool:
+    """Stop a task and those that it has begun; return False if it had ended."""
+    if not _settle(connection, child, ChildState.STOPPED, "", now):
+        return False
+    inbox.clear_claimed(connection, child.session_key, ALL_ROWS, now, why)
+    unparked = approvals.withdraw_session(connection, child.tenant, child.session_key, now, None)
+    tell(connection, SessionStopped(child.tenant, child.session_key, ALL_ROWS))
+    tell(connection, TurnsReleased(tuple(unparked)))
+    stop_under(connection, child.session_key, now, why)
+    return True
+
+
+def stop_under(connection: sa.Connection, parent_key: str, now: datetime, why: str, user_id: str | None = None) -> int:
+    """Stop the tasks that a session has begun, of one person or of all; return how many ran."""
+    whose = [] if user_id is None else [CHILDREN.c.user_id.in_(ids_of(user_id))]
+    found = CHILDREN.find(connection, *whose, parent_key=parent_key, state=ChildState.RUNNING)
+    return sum(stop(connection, child, now, why) for child in found)
+
+
+def running_of(connection: sa.Connection, parent_key: str) -> Sequence[Child]:
+    """Return the running tasks that a session has begun."""
+    return CHILDREN.find(connection, parent_key=parent_key, state=ChildState.RUNNING, order=CHILDREN.c.began_at)
+
+
+def send(
+    connection: sa.Connection, call_key: str, tenant: str, to: str, text: str, limits: DelegationConfig, now: datetime
+) -> str:
+    """Send a message to a running task of the caller's session, or from a task to its parent; return the receiver.
+
+    Raises:
+        ToolError: there is no such receiver, or its mailbox is full.
+    """
+    caller = caller_of(connection, call_key)
+    own = of_session(connection, caller.session_key)
+    found = {child.label: child.session_key for child in running_of(connection, caller.session_key)}
+    if own is not None and own.in_background:
+        found["parent"] = own.parent_key
+    if to not in found:
+        names = ", ".join(found) or "none"
+        raise ToolError(f"No running task is called {to[:80]!r}. You can write to: {names}.")
+    key = found[to]
+    waiting = sa.select(sa.func.count()).where(IS_WAITING, inbox_table.c.session_key == key)
+    if int(connection.execute(waiting).scalar_one()) >= limits.mailbox:
+        raise ToolError(f"The mailbox of {to} is full ({limits.mailbox} messages). Send it more once it has read them.")
+    sender = "the agent that gave you this task" if own is None or key != own.parent_key else f'the task "{own.label}"'
+    event = _event(
+        f"message:{call_key}",
+        (tenant, caller.address),
+        now,
+        "message",
+        turn="chat",
+        data=text,
+        head=f"message from {sender}",
+    )
+    hand_over(connection, event, caller.user_id, key, now)
+    return to
+
+
+def _event(
+    event_id: str,
+    where: tuple[str, Address],
+    now: datetime,
+    name: str,
+    *,
+    turn: str,
+    said: str = "",
+    data: str = "",
+    head: str = "",
+) -> SystemEvent:
+    tenant, address = where
+    return SystemEvent(
+        event_id=event_id,
+        address=address,
+        sender=SYSTEM,
+        received_at=now,
+        tenant=tenant,
+        name=name,
+        arguments=said,
+        turn=turn,
+        data=data,
+        data_head=head,
+    )

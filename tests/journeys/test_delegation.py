@@ -1,0 +1,157 @@
+"""Tasks for agents of their own: at once, in the background, over a restart, with questions, stopped."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from agent.tools.base import Effect, Tool
+from gateway.store.children import CHILDREN
+from gateway.testing.gateway import Person, TestGateway
+from gateway.testing.model import Answer, Call, FakeModel, Reply
+from tests.fakes.agents import Number
+
+CONFIG = "[delegation]\n"
+TOLD = re.compile(r"task notification: the task .{0,3}\"(\w+)")
+
+
+def task(description: str, **more: object) -> Call:
+    given = {"description": description, "prompt": f"Find out: {description}."} | more
+    return Call("agent", json.dumps(given))
+
+
+def is_task(body: dict[str, Any]) -> bool:
+    return "You work on one task" in json.dumps(body["messages"][0])
+
+
+def last(body: dict[str, Any]) -> str:
+    return json.dumps(body["messages"][-1]["content"])
+
+
+def unread(body: dict[str, Any]) -> list[str]:
+    """Return the tasks whose notifications came since the last answer."""
+    found: list[str] = []
+    for message in body["messages"]:
+        found = [] if message["role"] == "assistant" else found + TOLD.findall(json.dumps(message["content"]))
+    return found
+
+
+async def shown(gateway: TestGateway, person: Person, words: str) -> None:
+    """Wait for a message while tasks run."""
+    await gateway.until(lambda: any(words in message.text for message in person.messages()), words)
+
+
+def results(body: dict[str, Any]) -> list[Any]:
+    """Return the tool results in a request, oldest first."""
+    return [json.loads(message["content"]) for message in body["messages"] if message["role"] == "tool"]
+
+
+async def test_tasks_of_one_response_run_side_by_side_and_their_results_are_the_calls() -> None:
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            return Reply(f"42 {'trains' if 'trains' in last(body) else 'planes'}")
+        if body["messages"][-1]["role"] == "tool":
+            return Reply("Trains and planes.")
+        return Reply(calls=(task("trains"), task("planes")))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG + "[sessions]\nmax_turns = 1\n", model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("How do I get there?")
+        await ada.answer("Trains and planes.")
+        await gateway.settle()
+        asked = [received.body for received in gateway.model.requests]
+        assert 4 == len(asked)
+        data = [result["data"] for result in results(asked[-1])]
+        assert [("trains", "done", "42 trains"), ("planes", "done", "42 planes")] == [
+            (each["task"], each["status"], each["result"]) for each in data
+        ]
+        assert 1 == len(ada.messages())
+
+
+async def test_results_of_the_background_come_once_also_over_a_restart(tmp_path: Path) -> None:
+    slow = {"wait": True}
+
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            return Reply(f"result of {last(body)}", delay_s=60.0 if slow["wait"] else 0.0)
+        if news := unread(body):
+            return Reply(f"News of {' and '.join(news)}.")
+        if body["messages"][-1]["role"] == "tool":
+            return Reply("I am on it.")
+        background = {"run_in_background": True}
+        return Reply(calls=(task("trains", **background), task("planes", **background)))
+
+    model = FakeModel(brain)
+    async with model:
+        async with TestGateway(CONFIG, directory=tmp_path, model=model) as gateway:
+            ada = gateway.person("telegram")
+            await ada.say("How do I get there?")
+            await shown(gateway, ada, "I am on it.")
+            side = gateway.platforms["telegram"]
+            await gateway.until(lambda: sum(is_task(each.body) for each in model.requests) == 2, "both tasks")
+        slow["wait"] = False
+        async with TestGateway(CONFIG, platforms=[side], directory=tmp_path, model=model) as gateway:
+            ada = gateway.person("telegram", number=1)
+            await shown(gateway, ada, "trains")
+            await shown(gateway, ada, "planes")
+            await gateway.settle()
+            first, *others = [message.text for message in ada.messages()]
+    assert "I am on it." == first
+    assert [1, 1] == [" ".join(others).count(name) for name in ("trains", "planes")]
+
+
+async def pay(_context: object, _arguments: Number) -> str:
+    return "paid"
+
+
+PAY = Tool(name="pay", description="Pay.", arguments=Number, run=pay, effect=Effect.UNSAFE)
+
+
+async def test_a_task_asks_its_person_but_not_in_the_background() -> None:
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            if body["messages"][-1]["role"] == "tool":
+                return Reply(f"It says {last(body)}")
+            return Reply(calls=(Call("pay", '{"n": 7}'),))
+        if body["messages"][-1]["role"] == "tool" and '"running' in last(body).replace("\\", ""):
+            return Reply("Begun.")
+        if body["messages"][-1]["role"] == "tool" or "task notification" in last(body):
+            return Reply(f"Here: {last(body)[-400:]}")
+        return Reply(calls=(task("rent", run_in_background="background" in last(body)),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG, model=model, tools=(PAY,)) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("Pay the rent.")
+        asked = await ada.answer("pay")
+        assert asked.buttons
+        await ada.press(asked.buttons[0][0])
+        await ada.answer("paid")
+        await ada.say("Pay the rent in the background.")
+        await shown(gateway, ada, "Begun.")
+        denied = await ada.answer("asks for none")
+        assert not denied.buttons
+        await gateway.settle()
+
+
+async def test_a_stop_ends_tasks_too() -> None:
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            return Reply("too late", delay_s=60.0)
+        if "quick" in last(body):
+            return Reply("Quickly.")
+        return Reply(calls=(task("trains"),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG, model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("How do I get there?")
+        await gateway.until(lambda: any(is_task(each.body) for each in model.requests), "the task")
+        await ada.say("a quick question")
+        await shown(gateway, ada, "Quickly.")
+        await ada.say("/stop")
+        await ada.answer("Stopped")
+        await gateway.settle()
+        assert 2 == len(ada.messages())
+        assert {"stopped"} == {child.state.value for child in await gateway.store.read(CHILDREN.find)}
