@@ -11,6 +11,7 @@ from channels.clocks import steady_now
 from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig, load_channel
 from channels.web.config import Guests, WebAccount
+from gateway.access.agents import AgentChoice
 from gateway.access.config import Policy, Role
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.command_set import describe_slack_app
@@ -36,6 +37,9 @@ class OwnsAccounts(Protocol):
 
     @property
     def table(self) -> CommandTable: ...
+
+    @property
+    def agents(self) -> AgentChoice: ...
 
 
 class ConfiguredAccounts:
@@ -100,7 +104,7 @@ class ConfiguredAccounts:
             config,
             texts=tenant.product.catalogue,
             guests=Guests(is_known=is_known, is_let_in=is_guest, may_send_files=may_send_files),
-            records=StoredRecords(tenant.store, tenant.product.name, steady_now, tenant.name),
+            records=StoredRecords(tenant.store, tenant.agents, steady_now, tenant.name),
             key=hmac.digest(self._key, b"tenk web visitors v1", "sha256"),
         )
         return channel

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 from agent.context.sections import Section
 from agent.definition import Agent
+from agent.permission_rules import Mode
 from agent.ports import Principal
 from channels.messages import DEFAULT_TENANT
+from gateway.access.agents import AgentChoice, OfferedAgent
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError, unknown_tenant
 
 if TYPE_CHECKING:
     from agent.delegation.definitions import AgentDefinition
+
+CAUTION = (Mode.PLAN, Mode.DEFAULT, Mode.AUTO, Mode.BYPASS)
+"""Permission modes, the most careful first."""
 
 HasTool = Callable[[str], bool]
 """Function that returns True if an agent has the tool of this name."""
@@ -57,6 +62,22 @@ def make_agents(
     from agent.delegation.defined import make_defined  # noqa: PLC0415  only with definitions
 
     return {each.name: make_defined(base, each, partial(sections, each.has_tool)) for each in definitions}
+
+
+def configure_choice(
+    choice: AgentChoice, settings: Settings, title: str, definitions: "Sequence[AgentDefinition]"
+) -> None:
+    """Apply a tenant's agents and where each answers; `title` is that of the tenant's own.
+
+    An agent that asks for less approval than the tenant's settings can be chosen by operators only.
+    """
+    most = CAUTION.index(settings.permissions.mode)
+    others = [
+        OfferedAgent(each.name, each.description, for_operators=CAUTION.index(each.mode or Mode.PLAN) > most)
+        for each in definitions
+    ]
+    offered = (OfferedAgent(settings.agent.product, title), *others) if others else ()
+    choice.reconfigure(offered, settings.agent.accounts, settings.agent.groups)
 
 
 def wrong_folders(settings: Settings) -> Iterator[str]:

@@ -86,4 +86,4 @@ class OperatorServices:
         tenant = name or DEFAULT_TENANT
         if tenant not in self.tenants:
             raise GatewayError(unknown_tenant(tenant, [*self.tenants]))
-        return operators_of(self.shared.store.of(name), self.tenants[tenant].product.name, self.shared, self.parts)
+        return operators_of(self.shared.store.of(name), self.tenants[tenant].agents, self.shared, self.parts)

@@ -20,6 +20,7 @@ from agent.tools.guards import ChainPermissions
 from agent.tools.toolbox import tool_pool
 from channels.api.adapter import ApiChannel
 from channels.base import Menus
+from gateway.access.agents import AgentChoice
 from gateway.access.buttons import SealedButtons
 from gateway.agent_models import PriceLook, judge_of, light_of, model_of, price_words, take_up_prices
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
@@ -28,12 +29,13 @@ from gateway.capabilities.table import Capabilities
 from gateway.capabilities.trust import Trust
 from gateway.command_line import of_process
 from gateway.command_set import command_table, make_commands
+from gateway.commands.agents import agent_commands
 from gateway.commands.connect import Connecting, providers_of, servers_to_connect
 from gateway.commands.people import PeopleServices
 from gateway.commands.session import RETRY
 from gateway.config.settings import Settings
 from gateway.credentials.levels import CredentialLevels
-from gateway.definitions import make_agents, read_agents
+from gateway.definitions import configure_choice, make_agents, read_agents
 from gateway.http.api.build import ApiParts, api_deps
 from gateway.inbound.intake import Intake
 from gateway.inbound.reception import ReceptionDeps
@@ -102,7 +104,8 @@ class Tenant:
         self._light_in_force = LightModel(self.light)
         self.models = tuple(model for model in (self.model, self._judge, self.light) if model is not None)
 
-        self.operators = operators_of(store, product.name, shared, deps.process)
+        self.agents = AgentChoice(product.name, people)
+        self.operators = operators_of(store, self.agents, shared, deps.process)
         providers = {**providers_of(own.model.links(), own.connect), **servers_to_connect(own.mcp, own.connect)}
         self.connecting = Connecting(secrets.vault, providers, models=own.model.names_to_choose)
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
@@ -113,7 +116,7 @@ class Tenant:
         self.capabilities = Capabilities(own, for_capabilities)
         self._work: list[asyncio.Task[None]] = []  # of its capabilities
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
-        self.table.replace_added(self.capabilities.commands())
+        self._renew_commands()
 
         self.kinds = RowClassifier(self.table, product.kind_of_words)
         self.hooks = HookChain((*load_hooks(own.hooks), *check_hooks(product, store)))
@@ -134,7 +137,7 @@ class Tenant:
         shared.sessions.turn_limit.set_bound(name, own.sessions.max_turns)
 
         reception = ReceptionDeps(
-            product.name,
+            self.agents,
             secrets.keys,
             secrets.vault,
             of_process(),
@@ -182,9 +185,13 @@ class Tenant:
 
     def renew_tools(self) -> None:
         """Give the next turn the tools, and people the commands, that its capabilities have now."""
-        self.table.replace_added(self.capabilities.commands())
+        self._renew_commands()
         self.agent = replace(self.agent, tools=self._pool())
         self._in_force.replace(self.agent, self._make_others())
+
+    def _renew_commands(self) -> None:
+        choose = agent_commands(self.agents, self._shared.people, self.operators)
+        self.table.replace_added((*choose, *self.capabilities.commands()))
 
     def with_settings(self, settings: Settings) -> "Tenant":
         """Return a copy of this tenant with new settings; nothing applies before `put_in_force`.
@@ -217,6 +224,8 @@ class Tenant:
         self._light_in_force.model = self.light
         self.capabilities.reconfigure(own)
         self._in_force.replace(self.agent, self._make_others())
+        configure_choice(self.agents, own, self.product.title, self.definitions)
+        self._renew_commands()
 
     def count_waiting(self, key: str) -> int:
         """Return how many messages of a session wait for a turn."""

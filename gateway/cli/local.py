@@ -15,12 +15,14 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import Address, InboundEvent, Rendered
+from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rendered
+from gateway.access.agents import AgentChoice
 from gateway.access.codes import AccessKeys, load_key
 from gateway.capabilities.detached import open_capabilities
 from gateway.cli.prepare import prepare
 from gateway.cli.stored_status import part_of
 from gateway.config.settings import Settings
+from gateway.definitions import configure_choice, read_agents
 from gateway.errors import AlreadyRunning, GatewayError, SchemaDiffers
 from gateway.http.api.machine import act_alone
 from gateway.inbound.reception import take_up
@@ -54,7 +56,9 @@ class StoredProcess(DetachedProcess):
         self.people.begin(AccessKeys.derive_from(key).forgotten, ())
         self._settings = settings
         self._store = store
-        self._agent = load_product(settings.agent.product).name
+        product = load_product(settings.agent.product)
+        self._agents = AgentChoice(product.name, self.people)
+        configure_choice(self._agents, settings, product.title, read_agents(settings, DEFAULT_TENANT))
 
     def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
         plain = plain_text(parse(text)).strip()  # its channels are not loaded here
@@ -64,7 +68,7 @@ class StoredProcess(DetachedProcess):
     def take_up(
         self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
     ) -> InboxRow | None:
-        return take_up(connection, said, person, now, agent=self._agent)
+        return take_up(connection, said, person, now, self._agents)
 
     async def rotate_keys(self) -> RotatedKeys:
         return await KeyRotation(self._store, self._settings.home, self._settings.gateway.secret_keys).rotate()

@@ -35,7 +35,7 @@ from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import ReceptionDeps, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, groups, inbox, offers, outbox, people
+from gateway.store import chats, earlier, groups, inbox, offers, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -100,6 +100,7 @@ class Plan:
 
     event: InboundEvent
     decision: Decision
+    agent: str  # that it is for
     over: Over | None = None  # the limit that the person reached
     waiting: int = 0  # number of their messages that wait already
     flood: bool = False  # many strangers write just now
@@ -151,11 +152,11 @@ class Admission:
 
     def admit(self, plan: Plan) -> None:
         """Write one event; an event that is stored already changes nothing."""
-        code = invites.code_in(plan.event, self._deps.agent)
+        code = invites.code_in(plan.event, self._deps.talk)
         if code is not None and self._hides(plan, code):
-            plan = replace(plan, event=invites.without_code(plan.event, self._deps.agent))
+            plan = replace(plan, event=invites.without_code(plan.event, self._deps.talk))
         if may_answer(plan.event) and isinstance(plan.decision, Admit) and plan.over is None:
-            plan = replace(plan, event=self._as_press(plan.event, plan.decision.person))
+            plan = replace(plan, event=self._as_press(plan.event, plan.decision.person, plan.agent))
         row = self._row(plan)
         id_ = inbox.admit(self._connection, row, self._now)
         if id_ is None:
@@ -163,9 +164,9 @@ class Admission:
         else:
             self._go_on(plan, code, row, id_)
 
-    def _as_press(self, event: InboundEvent, person: Person) -> InboundEvent:
+    def _as_press(self, event: InboundEvent, person: Person, agent: str) -> InboundEvent:
         """Return the press that a typed answer to the newest offer stands for, or the event unchanged."""
-        key = open_row(event, person, self._deps.agent).session_key
+        key = open_row(event, person, agent).session_key
         seals = SealedButtons(self._deps.keys.buttons)
         return event if key is None else to_press(self._connection, event, key, person.user_id, seals, self._now)
 
@@ -267,7 +268,10 @@ class Admission:
             over = f"over the {plan.over.bound} bound"
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=over)
         keeps = self._keeps_talk and plan.reads_talk
-        return replace(open_row(event, person, self._deps.agent), kept=keeps or not is_talk(event))
+        row = open_row(event, person, plan.agent)
+        if isinstance(event, InboundMessage) and event.edited and not self._deps.agents.is_single:
+            row = replace(row, session_key=earlier.session_of(self._connection, event) or row.session_key)
+        return replace(row, kept=keeps or not is_talk(event))
 
     def _with_zone(self, event: InboundEvent, person: Person) -> Person:
         """Take the time zone from the person's device if they have not set one, and tell them once."""
@@ -331,9 +335,9 @@ class Admission:
 
     def _move(self, event: ChatMigrated) -> None:
         chats.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
-        agent = self._deps.agent
-        old, new = group_key(event.address, agent), group_key(event.address, agent, event.new_chat)
-        chats.move_sessions(self._connection, event.tenant, old, new)
+        for agent in sorted(self._deps.agents.names):
+            old, new = group_key(event.address, agent), group_key(event.address, agent, event.new_chat)
+            chats.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
 
 

@@ -142,15 +142,16 @@ class Intake:
         flood = isinstance(decision, policy.Pair) and self._bounds.is_flood(event)
         if not self._bounds.admits_stranger(event, decision):
             return None
+        agent = self._deps.agents.choose(event, decision.person if isinstance(decision, policy.Admit) else None)
         if isinstance(decision, policy.Pair):
-            return Plan(event, decision, flood=flood)
+            return Plan(event, decision, agent, flood=flood)
         counted = self._bounds.key_of(event, decision)
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
-            return Plan(event, decision)
+            return Plan(event, decision, agent)
         reads = self._snapshot.context_of(event.tenant, event.address) > 0
-        waiting = 0 if is_talk(event) else self._waiting(session_key(event, event.kind, self._deps.agent))
+        waiting = 0 if is_talk(event) else self._waiting(session_key(event, event.kind, agent))
         over = self._bounds.charge(event, counted, waiting)
-        return Plan(event, decision, over, waiting, counted=counted, reads_talk=reads)
+        return Plan(event, decision, agent, over, waiting, counted=counted, reads_talk=reads)
 
     def _as_meant(self, event: InboundEvent) -> InboundEvent:
         """Mark group talk as meant for the bot if its group is set to answer every message."""

@@ -20,6 +20,7 @@ from channels.messages import (
     MessageDeleted,
 )
 from gateway.access import codes, invites, pairing, words
+from gateway.access.agents import AgentChoice
 from gateway.access.codes import AccessKeys
 from gateway.access.limits import NEW_ONE_BY_ONE
 from gateway.access.pairing import AlreadyIn, Full, TellCode
@@ -44,7 +45,7 @@ Put = Callable[[str, OutboundMessage], None]
 class ReceptionDeps:
     """Settings and keys for reception."""
 
-    agent: str  # the agent whose sessions are opened
+    agents: AgentChoice  # whose sessions are opened
     keys: AccessKeys = field(default_factory=AccessKeys.fresh)
     vault: Vault = field(default_factory=Vault.fresh)
     tenk: CommandLine = PLAIN
@@ -52,6 +53,11 @@ class ReceptionDeps:
     clock_s: Callable[[], float] = time.monotonic
     commands: frozenset[str] = frozenset()  # known command names, which are not misspellings of /connect
     channel_of: ChannelOf = lambda _: None  # channels of other accounts, where owners may be reached
+
+    @property
+    def talk(self) -> str:
+        """Return the command that carries a message: the name of the tenant's own agent."""
+        return self.agents.default
 
     def channel_at(self, own: Channel, where: Address) -> Channel | None:
         """Return the channel of an address: the given one if it is its own, else a loaded one."""
@@ -108,7 +114,7 @@ class StrangerReception:
             return False
         self._reply(event, id_, words.welcome_text(invited))
         self._done.people.append(invited.person)
-        row = take_up(self._connection, invited.said, invited.person, self._now, self._deps.agent)
+        row = take_up(self._connection, invited.said, invited.person, self._now, self._deps.agents)
         self._done.admitted.extend([row] if row is not None else [])
         return True
 
@@ -152,7 +158,7 @@ class StrangerReception:
         return True
 
     def _reopen(self, event: InboundEvent, id_: int, person: Person) -> None:
-        row = open_row(event, person, self._deps.agent)
+        row = open_row(event, person, self._deps.agents.choose(event, person))
         inbox.reopen(self._connection, id_, event, person.user_id, row.session_key)
         if row.session_key is not None:
             self._done.admitted.append(InboxRow(id_, event.tenant, row.session_key, person.user_id, event, self._now))
@@ -193,12 +199,12 @@ class StrangerReception:
 
 
 def take_up(
-    connection: Connection, event: InboundEvent | None, person: Person, now: datetime, agent: str
+    connection: Connection, event: InboundEvent | None, person: Person, now: datetime, agents: AgentChoice
 ) -> InboxRow | None:
     """Admit, once, the message that a person sent while they waited; return its row, or None."""
     if event is None:
         return None
-    row = open_row(event, person, agent)
+    row = open_row(event, person, agents.choose(event, person))
     id_ = inbox.admit(connection, row, now)
     if id_ is None or row.session_key is None:
         return None

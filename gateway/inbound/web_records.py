@@ -10,6 +10,7 @@ from agent.wellformed import clean
 from channels.base import Channel, NotPersisted
 from channels.messages import DEFAULT_TENANT, Address, ChatKind, InboundMessage, OutboundMedia, OutboundPart, Sender
 from channels.web.past_messages import KeptMessage, PastConversation, SeenDevice
+from gateway.access.agents import AgentChoice
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.inbound.session_key import direct_key
@@ -33,11 +34,13 @@ T = TypeVar("T")
 class StoredRecords:
     """Implementation of the `Records` of `channels.web`."""
 
-    def __init__(self, store: Store, agent: str, clock: Callable[[], datetime], tenant: str = DEFAULT_TENANT) -> None:
-        """Take the agent's name, which is part of session keys."""
+    def __init__(
+        self, store: Store, agents: AgentChoice, clock: Callable[[], datetime], tenant: str = DEFAULT_TENANT
+    ) -> None:
+        """Take the tenant's agents, whose names are part of session keys."""
         self._clock = clock
         self._store = store
-        self._agent = agent
+        self._agents = agents
         self._tenant = tenant
 
     async def conversations(self, chat: str) -> Sequence[PastConversation]:
@@ -129,7 +132,8 @@ class StoredRecords:
         return read_reachable(connection, self._tenant, key, person.user_id, session_id, MOST_TURNS)
 
     def _key(self, chat: str) -> str:
-        return direct_key(Address("web", "main", chat), chat, self._agent)
+        agent = self._agents.of_sender(self._tenant, f"web:{chat}", "web:main")
+        return direct_key(Address("web", "main", chat), chat, agent)
 
     async def _read(self, query: Callable[[Connection], T]) -> T:
         try:

@@ -159,6 +159,7 @@ class GroupChange(Model):
     allowed: bool | None = None
     every_message: bool | None = Field(default=None, description="Every message is meant for the bot, not mentions.")
     context: int | None = Field(default=None, ge=0, le=MOST_CONTEXT, description="Earlier messages that are kept.")
+    agent: str | None = Field(default=None, max_length=32, description="The agent that answers there.")
 
 
 class KnownPerson(Model):

@@ -11,6 +11,7 @@ from agent.models.health import HealthBoard
 from channels.clocks import steady_now
 from channels.messages import Address, Button, InboundEvent
 from gateway.access import tickets
+from gateway.access.agents import AgentChoice
 from gateway.access.buttons import SealedButtons
 from gateway.access.config import Policy, Role, Rules
 from gateway.access.invites import FOUNDING
@@ -71,7 +72,7 @@ class ProcessParts:
 class RunningProcess:
     """A running gateway, as the operators' service uses it."""
 
-    agent: str
+    agents: AgentChoice
     shared: Shared
     parts: ProcessParts
 
@@ -89,7 +90,7 @@ class RunningProcess:
     def take_up(
         self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
     ) -> InboxRow | None:
-        return take_up(connection, said, person, now, agent=self.agent)
+        return take_up(connection, said, person, now, self.agents)
 
     def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> Sequence[Address]:
         return self._cards(connection).show_verdict(asked, what, by)
@@ -136,9 +137,9 @@ class RunningProcess:
         return await self.parts.links.console_link(by)
 
 
-def operators_of(store: Store, agent: str, shared: Shared, parts: ProcessParts) -> Operators:
+def operators_of(store: Store, agents: AgentChoice, shared: Shared, parts: ProcessParts) -> Operators:
     """Make the operators' service on this store. It tells sessions and lanes about each change."""
-    return Operators(store, shared.secrets.key, steady_now, RunningProcess(agent, shared, parts))
+    return Operators(store, shared.secrets.key, steady_now, RunningProcess(agents, shared, parts))
 
 
 def _put_message(

@@ -72,6 +72,21 @@ def original_of(connection: sa.Connection, row: InboxRow) -> Original | None:
     return None if found is None else Original(*found)
 
 
+def session_of(connection: sa.Connection, event: InboundMessage) -> str | None:
+    """Return the session of the message that this edit is about; None: it was never admitted to one."""
+    address = event.address
+    query = sa.select(inbox.c.session_key).where(
+        inbox.c.channel == address.channel,
+        inbox.c.account == address.account,
+        inbox.c.chat == address.chat,
+        inbox.c.sender == event.sender_key,
+        inbox.c.message_id == event.message_id,
+        inbox.c.session_key.is_not(None),
+    )
+    found: str | None = connection.execute(query.order_by(inbox.c.id.desc()).limit(1)).scalar()
+    return found
+
+
 def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: datetime) -> bool:
     """Replace a message that no turn has claimed by its edit; return False if a turn has it."""
     if not isinstance(edit.event, InboundMessage):

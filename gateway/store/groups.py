@@ -147,6 +147,7 @@ class Group:
     chat: str
     allowed: bool = False  # from the chat itself; the configuration may list it beside
     every_message: bool = False  # else the bot is meant where it is mentioned, replied to or commanded
+    agent: str | None = None  # that answers there; None: as the configuration says
     context: int = MOST_CONTEXT  # messages said before that it reads when it is meant; 0: none, and none is kept
 
 

@@ -5,7 +5,7 @@ ask for lives in `gateway.store.tickets`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -46,6 +46,7 @@ class Person:
     policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
     lacks_zone: bool = False  # nobody has said theirs, and nothing told it
     model: str | None = None  # that they want to be answered by
+    agents: Mapping[str, str] = field(default_factory=dict, hash=False)  # chosen in direct chats, by account
     aliases: frozenset[str] = frozenset()  # ids of the users linked to this one
 
 
@@ -253,7 +254,7 @@ def set_role(connection: Connection, person: Person, role: str, by: str, now: da
 def join(connection: Connection, user_id: str, into_id: str) -> None:
     """Make a user an alias of another one. No rows move: readers select the rows of every id of a person (`ids_of`).
 
-    The other user takes the zone and the language that they never set. Waiting messages are answered as theirs.
+    The other user takes the zone, language and agents that they never set. Waiting messages are answered as theirs.
     """
     row = connection.execute(sa.select(users).where(users.c.id == user_id)).one()
     if row.zone_from != NOBODY:
@@ -261,6 +262,9 @@ def join(connection: Connection, user_id: str, into_id: str) -> None:
         connection.execute(sa.update(users).where(*lacking).values(timezone=row.timezone, zone_from=row.zone_from))
     speechless = (users.c.id == into_id, users.c.locale.is_(None))
     connection.execute(sa.update(users).where(*speechless).values(locale=row.locale))
+    chosen = connection.execute(sa.select(users.c.agents).where(users.c.id == into_id)).scalar() or {}
+    agents = {**(row.agents or {}), **chosen} or None
+    connection.execute(sa.update(users).where(users.c.id == into_id).values(agents=agents))
     waiting = (inbox.c.user_id == user_id, inbox.c.outcome.is_(None))
     connection.execute(sa.update(inbox).where(*waiting).values(user_id=into_id))
     connection.execute(sa.update(users).where(users.c.id == user_id).values(alias_of=into_id))
@@ -300,6 +304,13 @@ def set_locale(connection: Connection, user_id: str, locale: str) -> None:
 def set_model(connection: Connection, user_id: str, model: str | None) -> None:
     """Keep the model that the person chose; None: whichever comes first."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(model=model))
+
+
+def set_agent(connection: Connection, user_id: str, account: str, agent: str) -> None:
+    """Keep the agent that the person chose for direct chats at an account (`telegram:main`)."""
+    mine = users.c.id == user_id
+    before = connection.execute(sa.select(users.c.agents).where(mine)).scalar() or {}
+    connection.execute(sa.update(users).where(mine).values(agents={**before, account: agent}))
 
 
 def record(connection: Connection, tenant: str, row: AuditRow) -> None:
@@ -378,6 +389,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             policy_grants=by_policy.get(row.id, frozenset()),
             lacks_zone=row.zone_from == NOBODY,
             model=row.model,
+            agents=row.agents or {},
             aliases=aliases.get(row.id, frozenset()),
         )
         for row in found

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from channels.base import ChannelState
 from channels.messages import InboundEvent, InboundMessage
+from gateway.access.agents import AgentChoice
 from gateway.access.codes import AccessKeys
 from gateway.access.config import AccessConfig
 from gateway.access.invites import Terms
@@ -26,6 +27,7 @@ from tests.fakes.people import KEY, NOON
 from tests.fakes.spine import QuickStore, Spine
 
 KEYS = AccessKeys.derive_from(KEY)
+AGENTS = AgentChoice("coach", AccessSnapshot())
 
 
 class UnheardHealth:
@@ -46,7 +48,7 @@ class DoorProcess(DetachedProcess):
     def take_up(
         self, connection: Connection, said: InboundEvent | None, person: Person, now: datetime
     ) -> InboxRow | None:
-        return take_up(connection, said, person, now, agent="coach")
+        return take_up(connection, said, person, now, AGENTS)
 
     def announce(self, change: AccessChange) -> None:
         self._door.changed(change)
@@ -69,7 +71,13 @@ class Door:
 
     def under(self, access: AccessConfig) -> None:
         """Begin anew with these rules."""
-        deps = ReceptionDeps("coach", KEYS, self.spine.vault, show=self.terminal.append, clock_s=self.seconds)
+        deps = ReceptionDeps(
+            AGENTS,
+            KEYS,
+            self.spine.vault,
+            show=self.terminal.append,
+            clock_s=self.seconds,
+        )
         self.snapshot.configure("default", access)
         self.intake = Intake(
             self.spine.store,

@@ -15,6 +15,7 @@ from gateway.store.tables.base import (
     tenant_column,
 )
 
+_CHOICES: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 _TEXTS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
 
 users = sa.Table(
@@ -30,6 +31,7 @@ users = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
     sa.Column("alias_of", Id, index=True),  # the user who they are by a link; None: not linked to another
+    sa.Column("agents", Json(_CHOICES)),  # chosen with /agent, by account; None: none
     sa.Column("model", sa.String(128)),  # by which they want to be answered; None: the first of the configuration
 )
 

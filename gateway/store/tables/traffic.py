@@ -45,6 +45,7 @@ groups = sa.Table(  # as operators set them from the chat itself; others are as 
     sa.Column("allowed", sa.Boolean, nullable=False),
     sa.Column("every_message", sa.Boolean, nullable=False),  # the bot is meant by all that is said
     sa.Column("context", sa.SmallInteger, nullable=False),  # messages said before that it reads
+    sa.Column("agent", sa.String(32)),  # chosen by an operator; None: as the configuration says
     sa.Column("kept", sa.Text),  # what was said last by who asked for the bot there in vain, the event as JSON
     sa.Column("kept_of", Id),  # the user who said it
     sa.Column("kept_at", Instant),

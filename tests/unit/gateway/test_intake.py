@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from channels.base import KnownChat, NotPersisted
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
+from gateway.access.agents import AgentChoice
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -64,7 +65,7 @@ class Door:
             self.bus,
             lambda _key: self.waiting,
             lambda: self.spine.now,
-            ReceptionDeps("coach", vault=self.spine.vault),
+            ReceptionDeps(AgentChoice("coach", AccessSnapshot()), vault=self.spine.vault),
         )
 
     async def receive(

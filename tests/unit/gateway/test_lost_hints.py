@@ -12,6 +12,7 @@ from agent.transcript import ModelResponded, ToolCall
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address
 from gateway import failpoints
+from gateway.access.agents import AgentChoice
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -47,7 +48,7 @@ class Home:
 
 def sink_of(spine: Spine) -> ChannelSink:
     rules = AccessConfig.model_validate({"direct": "open"})
-    deps = ReceptionDeps(AGENT, KEYS, spine.vault)
+    deps = ReceptionDeps(AgentChoice(AGENT, AccessSnapshot()), KEYS, spine.vault)
     intake = Intake(
         spine.store, rules, AccessSnapshot(), spine.delivery, spine.bus, lambda _key: 0, lambda: spine.now, deps
     )

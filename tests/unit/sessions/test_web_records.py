@@ -10,6 +10,8 @@ import sqlalchemy as sa
 
 from channels.messages import InboundMessage, OutboundPart
 from channels.web.past_messages import KeptMessage
+from gateway.access.agents import AgentChoice
+from gateway.access.policy import AccessSnapshot
 from gateway.inbound.web_records import StoredRecords
 from gateway.store.tables.people import identities, users
 from gateway.store.tables.traffic import inbox, outbox
@@ -60,7 +62,7 @@ async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
     await web.quiet()
     await say(web, "/mode")
     await web.quiet()
-    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    records = StoredRecords(web.store, AgentChoice(AGENT, AccessSnapshot()), lambda: web.now)
     kept = await records.recent(ADA)
     assert ["hello", "Hello.", "how long?", "in hours", "3 h\n\nyes", "/mode"] == shown(kept)[:6]
     assert shown(kept)[6].startswith("The mode is")
@@ -71,7 +73,7 @@ async def test_a_chat_is_read_back_as_pages_showed_it(web: Spine) -> None:
 
 async def test_changed_words_stand_where_they_were_said(web: Spine) -> None:
     await ask(web, "helo", "Hello.")
-    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    records = StoredRecords(web.store, AgentChoice(AGENT, AccessSnapshot()), lambda: web.now)
     first = (await records.recent(ADA))[0].message
     assert isinstance(first, InboundMessage)
     await web.admit(replace(first, event_id="edit:1", text="hello", edited=True), ADA)
@@ -88,7 +90,7 @@ async def test_conversations_are_those_of_their_chat(web: Spine) -> None:
     await say(web, "dogs")
     await web.asked()
     await say(web, "birds", BOB)
-    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    records = StoredRecords(web.store, AgentChoice(AGENT, AccessSnapshot()), lambda: web.now)
     living, past = await records.conversations(ADA)
     assert ("dogs", True, "cats", False) == (living.title, living.living, past.title, past.living)
     assert ["dogs"] == shown(await records.messages(web.channel, ADA, living.id))
@@ -117,7 +119,7 @@ async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: S
         await web.asked()
         web.model.give(f"Noted: {text}.")
         await web.quiet()
-    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    records = StoredRecords(web.store, AgentChoice(AGENT, AccessSnapshot()), lambda: web.now)
     listed = {one.title: one for one in await records.conversations(ADA)}
     assert {"cats": ("", True), "boats": ("Web", False)} == {
         title: (one.place, one.living) for title, one in listed.items()
@@ -137,6 +139,6 @@ async def test_conversations_of_a_persons_other_chats_are_listed_and_read(web: S
 async def test_words_whose_message_is_gone_come_from_the_journal(web: Spine) -> None:
     await ask(web, "cats", "Noted: cats.")
     await web.store.commit(lambda connection: connection.execute(sa.delete(inbox)))
-    records = StoredRecords(web.store, AGENT, lambda: web.now)
+    records = StoredRecords(web.store, AgentChoice(AGENT, AccessSnapshot()), lambda: web.now)
     (living,) = await records.conversations(ADA)
     assert ["cats", "Noted: cats."] == shown(await records.messages(web.channel, ADA, living.id))

@@ -205,6 +205,7 @@ def upgrade() -> None:
         sa.Column("allowed", sa.Boolean(), nullable=False),
         sa.Column("every_message", sa.Boolean(), nullable=False),
         sa.Column("context", sa.SmallInteger(), nullable=False),
+        sa.Column("agent", sa.String(length=32), nullable=True),
         sa.Column("kept", sa.Text(), nullable=True),
         sa.Column("kept_of", sa.String(length=36), nullable=True),
         sa.Column("kept_at", sa.BigInteger(), nullable=True),
@@ -648,6 +649,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("zone_from", sa.String(length=8), server_default="nobody", nullable=False),
         sa.Column("alias_of", sa.String(length=36), nullable=True),
+        sa.Column("agents", sa.Text(), nullable=True),
         sa.Column("model", sa.String(length=128), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
     )
