@@ -6,6 +6,7 @@ from typing import Any
 
 from agent.catalogue import escape
 from agent.coach.chart import ChartReport, chart_text
+from agent.coach.check_ins import beginning_of_week
 from agent.coach.durations import spell_minutes
 from agent.coach.plan_conditions import PlanConditions, conditions_text
 from agent.coach.practice import GOAL_MINUTES, level_of, say_level
@@ -110,6 +111,11 @@ def _plan_conditions_text(language: str, result: ChangeResult, _today: date) -> 
     return say(language, key, conditions=kept)
 
 
+def _check_in_text(language: str, result: ChangeResult, _today: date) -> str:
+    key = f"check_in.{result['kind']}_{'on' if result['on'] else 'off'}"
+    return say(language, key, **beginning_of_week(language, result["week_start"]))
+
+
 def _reminder_set_text(language: str, result: ChangeResult, today: date) -> str:
     day = None if result["day"] is None else date.fromisoformat(result["day"])
     values = _spell(language, result, today) | {
@@ -143,6 +149,7 @@ _TEXTS: dict[object, Callable[[str, ChangeResult, date], str]] = {
     "skill_edited": _skill_edited_text,
     "merged": _counts("change.merged", "sessions_moved"),
     "week_goal": _week_goal_text,
+    "check_in": _check_in_text,
     "plan_conditions": _plan_conditions_text,
     "plan_saved": lambda _language, _result, _today: "",
     "reminder_set": _reminder_set_text,

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
 from agent.catalogue import DEFAULT, NAMES, escape, language_of
+from agent.coach.check_ins import beginning_of_week
 from agent.coach.durations import spell_minutes
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
@@ -49,6 +50,7 @@ from agent.transcript import (
     Item,
     JournalEvent,
     ModelResponded,
+    SuggestedReply,
     ToolReturned,
     TurnStarted,
     UserItem,
@@ -111,7 +113,7 @@ async def run_plan_turn(
     run = _PlanRun(turn, ports, agent, reader, writer, run_turn, journal, Recoveries(journal, agent.model))
     saved = _find_saved(turn)
     if saved is not None:
-        return await _finish(run, saved, _as_response(_answer(run, saved)))
+        return await _finish(run, saved, _say_saved(run, saved, _as_response("")))
     if not all(isinstance(event, TurnStarted) for event in turn.events):
         return await run_turn(turn, ports, agent)  # the loop had begun
     wish = read_wish(run.asked, await reader.skills(turn.principal))
@@ -192,9 +194,20 @@ async def _keep(
     if any(words in plan.text for key in NO_PLAN for words in in_any_language(key)):
         return await _finish(run, None, replace(response, text=plan.text))
     kept = replace(_with_insights(run, data, plan), conditions=conditions)
-    saved = LocalEffect(run.writer.save_plan, kept)
+    saved = LocalEffect(run.writer.save_plan, kept, asks=True)
     returned = await run.ports.journal.apply(saved, _result(run.turn))
-    return await _finish(run, returned, replace(response, text=_answer(run, returned)))
+    return await _finish(run, returned, _say_saved(run, returned, response))
+
+
+def _say_saved(run: _PlanRun, saved: ToolReturned, response: ModelResponded) -> ModelResponded:
+    """Return the response with the saved plan as its text; the first time, it asks if each week may begin so."""
+    text, language, principal = _answer(run, saved), run.language, run.turn.principal
+    if not _data(saved).get("asks_weekly"):
+        return replace(response, text=text)
+    asked = say(language, "check_in.ask", **beginning_of_week(language, principal.week_start))
+    yes = SuggestedReply(say(language, "check_in.ask_yes"), "/checkins plan on", is_yes=True, language=language)
+    no = SuggestedReply(say(language, "check_in.ask_no"), "/checkins plan off", language=language)
+    return replace(response, text=f"{text}\n\n{asked}", replies=(yes, no))
 
 
 def _with_insights(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> WeeklyPlan:

@@ -290,8 +290,11 @@ class PracticeWriter(Protocol):
         """Keep these conditions for coming plans, in place of earlier ones."""
         ...
 
-    def save_plan(self, change: Change, plan: WeeklyPlan) -> Result:
-        """Keep the plan of a week; one that was there is replaced."""
+    def save_plan(self, change: Change, plan: WeeklyPlan, *, asks: bool = False) -> Result:
+        """Keep the plan of a week; one that was there is replaced.
+
+        With `asks`, the result's `asks_weekly` is True if the person is to be asked whether each week may begin so.
+        """
         ...
 
     def keep_chart(self, change: Change, chart: Result, png: bytes, name: str, description: str) -> Result:

@@ -19,7 +19,7 @@ from agent.ports import Change, LocalEffect, Principal
 from channels.clocks import wall_now
 from gateway.access.api_keys import Scope
 from gateway.coach import practice_rows, writer
-from gateway.coach.commands import PLAN
+from gateway.coach.check_ins import PLAN
 from gateway.coach.practice import StoredPractice
 from gateway.http.api.chat import MOST_WAIT_S, ChatRequest, answer_of, say
 from gateway.http.api.conversations import Conversations, new_handle

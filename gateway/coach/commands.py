@@ -24,14 +24,13 @@ from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
 from gateway.coach.changes import change_practice
+from gateway.coach.check_in_commands import check_in_commands
+from gateway.coach.check_ins import PLAN
 from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands, timer_commands
 from gateway.commands.base import Command, Invocation, Reply, Write
 
 UNSAID_ZONE = "UTC"
-
-PLAN = "plan"
-"""The kind of turn that writes a weekly plan."""
 
 GOAL_OFF = frozenset(["off", "none", "no", "0", "ninguna", "nada"])
 
@@ -62,6 +61,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         Command("goal", "menu.goal", partial(_goal, reader), options=(goal,)),
         *reminder_commands(reader),
         *timer_commands(reader),
+        *check_in_commands(reader),
     )
 
 

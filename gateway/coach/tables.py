@@ -77,6 +77,8 @@ practice_settings = sa.Table(
     sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
     sa.Column("weekly_goal_minutes", sa.Integer),  # over all skills; None: none was set
     sa.Column("plan_conditions", sa.Text),  # JSON, see agent.coach.plan_conditions; None: none were set
+    sa.Column("weekly_plan", sa.Boolean),  # open each week with a plan; None: not asked yet
+    sa.Column("gap_words", sa.Boolean),  # say a sentence after a gap; None: yes
     sa.PrimaryKeyConstraint("tenant_id", "user_id"),
 )
 
@@ -99,6 +101,20 @@ reminders = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
 )
 
+practice_check_ins = sa.Table(
+    "practice_check_ins",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),  # see gateway.coach.check_ins.CheckIn
+    sa.Column("address", sa.Text, nullable=False),  # JSON: the direct chat it is said in
+    sa.Column("session_key", sa.String(512), nullable=False),
+    sa.Column("zone", sa.String(64), nullable=False),  # IANA name that `due_at` was found in
+    sa.Column("due_at", Instant, nullable=False, index=True),
+    sa.Column("day", sa.Date, nullable=False),  # of a gap: the last practice day; of a plan: the day it is due
+    sa.PrimaryKeyConstraint("tenant_id", "user_id", "kind"),
+)
+
 practice_timers = sa.Table(
     "practice_timers",
     metadata,
@@ -115,6 +131,8 @@ PRACTICE_TABLES = AgentTables(
         partial(add_column, column=weekly_plans.c.sessions),
         partial(add_column, column=skills.c.weekly_minutes),
         partial(add_column, column=practice_settings.c.plan_conditions),
+        partial(add_column, column=practice_settings.c.weekly_plan),
+        partial(add_column, column=practice_settings.c.gap_words),
     ),
 )
 """The tables, and a step for each column that tables of an earlier version lack."""

@@ -42,8 +42,10 @@ from agent.coach.reminders import exists, next_slot
 from agent.ports import Change, LocalEffect
 from agent.wellformed import clean
 from gateway.coach import practice_rows as rows
+from gateway.coach.check_ins import may_ask_for_plans, watch_gap
 from gateway.coach.reminder_rows import MAX_REMINDERS, all_reminders, direct_origin, to_json
 from gateway.coach.tables import (
+    practice_check_ins,
     practice_effects,
     practice_sessions,
     practice_settings,
@@ -93,6 +95,7 @@ def log(change: Change, skill: str, minutes: int, day: date, notes: str = "") ->
             "effect_key": change.key, "created_at": change.now, "undone_at": None,
         })
     )  # fmt: skip
+    watch_gap(change)
     more = {"created_skill": known is None, "brought_back": found.archived}
     return {"change": "logged", **_entry(session, found, found.total_minutes + minutes), **more}
 
@@ -212,7 +215,7 @@ def import_entries(change: Change, entries: Sequence[FileRow], looks: Sequence[t
 def forget_practice(change: Change) -> Result:
     """Delete all rows of the person, with a record that it was done."""
     tx, principal = change.tx, change.principal
-    for table in (weekly_plans, reminders, practice_settings, practice_timers, practice_effects):
+    for table in (weekly_plans, reminders, practice_settings, practice_check_ins, practice_timers, practice_effects):
         tx.execute(sa.delete(table).where(rows.own(table, principal)))
     undone = sa.and_(rows.own(practice_sessions, principal), practice_sessions.c.undone_at.is_not(None))
     tx.execute(sa.delete(practice_sessions).where(undone))  # the person does not know them any more
@@ -330,8 +333,11 @@ def _check_week(minutes: int) -> int:
 # ---------------------------------------------------------------- plans, charts, reminders, the clock
 
 
-def save_plan(change: Change, plan: WeeklyPlan) -> Result:
-    """Save the plan of a week, in place of an earlier one."""
+def save_plan(change: Change, plan: WeeklyPlan, *, asks: bool = False) -> Result:
+    """Save the plan of a week, in place of an earlier one.
+
+    With `asks`, the result says if the person is to be asked, for the only time, whether each week may begin so.
+    """
     mine = {skill.id for skill in rows.all_skills(change.tx, change.principal, include_archived=True)}
     insights = tuple(each if each.skill_id in mine else replace(each, skill_id=None) for each in plan.insights)
     replaced = rows.plan_of(change.tx, change.principal, plan.week) is not None
@@ -350,7 +356,7 @@ def save_plan(change: Change, plan: WeeklyPlan) -> Result:
     found = rows.INSIGHTS.dump_python(insights, mode="json")
     return {
         "change": "plan_saved", "week": plan.week.isoformat(), "replaced": replaced, "content": plan.content,
-        "insights": found,
+        "insights": found, "asks_weekly": asks and may_ask_for_plans(change),
     }  # fmt: skip
 
 

@@ -33,6 +33,7 @@ class DueEvent:
     event_id: str  # unique for this slot, so that it is admitted once
     name: str  # of the product's command that answers it
     arguments: str
+    turn: str | None = None  # kind of the turn that answers it instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ async def take_due(
                 tenant=due.tenant,
                 name=due.name,
                 arguments=due.arguments,
+                turn=due.turn,
             )
             admitted_at, user_id = clock(), now_of(connection, due.user_id)
             id_ = inbox.admit(connection, NewRow(event, user_id, due.session_key), admitted_at)
