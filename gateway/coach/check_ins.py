@@ -49,7 +49,7 @@ COLUMNS = {CheckIn.PLAN: practice_settings.c.weekly_plan, CheckIn.GAP: practice_
 
 @dataclass(frozen=True, slots=True)
 class CheckInChoice:
-    """What a person has chosen; None: they have not been asked, or did not answer."""
+    """The choice of a person; None: they were not asked, or did not answer."""
 
     plan: bool | None = None
     gap: bool | None = None
