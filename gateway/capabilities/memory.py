@@ -15,6 +15,8 @@ from agent.memory.tools import memory_tools
 from agent.ports import Change, ChatModel, ModelEvent, ModelFailure, NoteCost, Principal
 from agent.tools.base import Tool, ToolError
 from gateway.capabilities.base import Capability, CapabilityDeps
+from gateway.capabilities.memory_commands import MemoryCommands
+from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
 from gateway.sessions.user_items import frame
 from gateway.store import memory as rows
@@ -82,9 +84,16 @@ class MemoryCapability(Capability):
         self._light = deps.light
         self._has_model = has_model
         self._tools = memory_tools(StoredMemories(product))
+        self._commands = MemoryCommands(product, deps.seals)
 
     def tools(self) -> Sequence[Tool]:
         return self._tools if self._has_model else ()
+
+    def commands(self) -> Sequence[Command]:
+        return self._commands.commands()
+
+    def buttons(self) -> Mapping[str, Handle]:
+        return self._commands.buttons()
 
     def reconfigure(self, settings: Settings) -> None:
         if settings.memory is not None:

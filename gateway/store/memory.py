@@ -97,6 +97,11 @@ def find_memory(connection: sa.Connection, owner: MemoryOwner, name: str) -> Mem
     return next(iter(find_memories(connection, owner, (name,))), None)
 
 
+def find_by_id(connection: sa.Connection, owner: MemoryOwner, id_: str) -> MemoryRow | None:
+    """Return the memory with this id, or None."""
+    return MEMORIES.get(connection, id=id_, **_mine(owner))
+
+
 def save_memory(connection: sa.Connection, owner: MemoryOwner, memory: Memory) -> MemoryRow:
     """Add a memory.
 
