@@ -85,4 +85,4 @@ def wrong_folders(settings: Settings) -> Iterator[str]:
     folder = settings.agent.folder
     for found in sorted(folder.glob("*/*.md")) if folder is not None else ():
         if (name := found.parent.name) not in settings.tenants:
-            yield f"{found}:1: {unknown_tenant(name, list(settings.tenants))}"
+            yield f"{found}:1: {unknown_tenant(name, (DEFAULT_TENANT, *settings.tenants))}"

@@ -18,6 +18,7 @@ from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import json_option, json_text
 from gateway.config.settings import DEFAULT_FILE, SECRETS_NAME, Settings, read_sources
+from gateway.definitions import read_agents
 from gateway.errors import GatewayError, SettingsError
 from gateway.http.config import MCP_PATH
 from gateway.operators import client
@@ -147,8 +148,17 @@ def _local_findings(settings: Settings, secrets: Path) -> Iterable[Finding]:
         yield found
     if (found := check_port(settings.http, settings.control_path)) is not None:
         yield found
+    yield from _agents(settings)
     yield from _mcp_server(settings)
     yield from _open_connections(settings.control_path)
+
+
+def _agents(settings: Settings) -> Iterable[Finding]:
+    """Yield a finding about the agents that files describe, if there are any."""
+    for tenant in (DEFAULT_TENANT, *settings.tenants):
+        if names := [agent.name for agent in read_agents(settings.of_tenant(tenant), tenant)]:
+            part = "agents" if tenant == DEFAULT_TENANT else f"agents of {tenant}"
+            yield Finding(part, f"beside the product: {', '.join(names)}")
 
 
 def _mcp_server(settings: Settings) -> Iterable[Finding]:

@@ -27,6 +27,7 @@ COMMANDS = {
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
     "tasks": ("gateway.cli.tasks", "List the tasks that agents share on their boards."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
+    "agents": ("gateway.cli.agents", "List the agents of a tenant."),
     "skills": ("gateway.cli.skills", "List, add or trust skills: written procedures for the model."),
     "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),
     "mcp": ("gateway.cli.mcp", "Add, list or test MCP servers; serve the agent's tools to editors."),

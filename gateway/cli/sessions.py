@@ -35,6 +35,7 @@ COLUMNS: Columns = {
     "id": lambda row: short(row["id"]),
     "last used (utc)": lambda row: minute(row["used_at"]),
     "person": _who,
+    "agent": lambda row: _agent(row["key"]),
     "where": lambda row: _place(row["key"]),
     "turns": "turns",
     "mode": "mode",
@@ -88,6 +89,11 @@ def export(id_: str, config_path: Path | None) -> None:
     click.echo(json_text(whole, indent=1))
 
 
+def _agent(key: str) -> str:
+    """Return the agent of a session key."""
+    return (*key.split(":", 2), "")[1]
+
+
 def _place(key: str) -> str:
     """Return the account and chat kind of a session key: `telegram:main direct`."""
     words = key.split(":")
@@ -99,7 +105,8 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     session = found["session"]
     yield f"{session['id']}  begun {minute(session['created_at'])}"
     where, count = _place(session["key"]), session["turns"]
-    yield f"{_who(session)}, {where}, mode {session['mode']}, {count} {'turn' if count == 1 else 'turns'}"
+    counted = f"{count} {'turn' if count == 1 else 'turns'}"
+    yield f"{_who(session)} with {_agent(session['key'])}, {where}, mode {session['mode']}, {counted}"
     for turn in found["turns"]:
         ended = turn["end_reason"] or "under way"
         yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {_who(turn)}  {ended}"

@@ -49,5 +49,10 @@ def in_session(principal: Principal, key: str) -> Principal:
     return replace(principal, agent=agent_of(key), in_group=not is_direct)
 
 
+def place_of(key: str) -> str:
+    """Return a session's key without its agent."""
+    return (*key.split(":", 2), "", "")[2]
+
+
 def _account(address: Address, agent: str) -> str:
     return f"agent:{_escape(agent)}:{_escape(address.channel)}:{_escape(address.account)}"

@@ -25,6 +25,7 @@ from gateway.commands.base import Changed, Invocation, Reply, Write
 from gateway.commands.decisions import ANSWERS, SAY, VOID
 from gateway.commands.table import CommandTable
 from gateway.delivery.sender import call_within
+from gateway.inbound.session_key import place_of
 from gateway.store import approvals, inbox, journal, offers, reply_routes
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import PRESSED, InboxRow, NewRow, Outcome
@@ -191,15 +192,22 @@ def take_press(
     event = _to_event(row.event, replies[press.index].words, f"{PRESSED}{press.turn_id}", press.talk)
     if words := offers.taken_words(connection, event):
         return None, offers.label_of(replies, words)
-    newest = offers.newest(connection, row.tenant, row.session_key, row.user_id)
+    key = _offering_session(connection, row, press)
+    newest = offers.newest(connection, row.tenant, key, row.user_id)
     if newest is None or newest.turn_id != press.turn_id:
         return None, ""
-    id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key, outcome), row.admitted_at)
+    id_ = inbox.admit(connection, NewRow(event, row.user_id, key, outcome), row.admitted_at)
     if id_ is None:
         return None, ""
     if isinstance(event, CommandInvoked) and outcome is None:
         reply_routes.copy_route(connection, row.id, id_)
-    return InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at), ""
+    return InboxRow(id_, row.tenant, key, row.user_id, event, row.admitted_at), ""
+
+
+def _offering_session(connection: Connection, row: InboxRow, press: Press) -> str:
+    """Return the session in which the offer was made: another agent's, if the person has chosen that one since."""
+    key = journal.key_of(connection, press.turn_id)
+    return key if key is not None and place_of(key) == place_of(row.session_key) else row.session_key
 
 
 def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:

@@ -289,6 +289,12 @@ def person_of(connection: sa.Connection, turn_id: str) -> str | None:
     return connection.execute(sa.select(turns.c.user_id).where(turns.c.id == turn_id)).scalar()
 
 
+def key_of(connection: sa.Connection, turn_id: str) -> str | None:
+    """Return the key of a turn's session; None if the turn is gone."""
+    query = sa.select(sessions.c.key).join(turns, turns.c.session_id == sessions.c.id)
+    return connection.execute(query.where(turns.c.id == turn_id)).scalar()
+
+
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
     """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing.
 

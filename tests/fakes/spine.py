@@ -324,10 +324,10 @@ class Spine:
             kind=ChatKind.GROUP if chat.startswith("g") else ChatKind.DIRECT,
         )
 
-    async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
+    async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False, agent: str = AGENT) -> int:
         """Commit an event of a known person as intake does; `silently` does not publish it."""
         in_group = ChatKind.GROUP if event.address.chat.startswith("g") else ChatKind.DIRECT
-        key = session_key(event, getattr(event, "kind", in_group), AGENT)
+        key = session_key(event, getattr(event, "kind", in_group), agent)
 
         def job(connection: sa.Connection) -> InboxRow:
             id_ = inbox.admit(connection, NewRow(event, user, key), self.now)

@@ -70,6 +70,13 @@ async def test_a_question_of_one_conversation_is_not_answered_in_another(spine: 
     assert 1 == len(spine.model.requests)
 
 
+async def test_a_question_is_answered_by_the_agent_that_asked_it(spine: Spine) -> None:
+    buttons = await question(spine)
+    await spine.admit(spine.pressed(buttons["Yes"]), agent="finder")  # chosen since
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+
+
 async def test_a_question_that_was_passed_over_is_not_answered_any_more(spine: Spine) -> None:
     old = await question(spine)
     new = await question(spine)
