@@ -68,13 +68,33 @@ def light_of(settings: Settings, charge: Charge) -> ChatModel | None:
     Raises:
         SettingsError: it cannot be made.
     """
-    if (light := settings.model.light) is None:
+    return None if settings.model.light is None else _make_alone("model.light", settings.model.light, charge)
+
+
+def consolidating_link(settings: Settings) -> tuple[str, LinkConfig] | None:
+    """Return the model that consolidates conversations, and its table: the light one, else the first; None for none."""
+    memory, model = settings.memory, settings.model
+    if memory is None or not memory.enabled or memory.consolidation is None or model.name == "offline":
         return None
-    config = ModelConfig(**{name: getattr(light, name) for name in type(light).model_fields})
+    return ("model", model) if model.light is None else ("model.light", model.light)
+
+
+def consolidating_of(settings: Settings, charge: Charge) -> ChatModel | None:
+    """Make the model that consolidates conversations, alone, if they are consolidated.
+
+    Raises:
+        SettingsError: it cannot be made.
+    """
+    return None if (named := consolidating_link(settings)) is None else _make_alone(*named, charge)
+
+
+def _make_alone(table: str, link: LinkConfig, charge: Charge) -> ChatModel:
+    """Make one model without fallbacks."""
+    config = ModelConfig(**{name: getattr(link, name) for name in LinkConfig.model_fields})
     try:
         return MeasuredModel(build_model(config, ModelDeps(charge=charge)))
     except UnknownModel as unknown:
-        raise SettingsError(f"model.light.name: {unknown}") from None
+        raise SettingsError(f"{table}.name: {unknown}") from None
 
 
 log = structlog.get_logger()
@@ -181,7 +201,10 @@ def price_sentences(settings: Settings) -> list[str]:
 
 
 def _links_to_price(settings: Settings) -> Iterator[tuple[str, LinkConfig]]:
-    if not settings.budgets.caps_usd or settings.model.name == "offline":
+    if settings.model.name == "offline":
+        return
+    if not settings.budgets.caps_usd:
+        yield from filter(None, [consolidating_link(settings)])  # it has a cap of its own
         return
     yield from links_of(settings.model).items()
     if (judge := judge_link(settings)) is not None:
@@ -194,7 +217,7 @@ def _key(link: LinkConfig) -> str:
 
 def _missing(table: str, link: LinkConfig) -> str:
     return (
-        f"{table}: {link.name} has no price, and a cap in USD in [budgets] would not count it: set {table}.prices to "
+        f"{table}: {link.name} has no price, and a cap in USD would not count it: set {table}.prices to "
         "{ input_usd_per_mtok = 0.5, output_usd_per_mtok = 2 } with its own numbers (0 and 0 if it costs nothing), "
         "or cap tokens instead"
     )

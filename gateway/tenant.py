@@ -22,7 +22,7 @@ from channels.api.adapter import ApiChannel
 from channels.base import Menus
 from gateway.access.agents import AgentChoice
 from gateway.access.buttons import SealedButtons
-from gateway.agent_models import PriceLook, judge_of, light_of, model_of, price_words, take_up_prices
+from gateway.agent_models import PriceLook, consolidating_of, judge_of, light_of, model_of, price_words, take_up_prices
 from gateway.answering import make_agent, make_permissions, make_sessions, make_user_items
 from gateway.capabilities.base import CapabilityDeps, LightModel
 from gateway.capabilities.table import Capabilities
@@ -42,7 +42,7 @@ from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.model_cooldowns import RetryTurns
 from gateway.ops.operators import ProcessParts, link_deps, operators_of
 from gateway.product import check_hooks, in_force, load_hooks, load_product, load_tools
-from gateway.sessions.budgets import Budgets
+from gateway.sessions.budgets import Budgets, SystemBudget
 from gateway.sessions.deps import AgentInForce
 from gateway.sessions.inbox_rules import RowClassifier
 from gateway.sessions.prompt_hooks import HeardItems
@@ -101,8 +101,10 @@ class Tenant:
         self.model, self.asked = self._make_model(own, self.prices)
         self._judge = judge_of(own, self.budgets.charge_by(own.budgets, self.prices.lost))
         self.light = self._make_light(own, self.prices)
-        self._light_in_force = LightModel(self.light)
-        self.models = tuple(model for model in (self.model, self._judge, self.light) if model is not None)
+        self.consolidating = self._make_consolidating(own, self.prices)
+        self._light_in_force, self._consolidates = LightModel(self.light), LightModel(self.consolidating)
+        made = (self.model, self._judge, self.light, self.consolidating)
+        self.models = tuple(model for model in made if model is not None)
 
         self.agents = AgentChoice(product.name, people)
         self.operators = operators_of(store, self.agents, shared, deps.process)
@@ -111,7 +113,14 @@ class Tenant:
         services = PeopleServices(operators=self.operators, linking=link_deps(shared), people=people)
         seals = SealedButtons(secrets.keys.buttons)
         for_capabilities = CapabilityDeps(
-            store, secrets.vault, clocks, deps.trust.of(name), light=self._light_in_force, seals=seals
+            store,
+            secrets.vault,
+            clocks,
+            deps.trust.of(name),
+            light=self._light_in_force,
+            consolidating=self._consolidates,
+            seals=seals,
+            ownership=shared.sessions.ownership,
         )
         self.capabilities = Capabilities(own, for_capabilities)
         self._work: list[asyncio.Task[None]] = []  # of its capabilities
@@ -160,6 +169,12 @@ class Tenant:
     def _make_light(self, own: Settings, prices: PriceLook) -> ChatModel | None:
         return light_of(own, self.budgets.charge_by(own.budgets, prices.lost))
 
+    def _make_consolidating(self, own: Settings, prices: PriceLook) -> ChatModel | None:
+        if own.memory is None or own.memory.consolidation is None:
+            return None
+        budget = SystemBudget(self.name, own.memory.consolidation.usd_per_day, self.store, self._shared.clocks.dates)
+        return consolidating_of(own, budget.charge_by(prices.lost))
+
     def _make_permissions(self, own: Settings, model: ChatModel) -> ChainPermissions:
         """Return the permissions; without a small model of its own, mode auto asks the one that answers."""
         return make_permissions(own, self.product, self._judge or model, self._flags)
@@ -205,7 +220,8 @@ class Tenant:
             new.prices = take_up_prices(own)
             new.model, new.asked = self._make_model(own, new.prices)
             new.light = self._make_light(own, new.prices)
-            made = (new.model, new.light)
+            new.consolidating = self._make_consolidating(own, new.prices)
+            made = (new.model, new.light, new.consolidating)
             new.models = (*self.models, *(model for model in made if model is not None))
         permissions = self._make_permissions(own, new.model)
         new.agent = replace(self.agent, model=new.model, limits=own.agent, permissions=permissions)
@@ -221,7 +237,7 @@ class Tenant:
         self._shared.people.configure(self.name, own.access, None if tables is None else tables.language)
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
-        self._light_in_force.model = self.light
+        self._light_in_force.model, self._consolidates.model = self.light, self.consolidating
         self.capabilities.reconfigure(own)
         self._in_force.replace(self.agent, self._make_others())
         configure_choice(self.agents, own, self.product.title, self.definitions)

@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent.memory.consolidation_config import ConsolidationConfig
+
 
 class MemoryConfig(BaseModel):
     """Memories of the people that an agent talks to."""
@@ -14,3 +16,5 @@ class MemoryConfig(BaseModel):
     """Seconds that the light model has to choose memories for a message; then they are chosen by their words."""
     team: bool = False
     """Recall what operators imported for everyone in the tenant, too."""
+    consolidation: ConsolidationConfig | None = None
+    """None: nothing is made of conversations that have ended."""

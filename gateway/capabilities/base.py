@@ -14,6 +14,7 @@ from gateway.access.buttons import SealedButtons
 from gateway.capabilities.trust import TenantTrust, TrustSubject
 from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
+from gateway.ownership import Ownership
 from gateway.safety.vault import Vault
 from gateway.sessions.deps import RunTurn
 from gateway.store.engine import Store
@@ -21,10 +22,10 @@ from gateway.store.engine import Store
 
 @dataclass(slots=True, eq=False)
 class LightModel:
-    """The tenant's light model for small questions, as it is now; a reload replaces it."""
+    """A model of the tenant's for small questions, as it is now; a reload replaces it."""
 
     model: ChatModel | None = None
-    """Its calls reserve from the budgets of the turn at work, and its callers note their cost. None: there is none."""
+    """Its callers note the cost of its calls. None: there is none."""
 
 
 def _find_nothing(_name: str) -> Tool | None:
@@ -44,8 +45,13 @@ class CapabilityDeps:
     find_tool: Callable[[str], Tool | None] = _find_nothing
     """Returns the tool of another capability of this agent by its name, as it is at the moment of the call."""
     light: LightModel = field(default_factory=LightModel)
+    """The light model; its calls reserve from the budgets of the turn at work."""
+    consolidating: LightModel = field(default_factory=LightModel)
+    """The model that consolidates conversations; it has a budget of its own."""
     seals: SealedButtons = field(default_factory=lambda: SealedButtons(os.urandom(32)))
     """For buttons of its commands; the default's hold until the process ends."""
+    ownership: Ownership = field(default_factory=Ownership)
+    """Tells which sessions are this process's."""
 
 
 class Capability:

@@ -93,6 +93,16 @@ def make_memory(settings: Settings, deps: CapabilityDeps) -> Capability | None:
     return memory.make_memory(settings, settings.memory, deps)
 
 
+def make_consolidation(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the consolidation of conversations."""
+    memory = settings.memory
+    if memory is None or not memory.enabled or memory.consolidation is None:
+        return None
+    from gateway.capabilities.consolidation import ConsolidationCapability  # noqa: PLC0415  nothing of it loads without its table
+
+    return ConsolidationCapability(memory.consolidation, deps, settings.agent.product, settings.model.name)
+
+
 def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
     """Make the tools `think` and `todo`."""
     if settings.tools is None:
@@ -121,6 +131,7 @@ def make_teams(settings: Settings, deps: CapabilityDeps) -> Capability | None:
 
 
 MAKERS: tuple[Make, ...] = (
+    make_consolidation,
     make_delegation,
     make_mcp,
     make_memory,

@@ -238,6 +238,53 @@ def _whose(cap: Cap) -> tuple[str, ...]:
     return () if cap.tenant in ("", DEFAULT_TENANT) or cap.scope == "channel" else (cap.tenant,)
 
 
+CONSOLIDATION = "consolidation"
+"""Scope of the cap on what consolidation costs a tenant in a UTC day."""
+
+
+class SystemBudget:
+    """The budget of work that no person has asked for; a `Budget` of its model. It counts to no other cap."""
+
+    def __init__(self, tenant: str, most_usd: Decimal, store: Store, dates: Callable[[], datetime]) -> None:
+        self._tenant = tenant
+        self._most_usd = most_usd
+        self._store = store
+        self._now = dates
+
+    def charge_by(self, lost_prices: Mapping[str, Decimal]) -> Charge:
+        """Return a function that puts the cap around a model; `lost_prices` are as in `Budgets.charge_by`."""
+
+        def charge(model: ChatModel, link: LinkConfig) -> ChatModel:
+            last = lost_prices.get(link.name)
+            return BudgetedModel(model, link, self, None if last is None else TokenPrices.flat(last))
+
+        return charge
+
+    async def reserve(self, most: Spending, least: Spending | None = None) -> Hold:
+        """Set aside `most`: a shorter answer would be broken.
+
+        Raises:
+            OverBudget: there is no room for it today.
+        """
+        cap, id_ = self.cap(), new_id()
+        hold = _StoredHold(self._store, id_, [cap], _do_nothing)
+        try:
+            hold.granted = await self._store.commit(budgets.reserve, id_, [cap], most, self._now())
+        except CapReached:
+            raise OverBudget(EndReason.MAX_COST, cap.scope, cap.resets_at) from None
+        return hold
+
+    def cap(self) -> Cap:
+        """Return the cap of today."""
+        day = self._now().astimezone(UTC).date()
+        resets_at = datetime.combine(day + timedelta(days=1), time(), UTC)
+        return Cap(self._tenant, CONSOLIDATION, "", day.isoformat(), int(self._most_usd * 1_000_000), None, resets_at)
+
+
+def _do_nothing(_granted: Spending) -> None:
+    pass
+
+
 class BudgetWatch:
     """Tells owners, once a day a cap, that it is nearly used: in their own chats, and in the log in any case."""
 
@@ -268,7 +315,7 @@ class BudgetWatch:
         cap = use.cap
         known = {person.user_id: person for person in await self._store.read(people.everybody, lasting=True)}
         who = known[cap.key].display_name if cap.key in known else cap.key
-        key = f"budgets.nearly_{cap.scope if cap.scope in {'user', 'channel'} else 'all'}"
+        key = f"budgets.nearly_{cap.scope if cap.scope in {'user', 'channel', CONSOLIDATION} else 'all'}"
         place = hashlib.blake2s(f"{cap.tenant} {cap.scope} {cap.key}".encode(), digest_size=6).hexdigest()
 
         def text_of(owner: Person) -> str:

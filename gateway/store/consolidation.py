@@ -165,12 +165,11 @@ def find_ended(
     query = (
         sa.select(sessions.c.id, sessions.c.key, recent.c.ended_at)
         .join(recent, recent.c.session_id == sessions.c.id)
-        .where(sessions.c.key.contains(":direct:"), is_quiet, ~runs, is_new)
+        .where(sessions.c.key.contains(":direct:"), ~sessions.c.key.contains(":subagent:"), is_quiet, ~runs, is_new)
         .order_by(recent.c.ended_at, sessions.c.id)
         .limit(limit)
     )
-    found = [EndedConversation(*row) for row in connection.execute(query)]
-    return [each for each in found if sender_of(each.key) is not None]
+    return [EndedConversation(*row) for row in connection.execute(query)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,11 @@ class Passage:
 
 
 def read_passage(connection: sa.Connection, tenant: str, ended: EndedConversation) -> Passage | None:
-    """Return the next passage of a conversation; None if there is none, or its person is being forgotten."""
+    """Return the next passage of a conversation; None if there is none, it is no direct one, or its person is being
+    forgotten.
+    """
+    if sender_of(ended.key) is None:
+        return None
     before = CONSOLIDATIONS.get(connection, session_id=ended.session_id, order=consolidations.c.from_seq.desc())
     is_again = before is not None and before.outcome is PassageOutcome.GIVEN_UP
     from_seq = 0 if before is None else before.from_seq if is_again else before.to_seq
@@ -354,6 +357,14 @@ def list_facts(connection: sa.Connection, owner: MemoryOwner) -> list[FactRow]:
     return FACTS.find(connection, tenant=owner.tenant, agent=owner.agent, user_id=ids_of(owner.user_id), order=order)
 
 
+def list_abstracts(connection: sa.Connection, owner: MemoryOwner, limit: int) -> list[Abstract]:
+    """Return the newest abstracts of a person's conversations, the newest first."""
+    order = abstracts.c.at.desc()
+    return ABSTRACTS.find(
+        connection, tenant=owner.tenant, agent=owner.agent, user_id=ids_of(owner.user_id), order=order, limit=limit
+    )
+
+
 def _learn(connection: sa.Connection, owner: MemoryOwner, result: PassageResult) -> None:
     if not result.statements:
         return
@@ -422,6 +433,14 @@ def dream_of(connection: sa.Connection, fence: Fence, wanted: Dream, now: dateti
 
 
 # ------------------------------------------------------------ for operators
+
+
+def count_since(connection: sa.Connection, since: datetime) -> tuple[dict[str, int], int]:
+    """Return how many passages had each outcome since then, and what they cost in microdollars, as far as is known."""
+    columns = consolidations.c.outcome, sa.func.count(), sa.func.sum(consolidations.c.cost_microusd)
+    recent = sa.select(*columns).where(consolidations.c.at >= since).group_by(consolidations.c.outcome)
+    found = connection.execute(recent).all()
+    return {row[0]: row[1] for row in found}, sum(int(row[2] or 0) for row in found)
 
 
 def list_newest(connection: sa.Connection, limit: int) -> list[Consolidation]:

@@ -36,6 +36,7 @@ from gateway.store.tables.turns import usage
 from tests.fakes.people import NOON, minutes
 
 KEY = "agent:coach:telegram:main:direct:1"
+GROUP = "agent:coach:telegram:main:group:-7"
 CHAT = Address("telegram", "main", "1")
 DAY = timedelta(days=1)
 LATER = NOON + minutes(11)
@@ -107,15 +108,11 @@ async def test_a_conversation_has_ended_when_it_is_quiet_or_closed(store: Store)
     assert [] == await due(store, NOON + 8 * DAY)
 
 
-async def test_groups_and_children_are_never_read(store: Store) -> None:
-    ann = await enrolled(store)
-    for key in (
-        "agent:coach:telegram:main:group:-7",
-        f"{KEY}:subagent:one",
-        "agent:coach:telegram:main:group:a:direct:b",
-    ):
-        await store.commit(talk, ann, ["My secret"], key=key)
-    assert [] == await due(store)
+@pytest.mark.parametrize("key", [GROUP, f"{KEY}:subagent:child", "agent:coach:telegram:main:group:a:direct:b"])
+async def test_groups_and_children_are_never_read(store: Store, key: str) -> None:
+    await store.commit(talk, await enrolled(store), ["My secret"], key=key)
+    for ended in await due(store):
+        assert await store.read(lambda tx, ended=ended: rows.read_passage(tx, "default", ended)) is None
 
 
 async def test_only_the_persons_own_words_are_read(store: Store) -> None:
