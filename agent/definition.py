@@ -34,6 +34,8 @@ class Agent:
     tell: TellResult | None = None
     """Formats tool results for people if the model fails; None: a plain list."""
     hooks: TurnHooks = field(default_factory=NoHooks)
+    for_tasks: "Agent | None" = None
+    """Agent that works on the tasks that it gives; None: one like itself."""
     is_products: bool = True
     """False: a file describes it, so the product's rules never answer in its model's place."""
     permissions: Permissions | None = None  # None: the name patterns of the limits

@@ -8,6 +8,7 @@ from agent.context.person import describe_person, tell_date
 from agent.context.sections import AddSections, Section
 from agent.definition import Agent
 from agent.delegation.definitions import AgentDefinition
+from agent.delegation.delegation_config import DELEGATION_TOOLS
 from agent.ports import Principal
 from agent.tools.guards import ChainPermissions, Permissions
 
@@ -34,8 +35,17 @@ class DefinedPrompt:
         }
 
 
+def is_coordinator(definition: AgentDefinition) -> bool:
+    """Return True if the agent can give tasks to others, and do nothing else."""
+    return definition.tools is not None and set(definition.tools) == set(DELEGATION_TOOLS)
+
+
 def make_defined(base: Agent, definition: AgentDefinition, sections: AddSections) -> Agent:
-    """Return the agent of a definition; `base` is its tenant's own, with all tools."""
+    """Return the agent of a definition; `base` is its tenant's own, with all tools.
+
+    It works on the tasks of a coordinator, in the coordinator's permission mode.
+    """
+    permissions = _in_mode(base.permits, definition)
     limits = base.limits if definition.steps is None else base.limits.model_copy(update={"max_steps": definition.steps})
     return replace(
         base,
@@ -44,7 +54,8 @@ def make_defined(base: Agent, definition: AgentDefinition, sections: AddSections
         tools=tuple(tool for tool in base.tools if definition.has_tool(tool.name)),
         model_name=definition.model,
         limits=limits,
-        permissions=_in_mode(base.permits, definition),
+        permissions=permissions,
+        for_tasks=replace(base, permissions=permissions) if is_coordinator(definition) else None,
         is_products=False,
     )
 

@@ -33,7 +33,9 @@ class MessageTo(BaseModel):
     """The arguments of `send_message`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    to: str = Field(max_length=64, description='A running task of yours; or "parent", from a task.')
+    to: str = Field(
+        max_length=64, description='A running task of yours; from a task "parent" or a task beside it; "*": all.'
+    )
     text: Words = Field(max_length=MAX_MESSAGE_CHARS)
 
 
@@ -66,7 +68,7 @@ class TaskDesk(Protocol):
         ...
 
     def send(self, change: Change, to: str, text: str) -> Mapping[str, object]:
-        """Send a message to a running task of the caller, or to its parent."""
+        """Send a message to a running task of the caller, to its parent or to a task beside it; `*`: to all."""
         ...
 
     def stop(self, change: Change, label: str) -> Mapping[str, object]:
@@ -103,7 +105,9 @@ class DelegationTools:
 
     @tool(MessageTo, effect=Effect.LOCAL, says="tool.send_message")
     async def send_message(self, context: ToolContext, arguments: MessageTo) -> LocalEffect:
-        """Send a message to a running task, or from a task to the agent that gave it. It is read between two steps."""
+        """Send a message to a running task; from a task to the agent that gave it, or to the tasks beside it. It is
+        read between two steps.
+        """
         return LocalEffect(self._desk.send, arguments.to, arguments.text)
 
     @tool(OwnTask, effect=Effect.LOCAL, says="tool.task_stop")

@@ -70,12 +70,13 @@ class StoredTasks:
         return {"task": child.label, "status": child.state.value}
 
     def send(self, change: Change, to: str, text: str) -> Mapping[str, object]:
-        children.send(change.tx, change.key, self.tenant, to, text, self.config, self.clocks.now())
-        return {"sent_to": to}
+        sent = children.send(change.tx, change.key, self.tenant, to, text, self.config, self.clocks.now())
+        return {"sent_to": sent.to} | ({"full": sent.full} if sent.full else {})
 
     def stop(self, change: Change, label: str) -> Mapping[str, object]:
         caller = children.caller_of(change.tx, change.key)
-        running = {child.label: child for child in children.running_of(change.tx, caller.session_key)}
+        found = children.running_of(change.tx, caller.session_key)
+        running = {child.label: child for child in found if child.user_id == caller.user_id}
         if label not in running:
             names = ", ".join(running) or "none"
             raise ToolError(f"No task of yours that runs is called {label[:80]!r}. There are: {names}.")
@@ -138,6 +139,8 @@ class Delegation(Capability):
 
     def _agent_of(self, agent: Agent, line: Sequence[Child], definition: AgentDefinition | None) -> Agent:
         """Return the agent that works on a task; a fork has the prompt and the tools of its parent, byte for byte."""
+        if line[0].type != FORK:
+            agent = agent.for_tasks or agent
         steps = self._config.max_steps if definition is None or definition.steps is None else definition.steps
         limits = {"max_steps": min(steps, self._config.max_steps), "deadline_s": self._config.deadline_s, "gate": None}
         agent = replace(agent, limits=agent.limits.model_copy(update=limits))

@@ -67,7 +67,8 @@ def _claim(change: Change, id_: str | None, lease: timedelta) -> object:
     states = [task.state for task in boards.list_tasks(change.tx, board, change.now)]
     counts = ((state, states.count(state)) for state in (TaskState.IN_PROGRESS, TaskState.IN_REVIEW, TaskState.BLOCKED))
     left = ", ".join(f"{count} {state.value}" for state, count in counts if count)
-    return {"claimed": None, "why": f"No task is free: {left}." if left else "No task is open."}
+    why = f"No task is free: {left}. Do not wait, end your work." if left else "No task is open."
+    return {"claimed": None, "why": why}
 
 
 def _change(change: Change, wanted: TaskChange, lease: timedelta) -> object:

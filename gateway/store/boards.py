@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from agent.delegation.board import OVER, UNMET, NewTask, TaskChange, TaskState, check_move, find_circle
 from agent.tools.base import ToolError
+from gateway.store.journal import CHILD_MARK
 from gateway.store.people import ids_of
 from gateway.store.rows import Rows
 from gateway.store.tables.boards import tasks
@@ -23,9 +24,6 @@ MOST_OPEN = 200
 
 MOST_OVER = 20
 """Newest finished tasks of a board that are shown."""
-
-CHILD = ":subagent:"
-"""Stands in the key of a sub-agent's session between the key of its parent's session and its label."""
 
 MAIN = "main"
 """Label of the agent that people talk to."""
@@ -90,7 +88,7 @@ def board_of(connection: sa.Connection, user_id: str, turn_id: str) -> Board | N
     found = connection.execute(of_turn.where(turns.c.id == turn_id)).first()
     if found is None:
         return None
-    root, *labels = found.key.split(CHILD)
+    root, *labels = found.key.split(CHILD_MARK)
     group_key = "" if ":direct:" in root else root
     return Board(found.tenant_id, user_id, root.split(":")[1], group_key, "/".join(labels) or MAIN, turn_id)
 

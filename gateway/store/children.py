@@ -32,6 +32,9 @@ from gateway.store.writer import tell
 SUBAGENT = "subagent"
 """Kind of turn that works on a task."""
 
+ALL = "*"
+"""Name that stands for all receivers of a message."""
+
 ALL_ROWS = 2**62
 """Stands for the row before which all rows are stopped."""
 
@@ -262,38 +265,61 @@ def running_of(connection: sa.Connection, parent_key: str) -> Sequence[Child]:
     return CHILDREN.find(connection, parent_key=parent_key, state=ChildState.RUNNING, order=CHILDREN.c.began_at)
 
 
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """The receivers of a message."""
+
+    to: tuple[str, ...]
+    full: tuple[str, ...]  # did not get it: their mailboxes are full
+
+
 def send(
     connection: sa.Connection, call_key: str, tenant: str, to: str, text: str, limits: DelegationConfig, now: datetime
-) -> str:
-    """Send a message to a running task of the caller's session, or from a task to its parent; return the receiver.
+) -> Receivers:
+    """Send a message to a running task of the caller's session; from a task to its parent, or to a task beside it.
 
     Raises:
-        ToolError: there is no such receiver, or its mailbox is full.
+        ToolError: there is no such receiver, or its mailbox is full; of ALL, if none can get it.
     """
     caller = caller_of(connection, call_key)
     own = of_session(connection, caller.session_key)
-    found = {child.label: child.session_key for child in running_of(connection, caller.session_key)}
-    if own is not None and own.in_background:
-        found["parent"] = own.parent_key
-    if to not in found:
-        names = ", ".join(found) or "none"
+    reached = _find_receivers(connection, caller, own)
+    wanted = tuple(reached) if to == ALL else (to,)
+    if not wanted or wanted[0] not in reached:
+        names = ", ".join(reached) or "none"
         raise ToolError(f"No running task is called {to[:80]!r}. You can write to: {names}.")
-    key = found[to]
-    waiting = sa.select(sa.func.count()).where(IS_WAITING, inbox_table.c.session_key == key)
-    if int(connection.execute(waiting).scalar_one()) >= limits.mailbox:
-        raise ToolError(f"The mailbox of {to} is full ({limits.mailbox} messages). Send it more once it has read them.")
-    sender = "the agent that gave you this task" if own is None or key != own.parent_key else f'the task "{own.label}"'
-    event = _event(
-        f"message:{call_key}",
-        (tenant, caller.address),
-        now,
-        "message",
-        turn="chat",
-        data=text,
-        head=f"message from {sender}",
-    )
-    hand_over(connection, event, caller.user_id, key, now)
-    return to
+    full = tuple(name for name in wanted if _is_full(connection, reached[name], limits.mailbox))
+    if len(full) == len(wanted):
+        whose = ", ".join(full)
+        raise ToolError(f"The mailbox of {whose} is full ({limits.mailbox} messages). Send more once they are read.")
+    open_ = tuple(name for name in wanted if name not in full)
+    for number, name in enumerate(open_):
+        is_mine = reached[name].startswith(f"{caller.session_key}{CHILD_MARK}")
+        sender = "the agent that gave you this task" if own is None or is_mine else f'the task "{own.label}"'
+        event = _event(
+            f"message:{call_key}/{number}",
+            (tenant, caller.address),
+            now,
+            "message",
+            turn="chat",
+            data=text,
+            head=f"message from {sender}",
+        )
+        hand_over(connection, event, caller.user_id, reached[name], now)
+    return Receivers(open_, full)
+
+
+def _find_receivers(connection: sa.Connection, caller: CallingTurn, own: Child | None) -> dict[str, str]:
+    """Return the session keys that a caller can write to, by name: tasks for others of a group are not among them."""
+    found = {"parent": own.parent_key} if own is not None and own.in_background else {}
+    beside = [] if own is None else [each for each in running_of(connection, own.parent_key) if each.id != own.id]
+    running = [*beside, *running_of(connection, caller.session_key)]
+    return found | {child.label: child.session_key for child in running if child.user_id == caller.user_id}
+
+
+def _is_full(connection: sa.Connection, session_key: str, limit: int) -> bool:
+    waiting = sa.select(sa.func.count()).where(IS_WAITING, inbox_table.c.session_key == session_key)
+    return int(connection.execute(waiting).scalar_one()) >= limit
 
 
 def _event(
