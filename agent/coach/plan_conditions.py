@@ -25,13 +25,6 @@ class PlanConditions:
         """True if every weekday is ruled out."""
         return len(self.weekdays_off) == 7
 
-    def updated_by(self, said: "PlanConditions") -> "PlanConditions":
-        """Return these conditions with those that were said now in place of the same kind."""
-        return PlanConditions(
-            said.weekdays_off or self.weekdays_off,
-            self.most_day_minutes if said.most_day_minutes is None else said.most_day_minutes,
-        )
-
 
 NO_CONDITIONS = PlanConditions()
 
@@ -42,11 +35,15 @@ class SaidConditions:
 
     conditions: PlanConditions = NO_CONDITIONS
     lifts: bool = False  # earlier conditions end
+    names_all: bool = False  # it names all free days ("only weekends"), not further ones that are off
     used: frozenset[int] = frozenset()  # its tokens about them
 
     def over(self, kept: PlanConditions) -> PlanConditions:
         """Return the conditions that hold after this message."""
-        return (NO_CONDITIONS if self.lifts else kept).updated_by(self.conditions)
+        said, before = self.conditions, NO_CONDITIONS if self.lifts else kept
+        off = said.weekdays_off if self.names_all else tuple(sorted({*before.weekdays_off, *said.weekdays_off}))
+        most = before.most_day_minutes if said.most_day_minutes is None else said.most_day_minutes
+        return PlanConditions(off, most)
 
     def __bool__(self) -> bool:
         return self.lifts or self.conditions != NO_CONDITIONS
@@ -61,13 +58,14 @@ def read_conditions(text: str) -> SaidConditions:
     used: set[int] = set()
     lifts = (lifting := phrases("any_day").find(tokens)) is not None
     used.update(range(*lifting or (0, 0)))
-    off = _weekdays_off(tokens, used)
-    return SaidConditions(PlanConditions(off, _most_minutes(tokens, used)), lifts, frozenset(used))
+    off, names_all = _weekdays_off(tokens, used)
+    return SaidConditions(PlanConditions(off, _most_minutes(tokens, used)), lifts, names_all, frozenset(used))
 
 
-def _weekdays_off(tokens: Sequence[Token], used: set[int]) -> tuple[int, ...]:
+def _weekdays_off(tokens: Sequence[Token], used: set[int]) -> tuple[tuple[int, ...], bool]:
+    """Return the days that are off, and if the free ones were named instead."""
     off: set[int] = set()
-    at = 0
+    at, names_all = 0, False
     while at < len(tokens):
         days, end = _read_days(tokens, at)
         if not days:
@@ -79,12 +77,13 @@ def _weekdays_off(tokens: Sequence[Token], used: set[int]) -> tuple[int, ...]:
         only_then = phrases("only").end(tokens, end)
         if only is not None or only_then > end:
             off |= set(range(7)) - days
+            names_all = True
             used.update(range(at if only is None else only, max(only_then, end)))
         elif ruled_out is not None or after > end:
             off |= days
             used.update(range(at if ruled_out is None else ruled_out, max(after, end)))
         at = max(after, end)
-    return tuple(sorted(off))
+    return tuple(sorted(off)), names_all
 
 
 def _read_days(tokens: Sequence[Token], at: int) -> tuple[set[int], int]:

@@ -24,7 +24,7 @@ MAX_CHARS = 400
 _COMMAND = re.compile(r"\s*/plan(?:\s+|\Z)", re.IGNORECASE)
 _NEW = frozenset(["new", "nuevo", "nueva", "otro", "another"])
 _NEXT = frozenset(["next", "próxima", "proxima", "próximo", "proximo", "siguiente"])
-_NEXT_WEEK = re.compile(
+NEXT_WEEK = re.compile(
     r"\bnext week\b|\bpr[oó]xima semana\b|\bsemana (?:que viene|pr[oó]xima|siguiente)\b", re.IGNORECASE
 )
 
@@ -51,7 +51,7 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
     words = name_key(text[called.end() if called else 0 :][:MAX_CHARS])
     listed = words.split()
     conditions = read_conditions(words)
-    is_next = _NEXT_WEEK.search(words) is not None or bool(called and _NEXT.intersection(listed))
+    is_next = NEXT_WEEK.search(words) is not None or bool(called and _NEXT.intersection(listed))
     is_new = not called or bool(_NEW.intersection(listed))
     rest = [word for word in listed if word not in _NEXT | _NEW] if called else listed
     skill = _find_skill(" ".join(rest), skills)

@@ -7,9 +7,10 @@ change something is an offer, and each button is one complete command.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from agent.catalogue import escape, language_of
+from agent.catalogue import DEFAULT, escape, language_of
 from agent.coach.chart import weeks_in
 from agent.coach.plan_answer import plan_block
+from agent.coach.plan_conditions import conditions_text, read_conditions
 from agent.coach.plan_data import Prefetched
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reader import requests
@@ -130,7 +131,16 @@ def _answer(work: Work, text: str) -> ReaderAnswer:
         return ReaderAnswer(
             asked.say("offer.how_long", skill=escape(find_mentions(to_tokens(text), asked.skills)[0].skill))
         )
-    return _fallback(asked)
+    return _conditions(asked) or _fallback(asked)
+
+
+def _conditions(asked: ReadMessage) -> ReaderAnswer | None:
+    """Offer a plan that keeps the conditions of the message; None if it has none."""
+    said = read_conditions(asked.text).conditions
+    if not (words := conditions_text(DEFAULT, said)):
+        return None
+    made = _one(asked, "offer.plan_so", f"/plan new {words}")
+    return ReaderAnswer(asked.say("offer.conditions", conditions=conditions_text(asked.language, said)), made.offers)
 
 
 # ---------------------------------------------------------------- practice

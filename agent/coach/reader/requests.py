@@ -11,6 +11,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.entry_arguments import NewValues, read_values
 from agent.coach.log_line import LogLineError, parse_logs
 from agent.coach.plan_conditions import read_conditions
+from agent.coach.plan_data import NEXT_WEEK
 from agent.coach.reader.entries import Choice, unread_words
 from agent.coach.reminders import read_reminder_words
 from agent.coach.reports import EntryRow
@@ -86,7 +87,7 @@ def is_talk(text: str, name: str) -> bool:
 
 def wants_plan(text: str) -> bool:
     """Return True if a message asks for a weekly plan and says little else."""
-    tokens = to_tokens(text)
+    tokens = to_tokens(text := NEXT_WEEK.sub(" ", text))
     span = phrases("new_plan").find(tokens)
     if span is None:
         return False

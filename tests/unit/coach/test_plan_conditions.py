@@ -40,6 +40,8 @@ def test_conditions_are_read(text: str, off: tuple[int, ...], most: int | None) 
 @pytest.mark.parametrize(
     "text",
     [
+        "make me a plan for next week",
+        "hazme un plan para la próxima semana",
         "plan my week, not on Wednesday, I have 30 minutes a day",
         "hazme un plan, los miércoles no, tengo 30 minutos al día",
         "make me a plan with at most 20 min a day please",
@@ -54,6 +56,27 @@ def test_a_wish_with_conditions_asks_for_a_plan(text: str) -> None:
 )
 def test_talk_about_days_asks_for_no_plan(text: str) -> None:
     assert not wants_plan(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("nor on Sundays", PlanConditions((2, 6), 30)),
+        ("not on Sundays", PlanConditions((2, 6), 30)),
+        ("only weekends", PlanConditions((0, 1, 2, 3, 4), 30)),
+        ("any day but Sunday", PlanConditions((6,))),
+        ("at most 45 min", PlanConditions((2,), 45)),
+        ("any day", NO_CONDITIONS),
+        ("new", PlanConditions((2,), 30)),
+    ],
+)
+def test_a_further_condition_forgets_none_of_the_earlier(text: str, after: PlanConditions) -> None:
+    assert after == read_conditions(text).over(PlanConditions((2,), 30))
+
+
+def test_the_offline_coach_offers_to_plan_by_a_condition_and_its_button_says_the_same() -> None:
+    conditions = PlanConditions((0, 4), 30)
+    assert conditions == read_conditions(f"/plan new {conditions_text('en', conditions)}").conditions
 
 
 def a_regular() -> FakePractice:
