@@ -71,8 +71,9 @@ format: install  ## write the code as check wants it
 bench: install  ## figures beside a bare bot in the same run; where its time goes: make bench ARGS=profile
 	$(BIN)/python -m tests.bench $(ARGS)
 
-eval: install  ## what the coach without a model makes of the sentences in tests/corpus, as a table
+eval: install  ## the sentences in tests/corpus as the coach reads them without a model, and 30 conversations before a judge
 	$(BIN)/python -m tests.evaluation.reader $(ARGS)
+	$(BIN)/python -m tests.evaluation.conversations
 
 torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)
