@@ -218,7 +218,7 @@ class Gateway:
         )
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
-        words = OwnerNotices(store, channels, delivery, steady_now)
+        words = OwnerNotices(store, channels, steady_now)
         reloader = Reloader(settings, self._read_settings, change.apply, words)
 
         # tenants; unsent messages of an earlier process go first
@@ -254,7 +254,7 @@ class Gateway:
             rules = page.settings.access.rules_of("web", "main")
             show_link = partial(show_founding_link, http, page.store, rules, page.operators, self._show)
             tasks.keep("founding link", show_link)
-        chores.begin(OwnerAlerts(store, status.troubles, channels, delivery, steady_now), trust)
+        chores.begin(OwnerAlerts(store, status.troubles, channels, steady_now), trust)
         for tenant in tenants.values():
             tenant.begin(tasks, tenants)
         tasks.keep("model servers", self._servers.run)

@@ -33,7 +33,7 @@ class Chores:
 
     def begin(self, owner_alerts: OwnerAlerts, trusted: Trust) -> None:
         store, shared, clock = self._shared.store, self._shared, self._shared.clocks.now
-        watch = BudgetWatch(self._tenants[DEFAULT_TENANT].budgets, store, shared.channels, shared.delivery)
+        watch = BudgetWatch(self._tenants[DEFAULT_TENANT].budgets, store, shared.channels)
         eraser = Eraser(store, self._erase, shared.sessions.forget, self._delete_files, clock)
         for chore in (
             Chore("budgets", budgets.LOOK_S, watch.look),

@@ -27,7 +27,7 @@ from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.leases import Lease
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow, PartsPut
 from gateway.supervision import Supervised
 from gateway.telemetry import OUTBOUND, series
 from gateway.threads import run_in_thread
@@ -77,6 +77,7 @@ class Delivery:
         self._sending: dict[int, LaneWorker] = {}  # by row id; after a chat moved, its new lane may find such a row
         self._waiting: dict[str, asyncio.Future[str | None]] = {}  # by a part's key: waiters for its end
         self.long_texts = LongTexts()
+        store.listen(PartsPut, lambda news: self.publish(news.rows))
 
     @property
     def parked(self) -> ParkedLanes:

@@ -1,7 +1,7 @@
 """The worker of one lane: sends its rows in order, each until it is finished."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -124,10 +124,6 @@ class Lanes(Protocol):
 
     async def deliver(self, worker: "LaneWorker", row: OutboxRow) -> None:
         """Deliver one row of a lane."""
-        ...
-
-    def publish(self, rows: Iterable[OutboxRow]) -> None:
-        """Wake the lanes of committed rows."""
         ...
 
     def move(self, old: Address, new_chat: str) -> None:
@@ -267,7 +263,7 @@ class LaneWorker:
             pause_s = min(failure.retry_after_s, config.longest_wait_s)
             self._deps.channels.pacer(channel).slow_down(address.chat, pause_s)
         apology = _apology(channel, row.part) if outcome.drop_rest else []
-        self._lanes.publish(await self._commit(_save_outcome, row, outcome, apology, now))
+        await self._commit(_save_outcome, row, outcome, apology, now)
         if outcome.moved_to is not None:
             self._lanes.move(address, outcome.moved_to)
         return outcome.row
@@ -309,8 +305,8 @@ def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
 
 def _save_outcome(
     connection: Connection, row: OutboxRow, outcome: AttemptOutcome, apology: Sequence[OutboxPart], now: datetime
-) -> list[OutboxRow]:
-    """Write an attempt's result in one commit; return the rows of the notice about it."""
+) -> None:
+    """Write an attempt's result and the notice about it in one commit."""
     address = row.part.address
     outbox.save(connection, outcome.row, outcome.error, now)
     if outcome.moved_to is not None:
@@ -319,4 +315,4 @@ def _save_outcome(
         outbox.park(connection, row.tenant, address.lane, outcome.error, now)
     if outcome.drop_rest:
         outbox.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
-    return outbox.put(connection, row.tenant, apology, now)
+    outbox.put(connection, row.tenant, apology, now)

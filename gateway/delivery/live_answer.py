@@ -376,7 +376,6 @@ class LiveAnswer:
 
         with self._deps.delivery.expecting(parts[-1]) as done:
             rows = await self._deps.store.commit(put_placeholder)
-            self._deps.delivery.publish(rows)
             if filled is not None:
                 filled[0].final, filled[0].dangling = filled[1], False
             if rows:

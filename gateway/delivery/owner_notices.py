@@ -8,7 +8,6 @@ from functools import partial
 from channels.base import Channel
 from channels.messages import DEFAULT_TENANT, Address
 from gateway.access.config import Role
-from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import chats, outbox, people
@@ -22,18 +21,15 @@ LOADS_S = 30.0
 class OwnerNotices:
     """Sender of the gateway's own notices to owners."""
 
-    def __init__(
-        self, store: Store, channels: ChannelDirectory, delivery: Delivery, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, store: Store, channels: ChannelDirectory, clock: Callable[[], datetime]) -> None:
         self._store = store
         self._channels = channels
-        self._delivery = delivery
         self._clock = clock
 
     async def say(self, cause: str, text_of: Callable[[str | None], str]) -> None:
         """Send each owner a text in their language, once per cause."""
         parts = await self.parts(DEFAULT_TENANT, cause, lambda owner: text_of(owner.locale))
-        self._delivery.publish(await self._store.commit(outbox.put, DEFAULT_TENANT, parts, self._clock()))
+        await self._store.commit(outbox.put, DEFAULT_TENANT, parts, self._clock())
 
     async def parts(
         self, tenant: str, cause: str, text_of: Callable[[Person], str], down: str = ""

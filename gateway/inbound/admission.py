@@ -38,7 +38,6 @@ from gateway.inbound.session_key import group_key
 from gateway.store import chats, earlier, groups, inbox, offers, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
-from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
 from gateway.texts import HARNESS
 
@@ -113,7 +112,6 @@ class CommitResult(ReceptionResult):
     """Result of a commit, announced after it."""
 
     channel: str
-    replies: list[OutboxRow] = field(default_factory=list)
     parked: list[str] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     moved: list[tuple[Address, str]] = field(default_factory=list)  # old address and new chat id
@@ -301,7 +299,7 @@ class Admission:
 
     def _put(self, tenant: str, said: OutboundMessage) -> None:
         channel = self._deps.channel_at(self._channel, said.address) or self._channel
-        self.done.replies += outbox.put(self._connection, tenant, to_parts(channel, said), self._now)
+        outbox.put(self._connection, tenant, to_parts(channel, said), self._now)
 
     def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
         """Record the chat in which a person talks to the bot; a group only if the bot was addressed."""

@@ -187,7 +187,6 @@ class Intake:
             log.debug("message_admitted", inbox_id=row.id, user_id=row.user_id, session=row.session_key)
         for ids in done.refused:
             log.info("message_refused", **ids)
-        self._delivery.publish(done.replies)
         for lane in done.parked:
             self._delivery.park(lane)
         for lane in done.unparked:

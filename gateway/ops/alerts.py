@@ -15,13 +15,12 @@ import structlog
 from agent.catalogue import escape
 from channels.clocks import Clock
 from channels.messages import DEFAULT_TENANT
-from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_notices import OwnerNotices, owner_chats
 from gateway.ops.status import OF_TENANT, Trouble, tenant_of
 from gateway.store import outbox
 from gateway.store.engine import Connection, Store
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart
 from gateway.store.rows import Rows
 from gateway.store.tables.turns import alerts
 from gateway.texts import HARNESS
@@ -116,14 +115,12 @@ class OwnerAlerts:
         store: Store,
         look: Callable[[], Awaitable[Mapping[str, Trouble | None]]],
         channels: ChannelDirectory,
-        delivery: Delivery,
         clock: Clock,
     ) -> None:
         """Keep `look`, which returns the current problems."""
         self._store = store
         self._look = look
-        self._words = OwnerNotices(store, channels, delivery, clock)
-        self._delivery = delivery
+        self._words = OwnerNotices(store, channels, clock)
         self._clock = clock
 
     async def look(self) -> None:
@@ -140,7 +137,7 @@ class OwnerAlerts:
             if audience := audiences[tenant_of(message.alert.key)]:
                 parts.setdefault(audience, []).extend(await self._parts(message, audience, now))
         if changed or result.ended:
-            self._delivery.publish(await self._store.commit(_save, changed, result.ended, parts, now))
+            await self._store.commit(_save, changed, result.ended, parts, now)
 
     async def _audience(self, tenant: str) -> str:
         """Return the tenant whose owners get this tenant's alerts: itself or the default; "" if neither has any."""
@@ -173,8 +170,9 @@ def _save(
     ended: Sequence[str],
     parts: Mapping[str, Sequence[OutboxPart]],
     now: datetime,
-) -> list[OutboxRow]:
+) -> None:
     for alert in changed:
         ALERTS.put(connection, alert)
     ALERTS.delete(connection, key=ended)
-    return [row for tenant, of_tenant in parts.items() for row in outbox.put(connection, tenant, of_tenant, now)]
+    for tenant, of_tenant in parts.items():
+        outbox.put(connection, tenant, of_tenant, now)

@@ -27,7 +27,6 @@ from agent.prices import TokenPrices
 from agent.transcript import EndReason
 from channels.messages import DEFAULT_TENANT
 from gateway.commands.usage import in_digits, usd_text
-from gateway.delivery.delivery import Delivery
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.safety.redaction import escape_controls
@@ -36,7 +35,7 @@ from gateway.store import budgets, outbox, people
 from gateway.store.budgets import Cap, CapReached, CapUse
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import TurnRow
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart
 from gateway.store.people import Person
 from gateway.store.tables.base import new_id
 from gateway.texts import HARNESS
@@ -288,11 +287,10 @@ def _do_nothing(_granted: Spending) -> None:
 class BudgetWatch:
     """Tells owners, once a day a cap, that it is nearly used: in their own chats, and in the log in any case."""
 
-    def __init__(self, caps: Budgets, store: Store, channels: ChannelDirectory, delivery: Delivery) -> None:
+    def __init__(self, caps: Budgets, store: Store, channels: ChannelDirectory) -> None:
         self._caps = caps
         self._store = store
-        self._words = OwnerNotices(store, channels, delivery, caps.now)
-        self._delivery = delivery
+        self._words = OwnerNotices(store, channels, caps.now)
 
     async def look(self) -> None:
         """Tell owners of each cap that is nearly used, once; do nothing unless a call was settled since."""
@@ -304,11 +302,11 @@ class BudgetWatch:
         for use in (use for use in uses if use.percent >= NEARLY_PERCENT):
             log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
             parts = await self._parts(use)
-            self._delivery.publish(await self._store.commit(self._tell, use, parts))
+            await self._store.commit(self._tell, use, parts)
 
-    def _tell(self, connection: Connection, use: CapUse, parts: Sequence[OutboxPart]) -> list[OutboxRow]:
-        is_news = budgets.mark_told(connection, use.cap)
-        return outbox.put(connection, use.cap.tenant or DEFAULT_TENANT, parts, self._caps.now()) if is_news else []
+    def _tell(self, connection: Connection, use: CapUse, parts: Sequence[OutboxPart]) -> None:
+        if budgets.mark_told(connection, use.cap):
+            outbox.put(connection, use.cap.tenant or DEFAULT_TENANT, parts, self._caps.now())
 
     async def _parts(self, use: CapUse) -> list[OutboxPart]:
         """Return the messages to the owners, each to the direct chat of their last message."""

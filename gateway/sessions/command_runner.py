@@ -39,7 +39,6 @@ from gateway.store import approvals, children, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
-from gateway.store.outbox import OutboxRow
 from gateway.supervision import Supervised
 from gateway.telemetry import log_end
 
@@ -294,7 +293,7 @@ class CommandRunner:
         channel = await self._process.channels.when_loaded(row.event.address)
         locale = principal.locale if principal else None
 
-        def commit_command(connection: Connection) -> tuple[Reply, list[OutboxRow]] | None:
+        def commit_command(connection: Connection) -> Reply | None:
             journal.check_fence(connection, session.fence)
             now = self._process.clocks.now()
             if not inbox.settle(connection, row.id, outcome, now):
@@ -316,15 +315,16 @@ class CommandRunner:
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")
-            return reply, outbox.put(connection, row.tenant, to_parts(channel, said), now)
+            outbox.put(connection, row.tenant, to_parts(channel, said), now)
+            return reply
 
         done = await deps.store.commit(commit_command)
         if done is None:
             await self._reread(session, row)
         else:
-            await self._announce(session, row, *done)
+            await self._announce(session, row, done)
 
-    async def _announce(self, session: Session, row: InboxRow, reply: Reply, put: list[OutboxRow]) -> None:
+    async def _announce(self, session: Session, row: InboxRow, reply: Reply) -> None:
         """Pass on what a commit changed, to whatever holds it in memory."""
         deps, changed = self._deps, reply.changed
         if changed.conversation is not None:
@@ -341,7 +341,6 @@ class CommandRunner:
             self._process.people.forget(row.user_id, changed.forgotten)
         if changed.after is not None:
             changed.after()
-        self._process.delivery.publish(put)
         if changed.ended:
             await deps.user_items.end(row.event)
 

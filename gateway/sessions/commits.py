@@ -31,7 +31,7 @@ from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
 from gateway.store.leases import Lease
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart
 
 OUTCOMES = {
     EndReason.STOPPED: Outcome.CLEARED,
@@ -120,16 +120,17 @@ def keep_summary(
     costs: CostsBeside,
     parts: Sequence[OutboxPart],
     clock: Clock,
-) -> list[OutboxRow]:
+) -> None:
     """Put a summary in place of the one before, with what it cost; said where it is the first, or begins to lose."""
     now = clock()
     journal.check_fence(connection, fence)
     if journal.person_of(connection, turn.id) is None:
-        return []  # it was forgotten while its notes were made
+        return  # it was forgotten while its notes were made
     before = conversations.keep_summary(connection, turn, summary, now)
     costs.note(connection, turn, now)
     is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
-    return outbox.put(connection, turn.tenant, parts, now) if is_news else []
+    if is_news:
+        outbox.put(connection, turn.tenant, parts, now)
 
 
 def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsBeside, clock: Clock) -> None:
@@ -181,12 +182,12 @@ def settle_question(
 
 def park(
     connection: Connection, place: JournalPlace, parked: Parked, approval: Approval, parts: Sequence[OutboxPart]
-) -> list[OutboxRow]:
+) -> None:
     """Let a turn wait for its person's word: the wait, the question as it is kept, and as it is said."""
     journal.check_fence(connection, place.fence)
     journal.append_step(connection, place.turn, place.seq, (parked,), approval.asked_at)
     approvals.ask(connection, approval)
-    return outbox.put(connection, place.turn.tenant, parts, approval.asked_at)
+    outbox.put(connection, place.turn.tenant, parts, approval.asked_at)
 
 
 def wait(connection: Connection, place: JournalPlace, parked: Sequence[Parked], clock: Clock) -> bool:
@@ -216,7 +217,7 @@ def end(
     clock: Clock,
     *,
     first_by: Lease | None,
-) -> list[OutboxRow]:
+) -> None:
     """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it; and its task.
 
     The first part goes at once, where this process may send there `first_by`.
@@ -232,7 +233,7 @@ def end(
     if turn.kind == SUBAGENT:
         children.end(connection, turn, reason, events[-1].text, now)
     claimed = first_by is not None and leases.holds(connection, first_by)
-    return outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
+    outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 
 
 def refuse(
@@ -243,7 +244,7 @@ def refuse(
     outcome: Outcome,
     detail: str,
     clock: Clock,
-) -> list[OutboxRow]:
+) -> None:
     """Settle rows that become no turn, and say so."""
     now = clock()
     journal.check_fence(connection, fence)
@@ -251,4 +252,4 @@ def refuse(
         inbox.settle(connection, row.id, outcome, now, detail)
         if is_task(row):
             children.give_up(connection, row, detail, now)
-    return outbox.put(connection, rows[0].tenant, parts, now)
+    outbox.put(connection, rows[0].tenant, parts, now)

@@ -78,7 +78,7 @@ class SummaryKeeper:
         before = self.session.conversation.recall(turn.session_id, turn.user_id).summary
         is_made = summary.condensed > (0 if before is None else before.condensed)
         failpoint("summary_pre")
-        self.deps.process.delivery.publish(await self.deps.store.commit(keep))
+        await self.deps.store.commit(keep)
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if is_made else "left_out").inc()
 

@@ -28,7 +28,7 @@ from gateway.sessions.session import Session
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.store import earlier, inbox, journal
 from gateway.store.engine import Store
-from gateway.store.handover import News, SessionStopped, TurnsReleased
+from gateway.store.handover import SessionStopped, TurnsReleased
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn
 from gateway.supervision import Supervised
@@ -84,18 +84,13 @@ class Router:
         self.ownership = ownership
         self.turn_limit = turn_limit
         self.parking = Parking(store, clocks.now, self.take_up)
-        store.listen(self.hear)
+        store.listen(InboxRow, bus.publish)
+        store.listen(TurnsReleased, lambda news: self.parking.release(news.turn_ids))
+        store.listen(SessionStopped, self._stop)
 
-    def hear(self, news: News) -> None:
-        """Follow what a commit has changed for sessions of this process."""
-        match news:
-            case InboxRow():
-                self._bus.publish(news)
-            case TurnsReleased():
-                self.parking.release(news.turn_ids)
-            case SessionStopped():
-                if (held := self._sessions.get((news.tenant, news.key))) is not None:
-                    held.cancel(EndReason.STOPPED, news.before_id, None)
+    def _stop(self, news: SessionStopped) -> None:
+        if (held := self._sessions.get((news.tenant, news.key))) is not None:
+            held.cancel(EndReason.STOPPED, news.before_id, None)
 
     async def let_go(self, tenant: AnsweringTenant) -> None:
         """Wait until nothing of a removed tenant runs, then forget its sessions."""

@@ -440,7 +440,7 @@ class Session:
         refuse = partial(
             commits.refuse, fence=self.fence, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock
         )
-        self._process.delivery.publish(await self._store.commit(refuse))
+        await self._store.commit(refuse)
         ids = {"inbox_id": row.id, "count": len(rows), "user_id": row.user_id, "session": self.key}
         log.info("message_refused", **ids, outcome=outcome, why=detail)
         if outcome is Outcome.REFUSED:

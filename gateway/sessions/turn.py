@@ -61,7 +61,7 @@ from gateway.store.approvals import Approval
 from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn, TurnRow
-from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
+from gateway.store.outbox import MediaRef, OutboxPart, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -319,9 +319,8 @@ class RunningTurn(TurnLifecycle):
         parts = to_parts(
             self.channel, said, pieces=self._live.pages.all_of(said.text), standing=self._live.standing
         )  # what stands there already becomes the question
-        rows = await self._deps.store.commit(commits.park, self._reserve(1), parked, approval, parts)
+        await self._deps.store.commit(commits.park, self._reserve(1), parked, approval, parts)
         self._process.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
-        self._process.delivery.publish(rows)
         self._note_journaled((parked,))
         self._watched.publish(QuestionPut(ask.tool))
         self._live.clear_reaction()
@@ -469,18 +468,16 @@ class RunningTurn(TurnLifecycle):
         place, first_id, clock = self._reserve(len(events)), self.claim.first_id, self._process.clocks.now
         first_by = delivery.ownership.sends(self._turn.address) if parts and delivery.reserve(parts[0]) else None
 
-        def commit_end(connection: Connection) -> list[OutboxRow]:
-            rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)
+        def commit_end(connection: Connection) -> None:
+            commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)
             failpoint("final_pre")
-            return rows
 
         try:
-            rows = await self._deps.store.commit(commit_end)
+            await self._deps.store.commit(commit_end)
         except Exception:
             if parts:
                 delivery.release(parts[0])
             raise
-        delivery.publish(rows)
         self._note_journaled(events)
         self._live.clear_reaction()
         self._measure_end(ended, parts)

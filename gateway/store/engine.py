@@ -20,7 +20,7 @@ from gateway.store.revisions import HEAD
 from gateway.store.schema import probe
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tenancy import run_as
-from gateway.store.writer import FIRST_PAUSE_S, LONGEST_PAUSE_S, Job, Outcome, Writer, take_news
+from gateway.store.writer import FIRST_PAUSE_S, LONGEST_PAUSE_S, Job, Outcome, Writer
 
 Connection = sa.Connection
 """The connection that every job and every query takes; for rooms that may not import SQLAlchemy."""
@@ -33,6 +33,7 @@ LONGEST_WAIT_S = 15.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
+N = TypeVar("N")
 
 log = structlog.get_logger()
 
@@ -78,7 +79,6 @@ class Store:
         self._writer = Writer(engine.commit, probe)
         self._task: asyncio.Task[None] | None = None
         self._whole: Store = self  # not a tenant's part of it
-        self._hear_news: Callable[[Any], None] | None = None
         self.unheard = 0
         """The number of commits that ended after their caller was cancelled, so that nothing followed them; of the
         whole store.
@@ -173,28 +173,13 @@ class Store:
         self, job: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> asyncio.Future[T]:
         """Queue a job as `commit` does, for a caller that does not wait for it."""
+        return self._writer.enqueue(
+            lambda connection: run_as(self.tenant, job, connection, *args, **kwargs), lasting=True
+        )
 
-        def run(connection: Connection) -> T:
-            result = run_as(self.tenant, job, connection, *args, **kwargs)
-            if news := take_news(connection):
-                loop.call_soon_threadsafe(self._await_news, committed, news)
-            return result
-
-        loop, committed = asyncio.get_running_loop(), self._writer.enqueue(run, lasting=True)
-        return committed
-
-    def listen(self, hear: Callable[[Any], None]) -> None:
-        """Call this with the news of each job, see `gateway.store.handover`, once the job is committed."""
-        self._whole._hear_news = hear  # noqa: SLF001  its own
-
-    def _await_news(self, committed: asyncio.Future[Any], news: Sequence[object]) -> None:
-        def follow(done: asyncio.Future[Any]) -> None:
-            hear = self._whole._hear_news  # noqa: SLF001  its own
-            if hear is not None and not done.cancelled() and done.exception() is None:
-                for each in news:
-                    hear(each)
-
-        committed.add_done_callback(follow)
+    def listen(self, kind: type[N], hear: Callable[[N], None]) -> None:
+        """Call this with each piece of news of this kind, see `writer.tell`, once its job is committed."""
+        self._writer.listeners[kind] = hear
 
     async def _hear(self, job: Callable[..., T], committed: asyncio.Future[T]) -> T:
         try:

@@ -35,10 +35,6 @@ class SessionStopped:
     before_id: int
 
 
-News = InboxRow | TurnsReleased | SessionStopped
-"""News of a commit for the listener of the store: a hint that the next start makes up for."""
-
-
 def hand_over(
     connection: sa.Connection, event: SystemEvent, user_id: str, session_key: str, now: datetime
 ) -> InboxRow | None:

@@ -21,6 +21,7 @@ from gateway.store.people import tag_of
 from gateway.store.tables.traffic import IN_OWN_VIEWS, outbox
 from gateway.store.tables.traffic import parked_lanes as parked
 from gateway.store.tables.turns import blobs
+from gateway.store.writer import tell
 
 
 class PartState(StrEnum):
@@ -113,6 +114,13 @@ class OutboxRow:
     created_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PartsPut:
+    """News of a commit: these parts can be sent."""
+
+    rows: tuple[OutboxRow, ...]
+
+
 def idem_key(part: OutboxPart) -> str:
     """25 characters that name this part for ever: minted once, the same for every attempt."""
     digest = hashlib.sha256(f"{part.source_id}/{part.number}/{part.revision}".encode()).digest()
@@ -122,7 +130,8 @@ def idem_key(part: OutboxPart) -> str:
 def put(
     connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime, *, first_claimed: bool = False
 ) -> list[OutboxRow]:
-    """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered.
+    """Add parts, in order; the commit's news wake their lanes. Idempotent: an existing part is left unchanged and
+    returned if still undelivered.
 
     With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit. What goes to a
     page, a terminal or a program is delivered with it.
@@ -136,6 +145,8 @@ def put(
             row = replace(row, part=replace(part, target=shown_id(part)), state=PartState.SENT)
         id_ = connection.execute(insert_new(connection, outbox, outbox.c.id), _to_values(row)).scalar()
         rows += _find_open(connection, part) if id_ is None else [replace(row, id=id_)]
+    if rows:
+        tell(connection, PartsPut(tuple(rows)))
     return rows
 
 

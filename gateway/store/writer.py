@@ -113,6 +113,8 @@ class Writer:
         room_jobs: int = ROOM_JOBS,
     ) -> None:
         self.healthy = True
+        self.listeners: dict[type, Callable[[Any], None]] = {}
+        """Called with the news of committed jobs, by the type of the news."""
         self._commit = commit
         self._probe = probe
         self._room_jobs = room_jobs
@@ -171,7 +173,7 @@ class Writer:
         while await self._next(pause_s):
             self._group = [self._queue.popleft() for _ in range(min(GROUP_JOBS, len(self._queue)))]
             begun_s = time.perf_counter()
-            outcomes = await self._attempt([entry.job for entry in self._group] or [self._probe])
+            outcomes = await self._attempt([entry.run for entry in self._group] or [self._probe])
             COMMIT_SECONDS.observe(time.perf_counter() - begun_s)
             COMMIT_JOBS.observe(len(outcomes))
             outage = next((e for _, e in outcomes if isinstance(e, StoreUnavailable)), None)
@@ -193,6 +195,9 @@ class Writer:
         again: list[_Entry[Any]] = []
         for entry, (result, error) in zip(group, outcomes, strict=False):  # a probe has no entry
             if error is None:
+                for news in entry.news:
+                    if (hear := self.listeners.get(type(news))) is not None:
+                        asyncio.get_running_loop().call_soon(hear, news)
                 entry.succeed(result)
             elif entry.lasting and isinstance(error, StoreUnavailable) and not self._closing.is_set():
                 again.append(entry)
@@ -211,12 +216,19 @@ class Writer:
 class _Entry(Generic[T]):
     """A queued job and who waits for it."""
 
-    __slots__ = ("future", "job", "lasting")
+    __slots__ = ("future", "job", "lasting", "news")
 
     def __init__(self, job: Job[T], future: asyncio.Future[T], lasting: bool) -> None:
         self.job = job
         self.future = future
         self.lasting = lasting
+        self.news: Sequence[object] = ()
+
+    def run(self, connection: Connection) -> T:
+        """Run the job, and keep what it tells until it is committed."""
+        result = self.job(connection)
+        self.news = take_news(connection)
+        return result
 
     def succeed(self, result: T) -> None:
         """Tell the caller, if it waits still."""
@@ -253,10 +265,10 @@ _NEWS = "news"
 
 
 def tell(connection: sa.Connection, news: object) -> None:
-    """Tell the listener of the store this once the job is committed; see `gateway.store.handover`."""
+    """Tell the listener for news of this type once the job is committed: a hint that the next start makes up for."""
     connection.info.setdefault(_NEWS, []).append(news)
 
 
 def take_news(connection: sa.Connection) -> Sequence[object]:
-    """Return what the job that has just run has to tell."""
+    """Return what the job that has just run tells."""
     return connection.info.pop(_NEWS, ())  # type: ignore[no-any-return]  # only `tell` writes it

@@ -78,7 +78,7 @@ async def say(rig: Rig, delivery: Delivery, cause: str, *texts: str) -> None:
     """Commit something to be said, as a turn does: each text a part of it."""
     for text in texts:
         parts = to_parts(rig.channel, OutboundMessage(rig.address, f"{cause}-{text}", text))
-        delivery.publish(await rig.store.commit(outbox.put, "default", parts, BEGAN))
+        await rig.store.commit(outbox.put, "default", parts, BEGAN)
 
 
 async def rows(rig: Rig) -> list[sa.Row]:

@@ -54,12 +54,14 @@ from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.sessions.waiting_rows import WaitingRows, make_bus
 from gateway.shared import Secrets, Shared
-from gateway.store import inbox, journal
+from gateway.store import inbox, journal, outbox
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
+from gateway.store.outbox import OutboxRow
 from gateway.store.people import Person
 from gateway.store.tables.traffic import inbox as inbox_table
+from gateway.store.writer import take_news
 from gateway.supervision import Faults, Supervised
 from tests.fakes.chat import FakeChannel, FakeChannels
 from tests.fakes.fresh_database import QuickStore, WatchedEngine, copy_fresh
@@ -82,6 +84,13 @@ async def quick_store(path: Path) -> QuickStore:
     if not path.exists():
         await copy_fresh(path)
     return await QuickStore(WatchedEngine(path)).start()
+
+
+def put_unheard(connection: sa.Connection, *args: Any, **more: Any) -> list[OutboxRow]:
+    """Add parts to the outbox as another process does: this one gets no news of it."""
+    rows = outbox.put(connection, *args, **more)
+    take_news(connection)
+    return rows
 
 
 class GatedModel:

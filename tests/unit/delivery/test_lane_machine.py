@@ -136,8 +136,7 @@ class Lanes(AsyncMachine):
             self.said += [(chat, word) for word in words]
             self.add(fates)
             first = claimed and self.spine.delivery.reserve(composed[0])
-            rows = await self.store.commit(outbox.put, "default", composed, self.spine.now, first_claimed=first)
-            self.spine.delivery.publish(rows)
+            await self.store.commit(outbox.put, "default", composed, self.spine.now, first_claimed=first)
             await self.go_on(settled)
 
         self.run(step())

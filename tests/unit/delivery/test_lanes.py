@@ -14,7 +14,7 @@ from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang
-from tests.fakes.spine import Spine
+from tests.fakes.spine import Spine, put_unheard
 
 CHAT = Address("sim", "main", "c1")
 
@@ -35,10 +35,8 @@ async def tell(
     """Commit a reply as a turn does."""
     parts = to_parts(spine.channel, OutboundMessage(address, cause, text))
     first_claimed = claimed and spine.delivery.reserve(parts[0])
-    rows = await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=first_claimed)
-    if not silently:
-        spine.delivery.publish(rows)
-    return rows
+    put = put_unheard if silently else outbox.put
+    return await spine.store.commit(put, "default", parts, spine.now, first_claimed=first_claimed)
 
 
 async def states(spine: Spine) -> list[str]:

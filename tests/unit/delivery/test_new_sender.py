@@ -60,7 +60,6 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
         await delivery.recover()
         parts = to_parts(spine.channel, OutboundMessage(CHAT, "t1", WORDS))
         rows = await spine.store.commit(outbox.put, "default", parts, spine.now)
-        delivery.publish(rows)
         async with asyncio.timeout(30):
             while len(spine.channel.parts) < 2:
                 await asyncio.sleep(0)
@@ -83,6 +82,7 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
 class SlowStore:
     def __init__(self, store: Store, meanwhile: Callable[[], Awaitable[object]]) -> None:
         self.commit = store.commit
+        self.listen = store.listen
         self._store = store
         self._meanwhile = meanwhile
 
@@ -99,7 +99,7 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
     async def say(text: str) -> None:
         parts, now = to_parts(spine.channel, OutboundMessage(CHAT, text, text)), spine.now
         claimed = delivery.reserve(parts[0])
-        delivery.publish(await spine.store.commit(outbox.put, "default", parts, now, first_claimed=claimed))
+        await spine.store.commit(outbox.put, "default", parts, now, first_claimed=claimed)
 
     said = iter(["first"])
 
@@ -142,7 +142,7 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, 
         async def say(text: str) -> None:
             parts = to_parts(spine.channel, OutboundMessage(CHAT, text, text))
             claimed = delivery.reserve(parts[0])
-            delivery.publish(await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed))
+            await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed)
 
         if runs_out == "in the commit":
             failpoints.arm("commit_unknown:1:raise")

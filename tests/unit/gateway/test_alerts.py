@@ -256,7 +256,7 @@ async def test_a_tenants_owners_hear_of_its_troubles_and_of_no_others(tmp_path: 
         return tuple({line.chat for line in lines} for lines in both)
 
     now = (NOON + minutes(minute) for minute in range(100))
-    owners = OwnerAlerts(store, look, FakeChannels(FakeChannel()), Published(), lambda: next(now))  # type: ignore[arg-type]  # what it asks
+    owners = OwnerAlerts(store, look, FakeChannels(FakeChannel()), lambda: next(now))  # type: ignore[arg-type]  # what it asks
     found[bells.key] = bells
     assert (set(), set()) == await told()
     await store.commit(an_owner)
@@ -279,7 +279,7 @@ async def test_an_alert_without_a_recipient_does_not_count_as_told(tmp_path: Pat
         return result
 
     channel = FakeChannel()
-    owners = OwnerAlerts(store, look, FakeChannels(channel), Published(), lambda: NOON)  # type: ignore[arg-type]  # what it asks
+    owners = OwnerAlerts(store, look, FakeChannels(channel), lambda: NOON)  # type: ignore[arg-type]  # what it asks
     await owners.look()
     assert [] == await store.read(ALERTS.find)
     await store.commit(an_owner)
@@ -306,8 +306,3 @@ def an_owner(connection: sa.Connection, tenant: str = "default", chat: str = "42
             "heard_at": NOON,
         },
     )
-
-
-class Published:
-    def publish(self, rows: object) -> None:
-        pass

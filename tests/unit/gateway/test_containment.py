@@ -11,10 +11,9 @@ from gateway import failpoints
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions.config import SessionsConfig
-from gateway.store import outbox
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.store.tables.traffic import outbox as outbox_table
-from tests.fakes.spine import Spine
+from tests.fakes.spine import Spine, put_unheard
 
 PAST_ALL_DATES_US = 9 * 10**18
 
@@ -27,7 +26,7 @@ def logs() -> Iterator[list[MutableMapping[str, object]]]:
 
 async def written(spine: Spine, text: str, chat: str, cause: str) -> None:
     parts = to_parts(spine.channel, OutboundMessage(Address("sim", "main", chat), cause, text))
-    await spine.store.commit(lambda connection: outbox.put(connection, "default", parts, spine.now))
+    await spine.store.commit(put_unheard, "default", parts, spine.now)
 
 
 async def poison(spine: Spine, table: sa.Table, where: object, **values: object) -> None:

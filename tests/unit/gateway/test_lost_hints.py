@@ -20,11 +20,10 @@ from gateway.errors import StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.unannounced import Unannounced
-from gateway.store import outbox
 from gateway.store.outbox import OutboxRow
 from tests.fakes.agents import a_tool
 from tests.fakes.door import KEYS, UnheardHealth
-from tests.fakes.spine import AGENT, Spine
+from tests.fakes.spine import AGENT, Spine, put_unheard
 
 
 @pytest.fixture(autouse=True)
@@ -162,7 +161,7 @@ async def test_an_answer_whose_end_is_cancelled_is_sent_once(spine: Spine) -> No
     failpoints.arm("commit_done/commit_end:1:cancel")
     await spine.say("hello")
     await answered(spine, "the first")
-    assert [] == spine.channel.shown("c1")
+    assert ["the first"] == spine.channel.shown("c1"), "the commit's news need no caller"
     await look.look()
     await spine.quiet()
     await spine.say("and more")
@@ -195,7 +194,7 @@ async def test_parts_are_sent_once_and_in_order_whichever_hints_there_are(spine:
         address = Address("sim", "main", chance.choice(chats))
         parts = to_parts(spine.channel, OutboundMessage(address, f"t{number}", f"{number:02}"))
         claimed = chance.random() < 0.5 and spine.delivery.reserve(parts[0])
-        hints += await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed)
+        hints += await spine.store.commit(put_unheard, "default", parts, spine.now, first_claimed=claimed)
         for row in chance.sample(hints, chance.randint(0, min(3, len(hints)))):
             spine.delivery.publish([row])
     chance.shuffle(hints)
