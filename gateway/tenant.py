@@ -117,6 +117,7 @@ class Tenant:
             secrets.vault,
             clocks,
             deps.trust.of(name),
+            in_force=lambda: self._in_force,
             light=self._light_in_force,
             consolidating=self._consolidates,
             seals=seals,

@@ -2,7 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-DELEGATION_TOOLS = ("agent", "send_message", "task_stop")
+SEND_MESSAGE = "send_message"
+DELEGATION_TOOLS = ("agent", SEND_MESSAGE, "task_stop")
 
 
 class DelegationConfig(BaseModel):

@@ -16,7 +16,7 @@ from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
 from gateway.ownership import Ownership
 from gateway.safety.vault import Vault
-from gateway.sessions.deps import RunTurn
+from gateway.sessions.deps import AgentInForce, RunTurn
 from gateway.store.engine import Store
 
 
@@ -44,6 +44,8 @@ class CapabilityDeps:
     """Asked before anything runs that the operator's own configuration does not name."""
     find_tool: Callable[[str], Tool | None] = _find_nothing
     """Returns the tool of another capability of this agent by its name, as it is at the moment of the call."""
+    in_force: Callable[[], AgentInForce | None] = lambda: None
+    """Returns the tenant's agents as they are at the moment of the call; None beside a running gateway."""
     light: LightModel = field(default_factory=LightModel)
     """The light model; its calls reserve from the budgets of the turn at work."""
     consolidating: LightModel = field(default_factory=LightModel)

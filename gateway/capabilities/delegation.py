@@ -1,15 +1,14 @@
 """Tasks for agents of their own: the tools of the model, and the turns that work on tasks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from agent.context.history import remember
 from agent.context.sections import Section
 from agent.definition import Agent
 from agent.delegation.agent_types import FORK, list_types
-from agent.delegation.definitions import AgentDefinition
-from agent.delegation.delegation_config import DelegationConfig
+from agent.delegation.delegation_config import SEND_MESSAGE, DelegationConfig
 from agent.delegation.tasks import GivenTask, narrowest
 from agent.delegation.tools import DelegationTools
 from agent.loop import run_turn
@@ -23,6 +22,7 @@ from channels.chat.probing import Finding
 from channels.clocks import Clocks
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.config.settings import Settings
+from gateway.definitions import read_agents
 from gateway.sessions.deps import RunTurn
 from gateway.store import children, conversations, journal, session_rules
 from gateway.store.children import SUBAGENT, Child, ChildState
@@ -48,16 +48,15 @@ You work on one task for another agent. No person reads along and no one answers
 assumed. Your last text is the result, and the only thing that the other agent gets: complete, without preamble."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StoredTasks:
     """The tasks of a tenant as rows."""
 
     store: Store
     clocks: Clocks
     config: DelegationConfig
-    tenant: str
-    types: Mapping[str, str]
-    models: Sequence[str]
+    types: Mapping[str, str] = field(default_factory=dict)
+    models: Sequence[str] = ()
 
     async def result_of(self, call_key: str) -> Mapping[str, object] | None:
         child = await self.store.read(partial(children.CHILDREN.get, id=call_key), lasting=True)
@@ -66,11 +65,11 @@ class StoredTasks:
         return {"task": child.label, "status": child.state.value, "result": child.result}
 
     def begin(self, change: Change, task: GivenTask) -> Mapping[str, object]:
-        child = children.begin(change.tx, change.key, self.tenant, task, self.config, self.clocks.now())
+        child = children.begin(change.tx, change.key, self.store.home_tenant, task, self.config, self.clocks.now())
         return {"task": child.label, "status": child.state.value}
 
     def send(self, change: Change, to: str, text: str) -> Mapping[str, object]:
-        sent = children.send(change.tx, change.key, self.tenant, to, text, self.config, self.clocks.now())
+        sent = children.send(change.tx, change.key, self.store.home_tenant, to, text, self.config, self.clocks.now())
         return {"sent_to": sent.to} | ({"full": sent.full} if sent.full else {})
 
     def stop(self, change: Change, label: str) -> Mapping[str, object]:
@@ -87,78 +86,80 @@ class StoredTasks:
 class Delegation(Capability):
     """Tasks of one tenant's agents."""
 
-    def __init__(
-        self,
-        config: DelegationConfig,
-        settings: Settings,
-        deps: CapabilityDeps,
-        definitions: Sequence[AgentDefinition] = (),
-    ) -> None:
+    def __init__(self, config: DelegationConfig, settings: Settings, deps: CapabilityDeps) -> None:
+        """Read the agents to which tasks can be given.
+
+        Raises:
+            SettingsError: a file of an agent is wrong.
+        """
         self._config = config
         self._store = deps.store
+        self._in_force = deps.in_force
         self._history_events = settings.sessions.history_events
-        self._definitions = {each.name: each for each in definitions}
-        self._types = list_types(definitions)
-        models = tuple(link.name for link in settings.model.links())
-        tenant = deps.store.home_tenant
-        desk = StoredTasks(deps.store, deps.clocks, config, tenant, self._types, models)
-        self._tools = tools_of(DelegationTools(desk))
+        self._desk = StoredTasks(deps.store, deps.clocks, config)
+        self._tools = tools_of(DelegationTools(self._desk))
+        self.reconfigure(settings)
+
+    def reconfigure(self, settings: Settings) -> None:
+        definitions = read_agents(settings, self._store.home_tenant)
+        self._modes = {each.name: each.mode for each in definitions}
+        self._desk.types = list_types(definitions)
+        self._desk.models = tuple(settings.model.names_to_choose)
 
     def tools(self) -> Sequence[Tool]:
         return self._tools
 
     def sections(self, principal: Principal) -> Mapping[Section, str]:
-        types = "\n".join(f"- {name}: {description}" for name, description in self._types.items())
-        return {Section.TOOLS: ON_TASKS.format(types=types)}
+        return {Section.TOOLS: self._on_tasks()}
+
+    def _on_tasks(self) -> str:
+        return ON_TASKS.format(types="\n".join(f"- {name}: {about}" for name, about in self._desk.types.items()))
 
     def turns(self) -> Mapping[str, RunTurn]:
         return {SUBAGENT: self.run_task}
 
     async def check(self) -> Sequence[Finding]:
-        return (Finding("delegation", f"agents for tasks: {', '.join(self._types)}"),)
+        return (Finding("delegation", f"agents for tasks: {', '.join(self._desk.types)}"),)
 
     async def run_task(self, turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-        """Run the turn of a task: the same agent or another one, never with more than its parent may.
+        """Run the turn of a task by its agent, which never may more than the agent of the conversation, `agent`.
 
         Raises:
             TurnParked: it waits for its person or for a task of its own.
             Fenced: another process owns the session; nothing more was written.
         """
         task = await self._store.read(partial(_read_task, turn=turn, limit=self._history_events), lasting=True)
-        line = task.line
-        definition = self._definitions.get(line[0].type)
-        modes = [known.mode for child in line if (known := self._definitions.get(child.type)) is not None]
-        mode = narrowest(task.mode or agent.permits.mode, *modes)
+        mode = narrowest(task.mode or agent.permits.mode, *(self._modes.get(child.type) for child in task.line))
         permissions = TurnPermissions((*turn.permissions.rules, *task.rules), mode)
-        principal = turn.principal if line[0].model is None else replace(turn.principal, model=line[0].model)
-        turn = replace(turn, principal=principal, permissions=permissions)
-        agent = self._agent_of(agent, line, definition)
-        if line[0].type == FORK:
-            turn = replace(turn, history=task.history)
-        return await run_turn(turn, ports, agent)
+        history = task.history if task.line[0].type == FORK else turn.history
+        turn = replace(turn, permissions=permissions, history=history)
+        return await run_turn(turn, ports, self._agent_of(agent, task.line))
 
-    def _agent_of(self, agent: Agent, line: Sequence[Child], definition: AgentDefinition | None) -> Agent:
-        """Return the agent that works on a task; a fork has the prompt and the tools of its parent, byte for byte."""
-        if line[0].type != FORK:
-            agent = agent.for_tasks or agent
-        steps = self._config.max_steps if definition is None or definition.steps is None else definition.steps
-        limits = {"max_steps": min(steps, self._config.max_steps), "deadline_s": self._config.deadline_s, "gate": None}
-        agent = replace(agent, limits=agent.limits.model_copy(update=limits))
+    def _agent_of(self, agent: Agent, line: Sequence[Child]) -> Agent:
+        """Return the agent of a task; a fork has the prompt and the tools of its parent, byte for byte."""
+        in_force, task = self._in_force(), line[0]
+        others = {} if in_force is None else in_force.others
+        for child in reversed(line):
+            if child.type != FORK:
+                agent = others.get(child.type) or agent.for_tasks or agent
+        steps = self._config.max_steps
+        if task.type in self._modes:
+            steps = min(agent.limits.max_steps, steps)
+        limits = {"max_steps": steps, "deadline_s": self._config.deadline_s, "gate": None}
+        agent = replace(agent, limits=agent.limits.model_copy(update=limits), model_name=task.model or agent.model_name)
         if any(child.in_background for child in line):
             agent = replace(agent, permissions=UnaskedPermissions(agent.permits, UNASKED))
-        if line[0].type == FORK:
+        if task.type == FORK:
             return agent
-        beneath = len(line) < self._config.max_depth
-        own = {tool.name for tool in self._tools if not beneath and tool.name != "send_message"}
-        tools = [tool for tool in agent.tools if not (tool.name in own and tool in self._tools)]
-        if definition is not None:
-            tools = [tool for tool in tools if definition.has_tool(tool.name)]
-            agent = replace(agent, prompt=lambda *_: {Section.IDENTITY: definition.prompt})
-        return replace(agent, tools=tuple(tools), sections=partial(_sections_of_task, agent))
+        gives_tasks = len(line) < self._config.max_depth
+        kept = [tool for tool in agent.tools if gives_tasks or tool not in self._tools or tool.name == SEND_MESSAGE]
+        return replace(agent, tools=tuple(kept), sections=partial(self._sections_of_task, agent, gives_tasks))
 
-
-def _sections_of_task(agent: Agent, principal: Principal) -> Mapping[Section, str]:
-    return {**agent.sections(principal), Section.TOOLS: ON_ONE_TASK}
+    def _sections_of_task(self, agent: Agent, gives_tasks: bool, principal: Principal) -> Mapping[Section, str]:
+        sections = agent.sections(principal)
+        about = sections.get(Section.TOOLS, "")
+        about = about if gives_tasks else about.replace(self._on_tasks(), "").strip()
+        return {**sections, Section.TOOLS: f"{about}\n\n{ON_ONE_TASK}".strip()}
 
 
 @dataclass(frozen=True, slots=True)
