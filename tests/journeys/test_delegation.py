@@ -1,12 +1,16 @@
 """Tasks for agents of their own: at once, in the background, over a restart, with questions, stopped."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from agent.tools.base import Effect, Tool
 from gateway.store.children import CHILDREN
+from gateway.store.tables.turns import usage
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Answer, Call, FakeModel, Reply
 from tests.fakes.agents import Number
@@ -155,3 +159,51 @@ async def test_a_stop_ends_tasks_too() -> None:
         await gateway.settle()
         assert 2 == len(ada.messages())
         assert {"stopped"} == {child.state.value for child in await gateway.store.read(CHILDREN.find)}
+
+
+class PrefixCache:
+    """A provider's prompt cache: it counts what a request begins with as an earlier one did."""
+
+    def __init__(self) -> None:
+        self._seen: list[str] = []
+
+    def usage(self, body: dict[str, Any]) -> dict[str, Any]:
+        sent = json.dumps([body.get("tools"), body["messages"]])[:-2]
+        shared = max((len(os.path.commonprefix([sent, before])) for before in self._seen), default=0)
+        self._seen.append(sent)
+        return {"usage": (len(sent) // 4, 10), "cached": (shared // 4, 0)}
+
+
+async def test_forks_share_the_prompt_cache_of_the_conversation() -> None:
+    cache = PrefixCache()
+
+    def brain(body: dict[str, Any]) -> Answer:
+        used = cache.usage(body)
+        if body["messages"][-1]["role"] == "tool":
+            return Reply("Both are known.", **used)
+        if "Find out" in last(body):
+            return Reply("It is known.", **used)
+        if "trains" in last(body):
+            fork = {"subagent_type": "fork"}
+            return Reply(calls=(task("trains", **fork), task("planes", **fork)), **used)
+        return Reply("A short answer.", **used)
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG, model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("I live in Vigo and like the sea. " * 20)
+        await ada.answer("short")
+        await ada.say("trains or planes?")
+        await ada.answer("Both are known.")
+        rows = await gateway.store.read(lambda tx: tx.execute(sa.select(usage).order_by(usage.c.id)).all())
+    asked = [received.body for received in model.requests]
+    before, forks = asked[1], asked[2:4]
+    for fork in forks:
+        assert before["tools"] == fork["tools"]
+        assert before["messages"] == fork["messages"][: len(before["messages"])]
+        calls, first, second, given = fork["messages"][len(before["messages"]) :]
+        assert 2 == len(calls["tool_calls"])
+        assert first["content"] == second["content"]
+        assert "Find out" in given["content"]
+    _, parent, *forked, _ = rows
+    assert all(0.95 * parent.input_tokens < row.cache_read_tokens < row.input_tokens for row in forked)
