@@ -109,7 +109,8 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{_who(session)} with {_agent(session['key'])}, {where}, mode {session['mode']}, {counted}"
     for turn in found["turns"]:
         ended = turn["end_reason"] or "under way"
-        yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {_who(turn)}  {ended}"
+        whose = f"task {turn['task']} of turn {short(turn['parent'])}" if turn["parent"] else _who(turn)
+        yield f"\nTurn {short(turn['turn'])}  {turn['kind']}  {whose}  {ended}"
         yield from hop_lines([hop for hop in found["hops"] if hop["turn"] == turn["turn"]])
 
 

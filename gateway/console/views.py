@@ -19,6 +19,7 @@ from gateway.operators.models import (
     InboxQuery,
     OutboxQuery,
     TimelineQuery,
+    TurnLine,
     UsageQuery,
 )
 from gateway.operators.service import Operators
@@ -173,7 +174,12 @@ async def _session(wanted: WantedPage) -> Data:
     hops: dict[str | None, list[HopLine]] = {}
     for hop in found.hops:
         hops.setdefault(hop.turn, []).append(hop)
-    return {"session": found.session, "turns": found.turns[::-1], "hops": hops}
+    families: list[list[TurnLine]] = []
+    for turn in found.turns:
+        if turn.parent is None:
+            families.append([])
+        families[-1].append(turn)
+    return {"session": found.session, "turns": [turn for family in reversed(families) for turn in family], "hops": hops}
 
 
 async def _inbox(wanted: WantedPage) -> Data:

@@ -1,6 +1,6 @@
 """Actions about conversations: list them, show one as a timeline, export one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pydantic import JsonValue
@@ -27,7 +27,7 @@ from gateway.store.engine import Connection
 from gateway.store.heads import LEAST_ID_CHARS, ConversationHead, find_head, list_heads
 from gateway.store.journal import events_of_turn
 from gateway.store.tenancy import whose_rows
-from gateway.store.timeline import Hop, TurnHead, hops, turns_of_session
+from gateway.store.timeline import Hop, TurnHead, hops, tasks_of, turns_by_id, turns_of_session
 
 EXPORTED_AT_ONCE = 50
 """Turns on one page of an export."""
@@ -57,16 +57,19 @@ class ConversationActions(OperatorsBase):
             OperationRefused: no conversation has this id, or several do.
         """
 
-        def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], list[Hop]]:
+        def read(connection: Connection) -> tuple[ConversationHead, list[TurnHead], dict[str, str], list[Hop]]:
             head = _find_one(connection, id_)
             turns = turns_of_session(connection, whose_rows(), head.id, wanted.turns)
-            return head, turns, hops(connection, whose_rows(), turn_ids=[turn.id for turn in turns])
+            ids = [turn.id for turn in turns]
+            parents = tasks_of(connection, whose_rows(), ids)
+            tasks = turns_by_id(connection, whose_rows(), parents)
+            return head, _in_families(turns, tasks, parents), parents, hops(connection, whose_rows(), turn_ids=ids)
 
-        head, turns, found = await self.store.read(read)
+        head, turns, parents, found = await self.store.read(read)
         names = await self._names_of(turns)
         return Timeline(
             session=to_conversation(head),
-            turns=tuple(_to_line(turn, names) for turn in turns),
+            turns=tuple(_to_line(turn, names, parents.get(turn.id)) for turn in turns),
             hops=tuple(map(to_hop, found)),
         )
 
@@ -121,7 +124,16 @@ def _find_one(connection: Connection, id_end: str) -> ConversationHead:
     return found[0]
 
 
-def _to_line(turn: TurnHead, names: Mapping[str, str]) -> TurnLine:
+def _in_families(turns: Sequence[TurnHead], tasks: Sequence[TurnHead], parents: Mapping[str, str]) -> list[TurnHead]:
+    """Return turns in order, behind each the turns of its tasks."""
+    return [
+        each
+        for turn in turns
+        for each in (turn, *_in_families([task for task in tasks if parents[task.id] == turn.id], tasks, parents))
+    ]
+
+
+def _to_line(turn: TurnHead, names: Mapping[str, str], parent: str | None = None) -> TurnLine:
     return TurnLine(
         turn=turn.id,
         kind=turn.kind,
@@ -130,6 +142,8 @@ def _to_line(turn: TurnHead, names: Mapping[str, str]) -> TurnLine:
         started_at=turn.started_at,
         end_reason=turn.end_reason,
         ended_at=turn.ended_at,
+        task=turn.task,
+        parent=parent,
     )
 
 

@@ -441,6 +441,8 @@ class TurnLine(Model):
     started_at: Moment
     end_reason: str | None
     ended_at: Moment | None
+    task: str = Field(default="", description="The task on which it works; empty: it answers a person.")
+    parent: str | None = Field(default=None, description="The turn that gave it this task.")
 
 
 class HopLine(Model):

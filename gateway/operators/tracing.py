@@ -124,6 +124,7 @@ def _rows(connection: Connection, person: KnownSender, instant: datetime | None,
 
 def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime, zone: tzinfo) -> TracedMessage:
     found = hops(connection, whose_rows(), inbox_ids=[row.id])
+    own = [hop for hop in found if hop.turn_id in (None, row.turn)]  # without its tasks
     asked = reports.pairing_state(connection, whose_rows(), row) if row.user is None else None
     ids = {id_ for hop in found if isinstance(id_ := hop.facts.get("outbox_id"), int)}
     parts = reports.outbox_by_id(connection, whose_rows(), ids)
@@ -135,7 +136,7 @@ def _trace_row(connection: Connection, row: reports.InboxLine, now: datetime, zo
         kind=row.kind,
         outcome=row.outcome,
         turn=row.turn,
-        verdict=(decision_text(row, found, asked, now), *delivery_texts(parts)),
+        verdict=(decision_text(row, own, asked, now), *delivery_texts(parts)),
         hops=tuple(to_hop(hop, zone) for hop in found),
     )
 
@@ -173,6 +174,8 @@ def _waits(row: reports.InboxLine, way: Iterable[Hop], now: datetime) -> str:
     if row.turn is None:
         wait = f"it has waited for {waited} and no turn has started"
         return f"Not answered yet: {wait}. Is a gateway running (`tenk status`)?"
+    if last and last[-1].name == "parked" and not last[-1].facts.get("approval"):
+        return "Not answered yet: its turn waits for the result of a task."
     if last and last[-1].name == "parked":
         return f"Not answered yet: its turn waits for the person's approval of {last[-1].facts.get('tool', 'a tool')}."
     step = f"; its last step is {last[-1].name.replace('_', ' ')}" if last else ""

@@ -35,6 +35,9 @@ SUBAGENT = "subagent"
 ALL = "*"
 """Name that stands for all receivers of a message."""
 
+TASK_EVENT = "task:"
+"""Begins the id of the event that starts a task; behind it stands the key of the call that gave it."""
+
 ALL_ROWS = 2**62
 """Stands for the row before which all rows are stopped."""
 
@@ -159,7 +162,7 @@ def begin(
     )
     CHILDREN.add(connection, child)
     where = tenant, caller.address
-    task = _event(f"task:{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
+    task = _event(f"{TASK_EVENT}{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
     hand_over(connection, task, caller.user_id, child.session_key, now)
     return child
 

@@ -10,6 +10,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from gateway.store import people
+from gateway.store.journal import CHILD_MARK
 from gateway.store.outbox import IS_DISCARDED, IS_FAILED, IS_OPEN, Action, PartState
 from gateway.store.tables.people import audit, tickets
 from gateway.store.tables.traffic import inbox, outbox, parked_lanes
@@ -244,7 +245,8 @@ def messages_of(
     theirs: sa.ColumnElement[bool] = inbox.c.sender.in_(person.senders)
     if person.user_id is not None:  # also from where they are somebody else by now
         theirs = sa.or_(theirs, inbox.c.user_id == person.user_id)
-    where: list[sa.ColumnElement[bool]] = [inbox.c.tenant_id == tenant, theirs]
+    of_tasks = sa.func.coalesce(inbox.c.session_key, "").contains(CHILD_MARK, autoescape=True)
+    where: list[sa.ColumnElement[bool]] = [inbox.c.tenant_id == tenant, theirs, ~of_tasks]
     if since is not None:
         where.append(inbox.c.id >= _first_id_at(connection, since))
     if until is not None:

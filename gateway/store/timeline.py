@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, ModelResponded
+from gateway.store.children import TASK_EVENT
+from gateway.store.journal import CHILD_MARK
 from gateway.store.tables.traffic import inbox, outbox
 from gateway.store.tables.turns import events, sessions, turns, usage
 
@@ -75,6 +77,11 @@ class TurnHead:
     ended_at: datetime | None
     end_reason: str | None  # None: it runs, or waits for its person's word
 
+    @property
+    def task(self) -> str:
+        """Return the label of the task on which the turn works; "" if it answers a person."""
+        return self.session_key.rpartition(CHILD_MARK)[2] if CHILD_MARK in self.session_key else ""
+
 
 def turns_of_session(connection: sa.Connection, tenant: str, session_id: str, most: int) -> list[TurnHead]:
     """Return the newest turns of a conversation, oldest first."""
@@ -103,16 +110,38 @@ _heads = sa.select(
 ).join(sessions, sessions.c.id == turns.c.session_id)
 
 
+def tasks_of(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> dict[str, str]:
+    """Return the turns of tasks that these turns have begun, also through other tasks, each with its parent's turn."""
+    keys = {head.session_key for head in turns_by_id(connection, tenant, turn_ids)}
+    query = (
+        sa.select(turns.c.id, inbox.c.event_id)
+        .join(sessions, sessions.c.id == turns.c.session_id)
+        .join(inbox, inbox.c.turn_id == turns.c.id)
+        .where(sessions.c.tenant_id == tenant, inbox.c.event_id.startswith(TASK_EVENT, autoescape=True))
+        .order_by(turns.c.id)
+    )
+    beneath: dict[str, str] = {}
+    for key in sorted(keys):
+        found = query.where(sessions.c.key.startswith(f"{key}{CHILD_MARK}", autoescape=True))
+        for row in connection.execute(found):
+            parent = row.event_id.removeprefix(TASK_EVENT).partition("/")[0]
+            if parent in turn_ids or parent in beneath:
+                beneath[row.id] = parent
+    return beneath
+
+
 def hops(
     connection: sa.Connection, tenant: str, *, turn_ids: Collection[str] = (), inbox_ids: Collection[int] = ()
 ) -> list[Hop]:
     """Whatever is known of these turns and messages, in the order of time.
 
-    A message brings the turn that took it, a turn the messages it took: the whole way stands there either way.
+    A message brings the turn that took it, a turn the messages it took and the turns of its tasks: the whole way
+    stands there either way.
     """
     with_turn = sa.select(inbox.c.turn_id).where(inbox.c.tenant_id == tenant, inbox.c.turn_id.is_not(None))
     theirs = (connection.execute(with_turn.where(inbox.c.id.in_(some))) for some in _batches(inbox_ids))
-    wanted = sorted({*turn_ids, *(row.turn_id for rows in theirs for row in rows)})
+    taken = {*turn_ids, *(row.turn_id for rows in theirs for row in rows)}
+    wanted = sorted({*taken, *tasks_of(connection, tenant, taken)})
     journal = list(_of_journal(connection, tenant, wanted))
     waits = Counter(hop.turn_id for hop in journal if hop.name == "parked")
     causes = [f"inbox:{id_}" for id_ in inbox_ids]
@@ -159,7 +188,7 @@ def _of_messages(
 
 def _of_turns(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:
     for head in turns_by_id(connection, tenant, turn_ids):
-        yield Hop(head.started_at, "claimed", head.id, None, {"kind": head.kind})
+        yield Hop(head.started_at, "claimed", head.id, None, {"kind": head.kind, "task": head.task})
 
 
 def _of_journal(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:

@@ -1,7 +1,6 @@
 """Tasks for agents of their own: at once, in the background, over a restart, with questions, stopped."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -64,6 +63,10 @@ async def test_tasks_of_one_response_run_side_by_side_and_their_results_are_the_
         await ada.say("How do I get there?")
         await ada.answer("Trains and planes.")
         await gateway.settle()
+        (traced,) = (await gateway.operator("GET /v1/trace", {"who": "telegram:1", "count": 1}))["messages"]
+        sessions = (await gateway.operator("GET /v1/all-sessions"))["sessions"]
+        (talk,) = [each for each in sessions if "subagent" not in each["key"]]
+        shown = await gateway.operator(f"GET /v1/all-sessions/{talk['id']}")
         asked = [received.body for received in gateway.model.requests]
         assert 4 == len(asked)
         data = [result["data"] for result in results(asked[-1])]
@@ -71,6 +74,10 @@ async def test_tasks_of_one_response_run_side_by_side_and_their_results_are_the_
             (each["task"], each["status"], each["result"]) for each in data
         ]
         assert 1 == len(ada.messages())
+    assert ["", "planes", "trains"] == sorted(turn["task"] for turn in shown["turns"])
+    assert [None, traced["turn"], traced["turn"]] == [turn["parent"] for turn in shown["turns"]]
+    for hops in (traced["hops"], shown["hops"]):
+        assert ["", "planes", "trains"] == sorted(hop["facts"]["task"] for hop in hops if hop["hop"] == "claimed")
 
 
 async def test_results_of_the_background_come_once_also_over_a_restart(tmp_path: Path) -> None:
@@ -169,9 +176,14 @@ class PrefixCache:
 
     def usage(self, body: dict[str, Any]) -> dict[str, Any]:
         sent = json.dumps([body.get("tools"), body["messages"]])[:-2]
-        shared = max((len(os.path.commonprefix([sent, before])) for before in self._seen), default=0)
+        shared = max((_common_chars(sent, before) for before in self._seen), default=0)
         self._seen.append(sent)
         return {"usage": (len(sent) // 4, 10), "cached": (shared // 4, 0)}
+
+
+def _common_chars(one: str, other: str) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 async def test_forks_share_the_prompt_cache_of_the_conversation() -> None:
