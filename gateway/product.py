@@ -51,7 +51,7 @@ def _apply(change: Change, effect: LocalEffect) -> object:
 
 
 AnswerCheck = Callable[[HookGiven], Awaitable[str]]
-"""Gets `user`, `tenant`, `turn` (its id) and `text` of an answer; returns what is missing, "" if nothing is."""
+"""Gets `user`, `tenant`, `agent`, `turn` (its id) and `text` of an answer; returns what it lacks, "" if nothing."""
 
 CHECK_S = 60.0
 """Seconds after which a check is given up, and not made again before a reload."""
@@ -310,14 +310,14 @@ def in_force(settings: Settings, product: AgentProduct) -> Settings:
 def check_hooks(product: AgentProduct, store: Store) -> tuple[Hook, ...]:
     """Return the product's checks of its answers, as hooks that are called before an answer ends a turn."""
     return tuple(
-        Hook(name=f"check {number}", point=HookPoint.STOP, call=_as_hook(check), timeout_s=CHECK_S)
+        Hook(name=f"check {number}", point=HookPoint.STOP, call=_as_hook(check, product.name), timeout_s=CHECK_S)
         for number, check in enumerate(product.checks(store), 1)
     )
 
 
-def _as_hook(check: AnswerCheck) -> CallHook:
+def _as_hook(check: AnswerCheck, name: str) -> CallHook:
     async def call(given: HookGiven) -> HookSaid:
-        missing = await check(given)
+        missing = "" if given["agent"] not in ("", name) else await check(given)  # another agent promises other things
         return HookSaid(decision="deny", reason=missing) if missing else HookSaid()
 
     return call

@@ -56,8 +56,10 @@ NEXT_START: tuple[KeyPath, ...] = (
 )
 """Settings below those that wait nevertheless."""
 
-Apply = Callable[[Settings, frozenset[str]], Awaitable[None]]
-"""Function that applies settings; the set names the changed tables. Every reload retries hung hooks."""
+Apply = Callable[[Settings, frozenset[str]], Awaitable[list[str]]]
+"""Function that applies settings and returns the agents whose files changed; the set names the changed tables. Every
+reload retries hung hooks.
+"""
 
 
 def changed_keys(old: object, new: object, above: KeyPath = ()) -> Iterator[KeyPath]:
@@ -107,8 +109,9 @@ class TenantChange:
         self._tasks = tasks
         self._leaving: list[Tenant] = []  # removed, not closed yet
 
-    async def apply(self, settings: Settings, tables: Collection[str]) -> None:
-        """Replace each tenant according to the settings; `tables` are those that changed.
+    async def apply(self, settings: Settings, tables: Collection[str]) -> list[str]:
+        """Replace each tenant according to the settings; `tables` are those that changed. Return the agents whose files
+        changed.
 
         Raises:
             GatewayError: one cannot be made; nothing was changed.
@@ -117,6 +120,7 @@ class TenantChange:
         new = [name for name in names if name not in self._tenants]
         made = {name: self._make(name, settings) for name in names}
         await bring_up_tables(self._shared.store, made.values())
+        changed = [agent for name in made.keys() & self._tenants.keys() for agent in self._changed_agents(made[name])]
         self._tenants.update(made)
         for tenant in made.values():
             tenant.put_in_force()
@@ -131,6 +135,14 @@ class TenantChange:
         for name in self._tenants.keys() - made.keys():
             self._tasks.keep(f"end of {name}", partial(self._let_go, self._tenants.pop(name)))
         self._chores.begin_schedules()
+        return sorted(changed)
+
+    def _changed_agents(self, new: Tenant) -> list[str]:
+        """Return the names of the agents that came, went or changed, as the operator's keys are written."""
+        before = {agent.name: agent for agent in self._tenants[new.name].definitions}
+        now = {agent.name: agent for agent in new.definitions}
+        above = "" if new.name == DEFAULT_TENANT else f"tenants.{new.name}."
+        return [f"{above}agents.{name}" for name in {**before, **now} if before.get(name) != now.get(name)]
 
     def _make(self, name: str, settings: Settings) -> Tenant:
         if name in self._tenants:
@@ -188,14 +200,14 @@ class Reloader:
             try:
                 settings = await run_in_thread(self._read)
                 now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
-                await self._apply(settings, frozenset(key[0] for key in now))
+                agents = await self._apply(settings, frozenset(key[0] for key in now))
             except GatewayError as refused:
                 log.error("configuration_refused", problem=str(refused))
                 await self._tell(refused)
                 raise
             self._settings, self._breakage = settings, ""
             later = [key for key in changed_keys(self._begun, settings) if waits_for_start(key)]
-            answer = Reloaded(in_force=tuple(map(".".join, now)), next_start=tuple(map(".".join, later)))
+            answer = Reloaded(in_force=(*map(".".join, now), *agents), next_start=tuple(map(".".join, later)))
             log.info("configuration_reloaded", **answer.model_dump())
             return answer
 

@@ -169,7 +169,7 @@ def _is_about(hook: Hook, tool: str) -> bool:
 
 
 def _told_of_person(principal: Principal) -> dict[str, JsonValue]:
-    return {"user": principal.user_id, "tenant": principal.tenant}
+    return {"user": principal.user_id, "tenant": principal.tenant, "agent": principal.agent}
 
 
 async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:

@@ -17,7 +17,7 @@ DEFAULT_HOME = Path("var")
 @click.command("reload")
 @config_option
 def command(config_path: Path | None) -> None:
-    """Reload access, limits, prices, personas, channels and models. Running turns keep their old settings.
+    """Reload access, limits, prices, agents, personas, channels and models. Running turns keep their old settings.
 
     If the new configuration is invalid, the gateway keeps the old one and tells the owners in their chats.
     """

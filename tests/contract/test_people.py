@@ -5,7 +5,10 @@ from functools import partial
 from gateway.access import pairing
 from gateway.access.codes import code_of
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
+from gateway.store import people
 from gateway.store.engine import Store
+from gateway.store.erasure import of_person
+from gateway.store.people import Newcomer
 from tests.fakes.people import KEY, NOON, message, minutes
 
 
@@ -42,3 +45,21 @@ async def test_a_block_denies_what_is_pending(store: Store) -> None:
     assert "blocked" == (await store.commit(block)).role
     approve = partial(pairing.approve_request, request_id=told.request.id, approver="cli", now=NOON)
     assert not isinstance(await store.commit(approve), Approved)
+
+
+async def test_the_agents_chosen_at_accounts_are_kept_exported_and_taken_over_by_a_link(store: Store) -> None:
+    store = store.of("default")
+    ana = await store.commit(people.enrol, Newcomer("default", "telegram:1", "", "Ana", "member", "cli"), NOON)
+    web = await store.commit(people.enrol, Newcomer("default", "web:2", "", "Ana", "member", "cli"), NOON)
+    for user, account, agent in (
+        (ana, "telegram:main", "finder"),
+        (ana, "telegram:main", "host"),
+        (web, "telegram:main", "clerk"),
+        (web, "web:main", "finder"),
+    ):
+        await store.commit(people.set_agent, user.user_id, account, agent)
+    await store.commit(people.join, web.user_id, ana.user_id)
+    known = await store.read(partial(people.person_of, user_id=web.user_id))
+    assert known is not None and {"telegram:main": "host", "web:main": "finder"} == known.agents
+    exported = await store.read(partial(of_person, user_id=ana.user_id))
+    assert "finder" in str(exported["users"])

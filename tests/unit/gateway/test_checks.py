@@ -46,3 +46,10 @@ async def test_an_answer_that_fails_a_check_is_sent_on_and_told_why(answers, ans
     assert port.answer.endswith(answer)
     notes = [item.text for request in model.requests for item in request.items[-1:] if isinstance(item, NoteItem)]
     assert ["Do not stop yet: Name the number of minutes."] * (len(answers) - 1) == notes
+
+
+async def test_the_answers_of_another_agent_are_not_checked():
+    product, port = replace(COACH, checks=lambda _: [names_a_number]), FakeTurnPort()
+    agent = replace(an_agent(ScriptedModel(["Some minutes."])), hooks=HookChain(check_hooks(product, CLOSED)))
+    await run_turn(a_turn(port, principal=replace(ANA, agent="finder")), port.ports, agent)
+    assert "Some minutes." == port.answer

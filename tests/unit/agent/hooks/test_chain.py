@@ -78,6 +78,7 @@ async def test_a_hook_allows_what_would_be_asked_for():
         "destructive": False,
         "user": "u1",
         "tenant": "t1",
+        "agent": "",
         "call_key": "t/0/0",
     } == given
 
