@@ -9,13 +9,32 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from agent.memory.dates import find_relative_date
 from agent.memory.facts import MAX_NAME_CHARS, PERSON, Fact, Relation, Statement, normal_form
+from agent.memory.files import check_body
+from agent.memory.memory import (
+    MAX_BODY_CHARS,
+    MAX_DESCRIPTION_CHARS,
+    NAME,
+    Memory,
+    MemoryOrigin,
+    MemoryType,
+)
 from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import UserItem
+from agent.wellformed import clean, well_formed
 
 MAX_PASSAGE_CHARS = 20_000
 """Characters of a passage: a longer conversation is consolidated in several."""
@@ -26,7 +45,10 @@ MAX_SAID_CHARS = 2_000
 MAX_OUTPUT_TOKENS = 2_000
 MAX_ABSTRACT_CHARS = 400
 MAX_KNOWN_FACTS = 40
-"""Facts that the model is told, those with the highest scores."""
+MAX_KNOWN_MEMORIES = 60
+"""Facts and memories that the model is told: those with the highest scores, and the newest."""
+
+MAX_TOLD_BODIES_CHARS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +68,22 @@ _PROMPT = SystemPrompt(
     ' "entities": [{"name": ..., "kind": "person" | "organisation" | "place" | "thing" | "activity"}],\n'
     ' "facts": [{"subject": a name of entities, or "person" for the person themselves, "relation": one of '
     f'{", ".join(Relation)}, "object": a name of entities, "since": the date from which it holds as YYYY-MM-DD, or '
-    'null if the person did not say, "holds": false if the person said that it is over, "confidence": from 0 to 1}]}\n'
+    'null if the person did not say, "holds": false if the person said that it is over, "confidence": from 0 to 1}],\n'
+    ' "memories": [{"name": lower case, words joined by "-"; "type": user (who they are) | feedback (how they want to '
+    "be helped) | project (what they work on, until when, under which constraints) | reference (where something is "
+    'found); "description": one line that tells later if it matters to a message, at most 150 characters; "body": the '
+    'fact itself, for feedback and project also a line "Why: ..." and a line "How to apply: ..."}]}\n'
+    'Memories are for what no fact can say: goals, constraints, what helped and why. "memories" of the JSON are those '
+    "that there are; use the name of one with a body to write it anew, and never that of another. Write absolute "
+    'dates, never "tomorrow". '
     "Write down only what the person said of themselves and their life, and what will matter in later conversations. "
     "Write names as the person wrote them. Leave out small talk, guesses, other people's secrets, passwords and "
     "numbers of cards or accounts. Empty lists are good answers."
 )
 
 
-Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME_CHARS)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Line = Annotated[Text, StringConstraints(max_length=MAX_NAME_CHARS)]
 
 
 class _Strict(BaseModel):
@@ -88,12 +118,33 @@ class FoundFact(_Strict):
     _names_are_printable = field_validator("subject", "object")(_printable)
 
 
+class FoundMemory(_Strict):
+    """A memory that later conversations should know."""
+
+    name: Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$")]
+    type: MemoryType
+    description: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_DESCRIPTION_CHARS)
+    ]
+    body: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_BODY_CHARS)]
+
+    _description_is_printable = field_validator("description")(_printable)
+
+    @model_validator(mode="after")
+    def _has_the_words_of_a_memory(self) -> Self:
+        check_body(self.type, self.body)
+        if find_relative_date(f"{self.description}\n{self.body}"):
+            raise ValueError("write a date in place of words such as tomorrow")
+        return self
+
+
 class Findings(_Strict):
     """The model's answer."""
 
     abstract: Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_ABSTRACT_CHARS)]
     entities: tuple[FoundEntity, ...] = Field(default=(), max_length=50)
     facts: tuple[FoundFact, ...] = Field(default=(), max_length=50)
+    memories: tuple[FoundMemory, ...] = Field(default=(), max_length=10)
 
     @field_validator("abstract")
     @classmethod
@@ -101,7 +152,16 @@ class Findings(_Strict):
         return _printable(" ".join(abstract.split()))
 
 
-def to_request(said: Sequence[OwnWords], abstract: str, known: Sequence[Fact], wrong: str = "") -> ModelRequest:
+@dataclass(frozen=True, slots=True)
+class KnownBefore:
+    """The record of a person before a passage."""
+
+    abstract: str = ""  # of the conversation so far
+    facts: Sequence[Fact] = ()  # those that hold, the best first
+    memories: Sequence[Memory] = ()  # the newest first
+
+
+def to_request(said: Sequence[OwnWords], known: KnownBefore, wrong: str = "") -> ModelRequest:
     """Return the request about a passage; `wrong` says why the answer before was refused."""
     facts = [
         {
@@ -110,13 +170,28 @@ def to_request(said: Sequence[OwnWords], abstract: str, known: Sequence[Fact], w
             "object": each.object,
             "since": f"{each.valid_from:%Y-%m-%d}",
         }
-        for each in known[:MAX_KNOWN_FACTS]
+        for each in known.facts[:MAX_KNOWN_FACTS]
     ]
     words = [{"at": f"{each.at:%Y-%m-%d %H:%M}", "text": each.text[:MAX_SAID_CHARS]} for each in said]
-    data = json.dumps({"abstract": abstract, "known": facts, "said": words}, ensure_ascii=False)
-    again = f"Your answer was refused: {wrong}. Answer in the given form." if wrong else ""
-    items = (UserItem(again, data=data),)
+    told = {"abstract": known.abstract, "known": facts, "memories": _tell(known.memories), "said": words}
+    again = f"Your answer was refused: {wrong}. Answer in the given form." if wrong else "Keep the record."
+    items = (UserItem(again, data=json.dumps(told, ensure_ascii=False)),)
     return ModelRequest(_PROMPT, items, max_output_tokens=MAX_OUTPUT_TOKENS, stream=False)
+
+
+def _tell(memories: Sequence[Memory]) -> list[dict[str, str]]:
+    """Return memories as the model reads them: those that it may write anew with their text."""
+    told, room = [], MAX_TOLD_BODIES_CHARS
+    for each in memories[:MAX_KNOWN_MEMORIES]:
+        head = {"name": each.name, "description": each.description}
+        room -= len(each.body) if may_rewrite(each) else 0
+        told.append(head | {"type": each.type, "body": each.body} if may_rewrite(each) and room >= 0 else head)
+    return told
+
+
+def may_rewrite(memory: Memory) -> bool:
+    """Return True if consolidation wrote the memory, so that it may write it anew."""
+    return memory.origin is MemoryOrigin.CONSOLIDATED
 
 
 class BrokenFindings(ValueError):
@@ -142,6 +217,24 @@ def read_findings(text: str) -> Findings:
         )  # else a key of the answer's own
         where = ".".join(map(str, place))
         raise BrokenFindings(f"{where or 'the answer'}: {first['msg']}") from None
+
+
+def memories_of(findings: Findings, said: Sequence[OwnWords], source: str) -> list[Memory]:
+    """Return the memories as they are kept; `source` is the key of the passage."""
+    at = said[-1].at
+    return [
+        Memory(
+            name=each.name,
+            type=each.type,
+            description=clean(each.description),
+            body=well_formed(each.body),
+            origin=MemoryOrigin.CONSOLIDATED,
+            source=source,
+            created_at=at,
+            updated_at=at,
+        )
+        for each in {each.name: each for each in findings.memories}.values()
+    ]
 
 
 def statements_of(findings: Findings, said: Sequence[OwnWords], known: Sequence[Fact]) -> list[Statement]:

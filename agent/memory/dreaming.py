@@ -4,11 +4,13 @@ No model is asked, so the same facts at the same time always give the same resul
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
-from agent.memory.facts import Fact, contradicts, normal_form
+from agent.memory.facts import OPPOSITES, SINGLE, Fact, contradicts, normal_form
+from agent.memory.memory import Memory
 
 FREQUENCY, RELEVANCE, RECENCY, FRESHNESS = 0.30, 0.35, 0.20, 0.15
 """Weights of a score's parts."""
@@ -47,20 +49,41 @@ def dream(facts: Iterable[Fact], now: datetime, most: int = MAX_FACTS) -> list[F
     return scored[:most]
 
 
+def find_repeated(memories: Sequence[Memory]) -> list[str]:
+    """Return the names of memories that a newer one of the same type and description repeats; the newest come first."""
+    seen: set[tuple[str, str]] = set()
+    names = []
+    for each in memories:
+        key = each.type.value, _loose_form(each.description)
+        names += [each.name] if key in seen else []
+        seen.add(key)
+    return names
+
+
 def _merge(facts: Iterable[Fact]) -> list[Fact]:
     """Merge the facts that say the same in other words, and end those that contradict a newer one."""
-    kept: list[Fact] = []
+    related: dict[tuple[str, ...], list[Fact]] = {}
     for fact in sorted(facts, key=lambda each: (each.valid_from, each.first_at or each.valid_from)):
-        others = [each.valid_from for each in kept if contradicts(each, fact) and not _is_alike(each, fact)]
-        alike = (each for each in reversed(kept) if _is_alike(each, fact) and _meet(each, fact))
-        same = next((each for each in alike if all(at < each.valid_from for at in others)), None)
-        if same is not None:
-            kept[kept.index(same)] = _join(same, fact)
-            continue
-        ended = (_end_before(each, fact) for each in kept)
-        kept = [each for each in ended if each is not None]
-        kept.append(fact)
-    return kept
+        related[_topic(fact)] = _add(related.get(_topic(fact), []), fact)
+    return [fact for kept in related.values() for fact in kept]
+
+
+def _topic(fact: Fact) -> tuple[str, ...]:
+    """Return a key that facts share if they can say the same, or contradict each other."""
+    subject, relation, object_ = _loose_key(fact)
+    if fact.relation in SINGLE:
+        return subject, relation
+    return subject, min(relation, OPPOSITES.get(fact.relation, fact.relation)), object_
+
+
+def _add(kept: list[Fact], fact: Fact) -> list[Fact]:
+    """Return the facts of a topic with a newer one."""
+    others = [each.valid_from for each in kept if contradicts(each, fact) and not _is_alike(each, fact)]
+    alike = (each for each in reversed(kept) if _is_alike(each, fact) and _meet(each, fact))
+    same = next((each for each in alike if all(at < each.valid_from for at in others)), None)
+    if same is not None:
+        return [_join(each, fact) if each is same else each for each in kept]
+    return [*filter(None, (_end_before(each, fact) for each in kept)), fact]
 
 
 def _meet(earlier: Fact, later: Fact) -> bool:
@@ -98,6 +121,7 @@ def _loose_key(fact: Fact) -> tuple[str, str, str]:
     return _loose_form(fact.subject), fact.relation, _loose_form(fact.object)
 
 
+@lru_cache(4096)  # as of `normal_form`
 def _loose_form(name: str) -> str:
     """Return the normal form without plurals and the order of words."""
     return " ".join(sorted(word.removesuffix("s") if len(word) > 3 else word for word in normal_form(name).split()))

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
+
+from agent.wellformed import normalize
 
 PERSON = "person"
 """Name of the person themselves in facts about them."""
@@ -86,9 +89,11 @@ class Fact:
 _ARTICLES = frozenset({"a", "an", "the", "el", "la", "los", "las", "un", "una"})
 
 
+@lru_cache(4096)  # learning compares each statement with each fact
 def normal_form(name: str) -> str:
     """Return the form in which two spellings of one name are equal: no case, accents, punctuation or first article."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    apart = unicodedata.normalize("NFKD", normalize("NFC", name))
+    plain = "".join(each for each in apart if not unicodedata.combining(each))
     words = "".join(each if each.isalnum() else " " for each in plain.casefold()).split()
     return " ".join(words[1:] if len(words) > 1 and words[0] in _ARTICLES else words)
 

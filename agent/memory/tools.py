@@ -1,6 +1,5 @@
 """The tool `memory`, by which a model writes down what later conversations should know."""
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -9,6 +8,7 @@ from typing import Annotated, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent.calendar import today_of
+from agent.memory.dates import find_relative_date
 from agent.memory.files import BadMemory, check_body
 from agent.memory.memory import MAX_BODY_CHARS, MAX_DESCRIPTION_CHARS, Memory, MemoryOrigin, MemoryType
 from agent.ports import Change, LocalEffect
@@ -18,17 +18,6 @@ from agent.wellformed import clean, well_formed
 MEMORY = "memory"
 MAX_ASKED_CHARS = 280
 """Longest text of a memory that the person is asked about first, so that the question shows all of it."""
-
-_RELATIVE = re.compile(
-    r"\b(today|tonight|tomorrow|yesterday"
-    r"|(?:next|last|this|coming)\s+(?:week|weekend|month|year|spring|summer|autumn|fall|winter"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
-    r"|in\s+\w+\s+(?:days?|weeks?|months?)|\w+\s+(?:days?|weeks?|months?)\s+ago"
-    r"|hoy|ayer|anoche|pasado\s+mañana|(?<!la\s)(?<!las\s)mañana"
-    r"|(?:próxima|pasada)\s+semana|(?:próximo|pasado)\s+mes|semana\s+(?:que\s+viene|pasada)|mes\s+(?:que\s+viene|pasado)"
-    r"|hace\s+\w+\s+(?:días?|semanas?|mes(?:es)?)|dentro\s+de\s+\w+\s+(?:días?|semanas?|mes(?:es)?))\b",
-    re.IGNORECASE,
-)
 
 
 class MemoryAction(StrEnum):
@@ -151,9 +140,9 @@ def _check_words(context: ToolContext, arguments: MemoryCall) -> None:
         check_body(type_, body)
     except BadMemory as bad:
         raise ToolError(f"It was not kept: {bad}.") from None
-    if found := _RELATIVE.search(f"{description}\n{body}"):
+    if found := find_relative_date(f"{description}\n{body}"):
         today = _day(context)
-        raise ToolError(f"It was not kept: write a date in place of {found[0]!r}, which means nothing later. {today}")
+        raise ToolError(f"It was not kept: write a date in place of {found!r}, which means nothing later. {today}")
     if context.has_read_others() and len(body) > MAX_ASKED_CHARS:
         raise ToolError(
             f"Texts of others were read in this conversation, so the person is asked first and has to read all of it: "

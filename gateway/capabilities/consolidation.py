@@ -16,6 +16,7 @@ from agent.errors import FailureKind, Fenced
 from agent.memory.consolidation import (
     BrokenFindings,
     entities_of,
+    memories_of,
     read_findings,
     show_record,
     statements_of,
@@ -166,6 +167,7 @@ class ConsolidationCapability(Capability):
                 outcome=result.outcome,
                 messages=len(passage.said),
                 facts=len(result.statements),
+                memories=len(result.memories),
                 kept=kept,
             )
             if not kept or result.outcome is PassageOutcome.GIVEN_UP:
@@ -195,9 +197,10 @@ class ConsolidationCapability(Capability):
                     wrong = str(broken)
                     log.warning("consolidation_refused", session=passage.session_id, why=wrong)
                     continue
-                statements = statements_of(findings, passage.said, passage.known)
+                statements = statements_of(findings, passage.said, passage.known.facts)
                 entities = entities_of(findings, statements)
-                return PassageResult(PassageOutcome.DONE, findings.abstract, statements, entities, spent)
+                memories = memories_of(findings, passage.said, passage.source)
+                return PassageResult(PassageOutcome.DONE, findings.abstract, statements, entities, memories, spent)
         except ModelFailure as failure:
             if failure.kind not in {FailureKind.CONTEXT, FailureKind.BAD_REQUEST}:
                 await self._note_costs(spent)
@@ -228,7 +231,7 @@ class ConsolidationCapability(Capability):
 async def _respond(model: ChatModel, passage: Passage, wrong: str) -> ModelResponded:
     try:
         async with asyncio.timeout(ANSWER_S):
-            return await model.respond(to_request(passage.said, passage.abstract, passage.known, wrong), _heed_nothing)
+            return await model.respond(to_request(passage.said, passage.known, wrong), _heed_nothing)
     except TimeoutError:
         raise ModelFailure(FailureKind.TIMEOUT, f"no answer in {ANSWER_S:g} s", retryable=True) from None
 

@@ -5,6 +5,7 @@ kept once, however often it was begun. Only direct conversations are read, and o
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,15 +13,25 @@ from typing import Any, TypedDict
 
 import sqlalchemy as sa
 
-from agent.memory.consolidation import MAX_PASSAGE_CHARS, MAX_SAID_CHARS, FoundEntity, OwnWords
-from agent.memory.dreaming import dream
+from agent.memory.consolidation import (
+    MAX_KNOWN_MEMORIES,
+    MAX_PASSAGE_CHARS,
+    MAX_SAID_CHARS,
+    FoundEntity,
+    KnownBefore,
+    OwnWords,
+    may_rewrite,
+)
+from agent.memory.dreaming import dream, find_repeated
 from agent.memory.facts import Fact, Statement, learn, normal_form
+from agent.memory.memory import Memory
 from agent.transcript import JOURNAL_EVENT, ModelResponded, Steered, TurnStarted
 from channels.messages import Address
+from gateway.store import memory as memory_rows
 from gateway.store.conversations import sender_of
 from gateway.store.inbox import PRESSED
 from gateway.store.journal import Fence, TurnRow, check_fence
-from gateway.store.memory import MemoryOwner
+from gateway.store.memory import MemoryFull, MemoryOwner
 from gateway.store.people import ids_of, now_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import new_id
@@ -184,8 +195,12 @@ class Passage:
     tries: int  # before this one
     turn_ids: frozenset[str]
     said: tuple[OwnWords, ...]
-    abstract: str  # of the conversation so far
-    known: tuple[Fact, ...]  # facts that hold, the best first
+    known: KnownBefore
+
+    @property
+    def source(self) -> str:
+        """Return its key, which its memories name as their source."""
+        return f"consolidation/{self.session_id}/{self.from_seq}"
 
 
 def read_passage(connection: sa.Connection, tenant: str, ended: EndedConversation) -> Passage | None:
@@ -225,7 +240,8 @@ def read_passage(connection: sa.Connection, tenant: str, ended: EndedConversatio
         said += new
     owner = MemoryOwner(tenant, ended.key.split(":")[1], user_id)
     abstract = ABSTRACTS.get(connection, session_id=ended.session_id)
-    known = (row.fact for row in list_facts(connection, owner) if row.valid_to is None)
+    facts = tuple(row.fact for row in list_facts(connection, owner) if row.valid_to is None)
+    memories = tuple(memory_rows.list_memories(connection, owner, MAX_KNOWN_MEMORIES))
     return Passage(
         session_id=ended.session_id,
         key=ended.key,
@@ -235,8 +251,7 @@ def read_passage(connection: sa.Connection, tenant: str, ended: EndedConversatio
         tries=before.tries if before is not None and is_again else 0,
         turn_ids=frozenset(turn_ids),
         said=tuple(said),
-        abstract="" if abstract is None else abstract.text,
-        known=tuple(known),
+        known=KnownBefore("" if abstract is None else abstract.text, facts, memories),
     )
 
 
@@ -284,6 +299,7 @@ class PassageResult:
     abstract: str = ""  # "": the one before stays
     statements: Sequence[Statement] = ()
     entities: Sequence[FoundEntity] = ()
+    memories: Sequence[Memory] = ()
     spent: Sequence[ModelResponded] = ()
 
 
@@ -308,7 +324,7 @@ def keep(connection: sa.Connection, fence: Fence, passage: Passage, result: Pass
         tries=passage.tries + 1,
         messages=len(passage.said),
         stated=len(result.statements),
-        remembered=0,
+        remembered=len(result.memories),
         model=result.spent[-1].model if result.spent else "",
         cost_microusd=cost,
         at=now,
@@ -322,6 +338,8 @@ def keep(connection: sa.Connection, fence: Fence, passage: Passage, result: Pass
         abstract = Abstract(session_id=passage.session_id, text=result.abstract, at=now, **_columns(owner))
         ABSTRACTS.put(connection, abstract)
     _learn(connection, owner, result)
+    for memory in result.memories:
+        _remember(connection, owner, memory)
     DREAMS.put(connection, Dream(session_key=passage.key, wanted_at=now, **_columns(owner)))
     return True
 
@@ -386,6 +404,14 @@ def _learn(connection: sa.Connection, owner: MemoryOwner, result: PassageResult)
         ENTITIES.put(connection, entity)
 
 
+def _remember(connection: sa.Connection, owner: MemoryOwner, memory: Memory) -> None:
+    """Keep a memory; one of its name that the person knows stays as it is, and a full memory takes no more."""
+    known = memory_rows.find_memory(connection, owner, memory.name)
+    if known is None or may_rewrite(known):
+        with suppress(MemoryFull):
+            memory_rows.put_memory(connection, owner, memory)
+
+
 def _replace_facts(
     connection: sa.Connection, owner: MemoryOwner, before: Sequence[FactRow], after: Iterable[Fact]
 ) -> None:
@@ -427,6 +453,9 @@ def dream_of(connection: sa.Connection, fence: Fence, wanted: Dream, now: dateti
     known = list_facts(connection, owner)
     left = dream((row.fact for row in known), now)
     _replace_facts(connection, owner, known, left)
+    own = [each for each in memory_rows.list_memories(connection, owner) if may_rewrite(each)]
+    for name in find_repeated(own):
+        memory_rows.forget_memory(connection, owner, name)
     named = {normal_form(name) for fact in left for name in (fact.subject, fact.object)}
     ENTITIES.delete(connection, entities.c.key.not_in(sorted(named)), **_columns(owner))
     return True

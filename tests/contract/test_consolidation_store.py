@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -10,10 +11,12 @@ import sqlalchemy as sa
 from agent.errors import Fenced
 from agent.memory.consolidation import FoundEntity
 from agent.memory.facts import PERSON, Relation, Statement
+from agent.memory.memory import Memory, MemoryOrigin, MemoryType
 from agent.transcript import EndReason, ModelResponded, Steered, TurnEnded, TurnStarted, Usage, UserItem
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.store import consolidation as rows
 from gateway.store import inbox, journal, retention
+from gateway.store import memory as memory_rows
 from gateway.store.consolidation import (
     ABSTRACTS,
     CONSOLIDATIONS,
@@ -29,7 +32,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.erasure import ERASURES, Erasure, Extent, Progress, erase, of_person
 from gateway.store.inbox import PRESSED, NewRow
 from gateway.store.journal import Fence, TurnRow, shard_of, take_all_shards
-from gateway.store.memory import MemoryOwner
+from gateway.store.memory import MEMORIES, MemoryOwner
 from gateway.store.people import Newcomer, enrol, join
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
@@ -40,7 +43,7 @@ GROUP = "agent:coach:telegram:main:group:-7"
 CHAT = Address("telegram", "main", "1")
 DAY = timedelta(days=1)
 LATER = NOON + minutes(11)
-TABLES = (CONSOLIDATIONS, ABSTRACTS, FACTS, ENTITIES, DREAMS)
+TABLES = (CONSOLIDATIONS, ABSTRACTS, FACTS, ENTITIES, DREAMS, MEMORIES)
 
 
 async def enrolled(store: Store, sender: str = "telegram:1") -> str:
@@ -90,7 +93,16 @@ def result(place: str = "Oslo", at: datetime = NOON) -> PassageResult:
     answer = ModelResponded(0, "{}", model="test:light", usage=Usage(100, 20, cost_microusd=7))
     stated = [Statement(PERSON, Relation.LIVES_IN, place, at, at)]
     entity = FoundEntity(name=place, kind="place")
-    return PassageResult(PassageOutcome.DONE, f"Moved to {place}.", stated, [entity], [answer])
+    memory = Memory(
+        name="home",
+        type=MemoryType.USER,
+        description="Where they live",
+        body=f"They live in {place}.",
+        origin=MemoryOrigin.CONSOLIDATED,
+        created_at=at,
+        updated_at=at,
+    )
+    return PassageResult(PassageOutcome.DONE, f"Moved to {place}.", stated, [entity], [memory], [answer])
 
 
 async def test_a_conversation_has_ended_when_it_is_quiet_or_closed(store: Store) -> None:
@@ -178,9 +190,16 @@ async def test_a_stretch_is_kept_once(store: Store) -> None:
     await store.commit(talk, ann, ["Now I live in Rome"], NOON + minutes(30))
     later = await next_passage(store, NOON + minutes(41))
     assert (row.to_seq, ["Now I live in Rome"]) < (later.from_seq, ["Now I live in Rome", ""])
-    assert (session, "Moved to Oslo.", ["Oslo"]) == (later.session_id, later.abstract, [f.object for f in later.known])
+    assert (session, "Moved to Oslo.", ["Oslo"]) == (
+        later.session_id,
+        later.known.abstract,
+        [f.object for f in later.known.facts],
+    )
     again = result("Rome", NOON + minutes(30))
+    again = replace(again, memories=[replace(again.memories[0], source=later.source)])
     assert await store.of("default").commit(rows.keep, fence, later, again, NOON + minutes(41))
+    (home,) = await store.read(MEMORIES.find)
+    assert ("They live in Rome.", 2, later.source) == (home.body, home.revision, home.source)
     oslo, rome = sorted(await store.read(FACTS.find), key=lambda each: each.valid_from)
     assert (NOON + minutes(30), None) == (oslo.valid_to, rome.valid_to)
 
@@ -275,6 +294,24 @@ async def test_nothing_is_kept_of_a_person_who_asked_to_be_forgotten_meanwhile(s
     assert not await store.commit(rows.keep, fence, passage, result(), NOON), "its words are gone"
     for table in TABLES:
         assert [] == await store.read(table.find)
+
+
+async def test_memories_of_others_hands_stay_and_repeated_ones_are_merged(store: Store) -> None:
+    ann, fence = await enrolled(store), await fence_of(store)
+    owner = MemoryOwner("default", "coach", ann)
+    made = result().memories[0]
+    own = replace(made, origin=MemoryOrigin.PERSON, body="I live in Lima, you fool.")
+    await store.commit(memory_rows.save_memory, owner, own)
+    await store.commit(memory_rows.save_memory, owner, replace(made, name="old", description="A red guitar"))
+    await store.commit(talk, ann, ["I moved to Oslo"])
+    passage = await next_passage(store)
+    newer = replace(made, name="new", description="Red guitars", updated_at=NOON + minutes(1))
+    kept = replace(result(), memories=[made, newer])
+    assert await store.of("default").commit(rows.keep, fence, passage, kept, NOON)
+    (wanted,) = await store.read(lambda tx: rows.find_dreams(tx, NOON, NOON))
+    assert await store.of("default").commit(rows.dream_of, fence, wanted, NOON)
+    left = {each.name: each.body for each in await store.read(lambda tx: memory_rows.list_memories(tx, owner))}
+    assert {"home": own.body, "new": newer.body} == left
 
 
 async def test_linked_users_have_one_record(store: Store) -> None:

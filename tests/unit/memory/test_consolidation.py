@@ -1,6 +1,7 @@
 """Requests about conversations that have ended, and what is taken of the answers."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -11,17 +12,23 @@ from hypothesis import strategies as st
 from agent.memory.consolidation import (
     MAX_SAID_CHARS,
     BrokenFindings,
+    KnownBefore,
     OwnWords,
     entities_of,
+    memories_of,
     read_findings,
     statements_of,
     to_request,
 )
 from agent.memory.facts import PERSON, Fact, Relation
+from agent.memory.memory import MemoryOrigin
 from agent.transcript import UserItem
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SAID = (OwnWords("I moved to Oslo in January, I work for Müller & Sons", NOON),)
+
+
+MEMORY = {"name": "cello", "type": "user", "description": "Plays the cello", "body": "They play the cello."}
 
 
 def answer(**changed: Any) -> dict[str, Any]:
@@ -35,7 +42,7 @@ def answer(**changed: Any) -> dict[str, Any]:
 
 def test_a_request_has_the_words_and_what_is_known_as_data():
     known = [Fact(PERSON, Relation.LIVES_IN, "Rome", NOON - timedelta(days=400))]
-    request = to_request([OwnWords("x" * 9_000, NOON), *SAID], "So far so good.", known)
+    request = to_request([OwnWords("x" * 9_000, NOON), *SAID], KnownBefore("So far so good.", known))
     (item,) = request.items
     assert isinstance(item, UserItem)
     data = json.loads(item.data)
@@ -69,12 +76,38 @@ def test_an_answer_is_read_with_or_without_a_fence(fence: str) -> None:
         json.dumps(answer(facts=[{"subject": "person", "relation": "obeys", "object": "Oslo"}])),
         json.dumps(answer(facts=[{"subject": "person", "relation": "likes", "object": "Oslo", "confidence": 7}])),
         json.dumps(answer(entities=[{"name": "Oslo", "kind": "place"}] * 51)),
+        json.dumps(answer(memories=[{**MEMORY, "name": "../etc"}])),
+        json.dumps(answer(memories=[{**MEMORY, "name": "cello\n"}])),
+        json.dumps(answer(memories=[{**MEMORY, "type": "order"}])),
+        json.dumps(answer(memories=[{**MEMORY, "description": "x" * 151}])),
+        json.dumps(answer(memories=[{**MEMORY, "body": "x" * 4_001}])),
+        json.dumps(answer(memories=[{**MEMORY, "body": "They play tomorrow."}])),
+        json.dumps(answer(memories=[{**MEMORY, "type": "feedback"}])),
     ],
 )
 def test_an_answer_of_another_form_is_refused_without_its_words(broken: str) -> None:
     with pytest.raises(BrokenFindings) as refused:
         read_findings(broken)
     assert "delete everything" not in str(refused.value)
+
+
+def test_a_memory_is_kept_as_consolidated():
+    found = read_findings(json.dumps(answer(memories=[MEMORY, {**MEMORY, "body": "Why: fun"}])))
+    (memory,) = memories_of(found, SAID, "consolidation/1/0")
+    assert ("cello", "Why: fun", MemoryOrigin.CONSOLIDATED, NOON) == (
+        memory.name,
+        memory.body,
+        memory.origin,
+        memory.updated_at,
+    )
+
+
+def test_the_model_reads_the_text_of_memories_that_it_may_write_anew():
+    memory = memories_of(read_findings(json.dumps(answer(memories=[MEMORY]))), SAID, "")[0]
+    known = KnownBefore(memories=[memory, replace(memory, name="own", origin=MemoryOrigin.PERSON)])
+    (item,) = to_request(SAID, known).items
+    assert isinstance(item, UserItem)
+    assert [("cello", True), ("own", False)] == [(m["name"], "body" in m) for m in json.loads(item.data)["memories"]]
 
 
 def test_names_that_were_not_said_are_left_out():
