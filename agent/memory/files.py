@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from datetime import UTC, date, datetime, time
 from typing import Annotated
 
@@ -10,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from agent.frontmatter import BadFrontmatter, read_frontmatter
 from agent.memory.memory import MAX_BODY_CHARS, MAX_DESCRIPTION_CHARS, REASONED, Memory, MemoryOrigin, MemoryType
 from agent.plain_errors import words_of_problem
-from agent.wellformed import clean
+from agent.wellformed import JOINERS, UNSEEN, clean, normalize
 
 MAX_FILE_BYTES = 64_000
 EXTENSION = ".md"
+KEPT = f"{JOINERS}\t"
 
 _WHY = re.compile(r"^\W*why\W*:", re.IGNORECASE | re.MULTILINE)
 _HOW = re.compile(r"^\W*how to apply\W*:", re.IGNORECASE | re.MULTILINE)
@@ -93,12 +95,13 @@ def read_memory(text: str, now: datetime, name: str | None = None, origin: Memor
         raise BadMemory(f"{key}: {words_of_problem(problem)}", found.lines.get(key, 1)) from None
     if name not in (None, fields.name):
         raise BadMemory(f"its name is {fields.name!r}, but its file is called {name!r}", found.lines.get("name", 1))
-    check_body(fields.type, found.body)
+    body = visible_text(found.body)
+    check_body(fields.type, body)
     return Memory(
         name=fields.name,
         type=fields.type,
         description=fields.description,
-        body=found.body,
+        body=body,
         origin=origin or fields.origin or MemoryOrigin.PERSON,
         created_at=_past(fields.created, now),
         updated_at=_past(fields.updated, now),
@@ -107,6 +110,13 @@ def read_memory(text: str, now: datetime, name: str | None = None, origin: Memor
 
 def _past(given: datetime | None, now: datetime) -> datetime:
     return now if given is None else min(now, given.replace(tzinfo=given.tzinfo or UTC).astimezone(UTC))
+
+
+def visible_text(text: str) -> str:
+    """Return the text of a memory without characters that no one sees, so that a person reads all that a model does."""
+    lines = (line.rstrip() for line in normalize("NFC", text).splitlines())
+    kept = ("".join(c for c in line if c in KEPT or unicodedata.category(c) not in UNSEEN) for line in lines)
+    return "\n".join(kept).strip()
 
 
 def check_body(type_: MemoryType, body: str) -> None:

@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agent.calendar import today_of
 from agent.memory.dates import find_relative_date
-from agent.memory.files import BadMemory, check_body
+from agent.memory.files import BadMemory, check_body, visible_text
 from agent.memory.memory import MAX_BODY_CHARS, MAX_DESCRIPTION_CHARS, Memory, MemoryOrigin, MemoryType
 from agent.ports import Change, LocalEffect
 from agent.tools.base import Effect, Tool, ToolContext, ToolError, tool, tools_of
-from agent.wellformed import clean, well_formed
+from agent.wellformed import clean
 
 MEMORY = "memory"
 MAX_ASKED_CHARS = 280
@@ -113,7 +113,7 @@ class MemoryTools:
             name=arguments.name,
             type=type_,
             description=clean(description),
-            body=well_formed(body).strip(),
+            body=visible_text(body),
             origin=MemoryOrigin.OUTSIDE if context.has_read_others() else MemoryOrigin.SAID,
             source=context.call_key,
             created_at=context.now,

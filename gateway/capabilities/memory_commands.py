@@ -8,7 +8,7 @@ from functools import partial
 
 from agent.calendar import local_date
 from agent.catalogue import escape
-from agent.memory.files import EXTENSION, write_memory
+from agent.memory.files import EXTENSION, visible_text, write_memory
 from agent.memory.index import FILE, write_index
 from agent.memory.memory import (
     MAX_BODY_CHARS,
@@ -20,7 +20,7 @@ from agent.memory.memory import (
     MemoryType,
 )
 from agent.memory.recall import rank
-from agent.wellformed import clean, cut_text, well_formed
+from agent.wellformed import clean, cut_text
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, Button, ButtonStyle, OutboundMedia
 from gateway.access.buttons import SealedButtons, long_id, short_id
@@ -145,7 +145,7 @@ class MemoryCommands:
     def _edit(self, asked: Invocation, rest: str) -> Reply | Write:
         """Give a memory another text, or add one that the person writes."""
         name, _, body = rest.partition(" ") if " " in rest.partition("\n")[0] else rest.partition("\n")
-        name, body = _name_of(name), well_formed(body).strip()
+        name, body = _name_of(name), visible_text(body)
         if NAME.fullmatch(name) is None:
             return Reply(asked.say("memory.bad_name", wanted=escape(cut_text(clean(name), LABEL_CHARS))))
         if not body:
