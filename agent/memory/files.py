@@ -73,11 +73,10 @@ def _instant(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def read_memory(text: str, now: datetime, name: str | None = None, origin: MemoryOrigin | None = None) -> Memory:
+def read_memory(text: str, now: datetime, name: str | None = None) -> Memory:
     """Return the memory that a file's text describes.
 
-    `name` is the name of the file without its extension, or of the memory that is edited; `origin` replaces the one in
-    the file. Instants that are missing or in the future are `now`.
+    `name` is the name of the file without its extension. Instants that are missing or in the future are `now`.
 
     Raises:
         BadMemory: it describes none.
@@ -102,7 +101,7 @@ def read_memory(text: str, now: datetime, name: str | None = None, origin: Memor
         type=fields.type,
         description=fields.description,
         body=body,
-        origin=origin or fields.origin or MemoryOrigin.PERSON,
+        origin=fields.origin or MemoryOrigin.OPERATOR,
         created_at=_past(fields.created, now),
         updated_at=_past(fields.updated, now),
     )

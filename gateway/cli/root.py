@@ -25,6 +25,7 @@ COMMANDS = {
     "users": ("gateway.cli.users", "List people; change roles, withdraw access, delete data."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
+    "memory": ("gateway.cli.memory", "List, show, export or import what an agent remembers of a person."),
     "tasks": ("gateway.cli.tasks", "List the tasks that agents share on their boards."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
     "agents": ("gateway.cli.agents", "List the agents of a tenant."),

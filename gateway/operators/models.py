@@ -16,6 +16,7 @@ from pydantic import (
     model_serializer,
 )
 
+from agent.memory.memory import MAX_BODY_CHARS, MAX_DESCRIPTION_CHARS, MemoryOrigin, MemoryType
 from gateway.access.config import Role
 from gateway.store.erasure import Extent
 from gateway.store.groups import MOST_CONTEXT
@@ -552,6 +553,48 @@ class BoardTask(Model):
     worker: str = Field(description="The last agent to claim it; empty: none has.")
     claims: int
     changed_at: Moment
+
+
+class MemoriesQuery(Model):
+    """An agent, and the start of a page of its memories."""
+
+    agent: str = Field(min_length=1, max_length=64)
+    skip: int = Field(default=0, ge=0, le=100_000, description="Memories of earlier pages.")
+
+
+class MemoryText(Model):
+    """One memory."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")
+    type: MemoryType
+    description: str = Field(min_length=1, max_length=MAX_DESCRIPTION_CHARS)
+    body: str = Field(min_length=1, max_length=MAX_BODY_CHARS, description="Markdown.")
+    origin: MemoryOrigin | None = Field(default=None, description="None: an operator.")
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+
+
+class MemoriesPage(Model):
+    """A page of memories, the newest first."""
+
+    user: str
+    memories: tuple[MemoryText, ...]
+    total: int
+    more: bool = Field(description="There is another page.")
+
+
+class MemoriesImport(Model):
+    """Memories to add, or to put in place of those of their names."""
+
+    agent: str = Field(min_length=1, max_length=64)
+    memories: tuple[MemoryText, ...] = Field(min_length=1, max_length=100)
+
+
+class KeptMemories(Model):
+    """Memories that were added or changed."""
+
+    user: str
+    names: tuple[str, ...]
 
 
 class BoardTasks(Model):

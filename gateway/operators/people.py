@@ -295,7 +295,7 @@ class PeopleActions(OperatorsBase):
         Raises:
             OperationRefused: the person is unknown or the only owner.
         """
-        person = await self.store.read(partial(_find, who=who))
+        person = await self.store.read(partial(find_person, who=who))
         only_owner = "this is the only owner: make another person an owner first (`tenk users role WHO owner`)"
 
         def job(connection: Connection) -> ErasureAsked | OperationRefused:
@@ -320,7 +320,7 @@ class PeopleActions(OperatorsBase):
         Raises:
             OperationRefused: the person is unknown.
         """
-        person = await self.store.read(partial(_find, who=who))
+        person = await self.store.read(partial(find_person, who=who))
         await call.of_tenant(person.tenant).commit(lambda c: call.record(c, person.tenant, person.user_id))
         return _to_known(person)
 
@@ -405,7 +405,12 @@ def _to_known(person: Person) -> KnownPerson:
     )
 
 
-def _find(connection: Connection, who: str) -> Person:
+def find_person(connection: Connection, who: str) -> Person:
+    """Return the person with this sender or the end of this id.
+
+    Raises:
+        OperationRefused: there is none, or there are several.
+    """
     wanted = who.strip().lower()
     known = people.everybody(connection)
     by_id = [person for person in known if len(wanted) >= 4 and person.user_id.endswith(wanted)]

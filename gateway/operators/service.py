@@ -6,6 +6,7 @@ from gateway.operators.boards import BoardActions
 from gateway.operators.conversations import ConversationActions
 from gateway.operators.invites import InviteActions
 from gateway.operators.keys import KeyActions
+from gateway.operators.memories import MemoryActions
 from gateway.operators.messages import MessageActions
 from gateway.operators.models import ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
 from gateway.operators.people import PeopleActions
@@ -22,6 +23,7 @@ class Operators(
     MessageActions,
     ConversationActions,
     BoardActions,
+    MemoryActions,
     UsageActions,
 ):
     """The service. Each method is an action; its first argument is the actor."""

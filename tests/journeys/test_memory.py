@@ -3,10 +3,12 @@
 import json
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Call, FakeModel, Fault, Reply
 from tests.journeys.test_quotes import FROM_BO
+from tests.journeys.test_skills import run_tenk, tenk
 
 CONFIG = "[memory]\n"
 GROUP = -1001234567890
@@ -148,3 +150,30 @@ async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails() 
             await ada.say("And in the morning?")
             await ada.answer("A short answer.")
             assert "Mornings work better than evenings." in said_to_model(gateway.model)[1]
+
+
+async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) -> None:
+    async with TestGateway(CONFIG, directory=tmp_path) as gateway:
+        ada = gateway.person("telegram", 1)
+        await tell_of_mornings(gateway, ada)
+        assert "Wrote 1 memories" in await tenk(tmp_path, "memory", "export", "telegram:1", "out")
+        assert "- mornings.md (feedback, " in (tmp_path / "out" / "MEMORY.md").read_text()
+        file = tmp_path / "out" / "mornings.md"
+        assert file.read_text() == await tenk(tmp_path, "memory", "show", "telegram:1", "mornings.md")
+
+        file.write_text(file.read_text().replace("evenings are loud", "neighbours sleep"))
+        (tmp_path / "out" / "broken.md").write_text("---\nname: broken\ntype: wish\n---\nx")
+        told = await run_tenk(tmp_path, "memory", "import", "telegram:1", "out")
+        assert 1 == told.returncode
+        assert "Imported 1 memories: mornings" in told.stdout
+        assert "out/broken.md:1: description" in told.stderr
+        await ada.say("/memory mornings")
+        await ada.answer("neighbours sleep")
+
+        (tmp_path / "team").mkdir()
+        (tmp_path / "team" / "rules.md").write_text(
+            "---\nname: rules\ntype: user\ndescription: Our rules\n---\nBe kind."
+        )
+        assert "rules" in await tenk(tmp_path, "memory", "import", "team", "team")
+        await ada.say("/memory")
+        assert "rules" not in (await ada.answer("I remember one thing")).text

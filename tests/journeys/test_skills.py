@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 from gateway.testing.gateway import TestGateway
@@ -38,11 +39,16 @@ def result_of(gateway: TestGateway) -> Mapping[str, Any]:
     return data
 
 
-async def tenk(directory: Path, *words: str) -> str:
-    """Run a command of the operator beside the gateway and return what it prints."""
+async def run_tenk(directory: Path, *words: str) -> CompletedProcess[str]:
+    """Run a command of the operator beside the gateway."""
     command = ["-m", "gateway", *words, "--config", str(directory / "gateway.toml")]
     environ = os.environ | {"TENK_HOME": str(directory / "home")}
-    done = await asyncio.to_thread(ForkServer.of().run, command, environ, directory, timeout_s=50)
+    return await asyncio.to_thread(ForkServer.of().run, command, environ, directory, timeout_s=50)
+
+
+async def tenk(directory: Path, *words: str) -> str:
+    """Run a command of the operator beside the gateway and return what it prints."""
+    done = await run_tenk(directory, *words)
     assert (0, "") == (done.returncode, done.stderr)
     return str(done.stdout)
 

@@ -58,6 +58,20 @@ def _people(do: Operators) -> tuple[ApiRoute, ...]:
             do.note_export,
             models.KnownPerson,
         ),
+        reads(
+            "/v1/users/{user}/memories",
+            "Return an agent's memories of a person; only from this machine.",
+            do.read_memories,
+            models.MemoriesPage,
+            query=models.MemoriesQuery,
+        ),
+        acts(
+            "/v1/users/{user}/memories",
+            "Import an agent's memories of a person; only from this machine.",
+            do.import_memories,
+            models.KeptMemories,
+            body=models.MemoriesImport,
+        ),
         reads("/v1/pairing", "List open pairing requests.", do.list_requests, models.PairingRequests),
         acts(
             "/v1/pairing/approve", "Approve the person with this code.", do.approve, models.User, body=models.CodeEntry

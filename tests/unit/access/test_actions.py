@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.memory.memory import MemoryType
 from channels.messages import Address, Rendered
 from gateway.access import linking, pairing
 from gateway.access.codes import code_of
@@ -24,6 +25,9 @@ from gateway.operators.models import (
     GroupChange,
     InboxQuery,
     KeyTerms,
+    MemoriesImport,
+    MemoriesQuery,
+    MemoryText,
     ModelName,
     OperatorMessage,
     OutboxQuery,
@@ -96,6 +100,9 @@ class World:
 SIDES = (MEMBER, "discord:2")
 SCALES = TrustTerms(kind=TrustKind.SKILL, name="scales", digest="0" * 64)
 
+NOTED = MemoryText(name="mornings", type=MemoryType.USER, description="Mornings", body="Mornings are best.")
+MEMORIES = MemoriesImport(agent="coach", memories=(NOTED,))
+
 ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "change_group": lambda w, by: w.change_group(by),
     "list_requests": lambda w, by: w.operators.list_requests(by),
@@ -129,6 +136,8 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "show_part_text": lambda w, by: w.operators.show_part_text(by, 1),
     "retry_part": lambda w, by: w.operators.retry_part(by, 1),
     "discard_part": lambda w, by: w.operators.discard_part(by, 1),
+    "read_memories": lambda w, by: w.operators.read_memories(by, MEMBER, MemoriesQuery(agent="coach")),
+    "import_memories": lambda w, by: w.operators.import_memories(by, MEMBER, MEMORIES),
     "list_tasks": lambda w, by: w.operators.list_tasks(by, TasksQuery()),
     "trace": lambda w, by: w.operators.trace(by, TraceQuery(who=MEMBER)),
     "list_conversations": lambda w, by: w.operators.list_conversations(by, ConversationsQuery()),

@@ -33,7 +33,7 @@ def test_any_text_survives_a_file(body: str) -> None:
 
 def test_a_file_of_another_program_is_read_with_dates_or_none() -> None:
     found = read_memory(f"{HEAD}Bach.", NOW)
-    assert (NOW, NOW, MemoryOrigin.PERSON) == (found.created_at, found.updated_at, found.origin)
+    assert (NOW, NOW, MemoryOrigin.OPERATOR) == (found.created_at, found.updated_at, found.origin)
     dated = read_memory(HEAD.replace("type", "created: 2026-11-01\nupdated: 2099-01-01\nmodel: x\ntype") + "Bach.", NOW)
     assert (datetime(2026, 11, 1, tzinfo=UTC), NOW) == (dated.created_at, dated.updated_at)
 
