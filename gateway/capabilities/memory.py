@@ -14,6 +14,7 @@ from agent.memory.recall import HOW_FRAMED, MAX_RECALLED, choice_request, manife
 from agent.memory.tools import memory_tools
 from agent.ports import Change, ChatModel, ModelEvent, ModelFailure, NoteCost, Principal
 from agent.tools.base import Tool, ToolError
+from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.memory_commands import MemoryCommands
 from gateway.commands.base import Command, Handle
@@ -75,14 +76,15 @@ def _unknown(name: str) -> ToolError:
 class MemoryCapability(Capability):
     """The memory of one tenant's agents."""
 
-    def __init__(self, config: MemoryConfig, product: str, deps: CapabilityDeps, *, has_model: bool = True) -> None:
+    def __init__(self, config: MemoryConfig, settings: Settings, deps: CapabilityDeps) -> None:
         """Without a model nothing is recalled: rules do not read it."""
         self._config = config
-        self._product = product
+        self._product = product = settings.agent.product
+        self._has_model = settings.model.name != "offline"
+        self._has_light = settings.model.light is not None
         self._store = deps.store
         self._clock = deps.clocks.dates
         self._light = deps.light
-        self._has_model = has_model
         self._tools = memory_tools(StoredMemories(product))
         self._commands = MemoryCommands(product, deps.seals)
 
@@ -98,6 +100,13 @@ class MemoryCapability(Capability):
     def reconfigure(self, settings: Settings) -> None:
         if settings.memory is not None:
             self._config = settings.memory
+
+    async def check(self) -> Sequence[Finding]:
+        if not self._has_model:
+            return (Finding("memory", "no model is configured that could remember", "set model.name"),)
+        count = await self._store.read(rows.MEMORIES.count)
+        chosen = "[model.light] chooses" if self._has_light else "words in common choose: there is no [model.light]"
+        return (Finding("memory", f"{count} memories; {chosen}"),)
 
     # ---------------------------------------------------------------- what a turn reads
 
@@ -173,4 +182,4 @@ def _read(connection: Connection, owners: Sequence[MemoryOwner], names: Sequence
 
 def make_memory(settings: Settings, config: MemoryConfig, deps: CapabilityDeps) -> MemoryCapability:
     """Make the memory of a tenant."""
-    return MemoryCapability(config, settings.agent.product, deps, has_model=settings.model.name != "offline")
+    return MemoryCapability(config, settings, deps)
