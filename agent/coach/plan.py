@@ -21,7 +21,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.patterns import MAX_READ
 from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
 from agent.coach.plan_conditions import PlanConditions, conditions_text
-from agent.coach.plan_data import PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
+from agent.coach.plan_data import OPENING, PlanFrame, PlanWish, Prefetched, plan_week, prefetch, read_wish
 from agent.coach.practice import Insight, PracticeReader, PracticeWriter, WeeklyPlan
 from agent.coach.rule_plan import insights_of
 from agent.coach.saved_plan import insights_text, plan_report, saved_plan_text
@@ -96,6 +96,11 @@ class _PlanRun:
         return _words_asked(self.turn)
 
     @property
+    def greeting(self) -> str:
+        """Return the words before a plan: none, unless the coach itself opens the week."""
+        return f"{say(self.language, 'check_in.opening')}\n\n" if self.asked.strip() == OPENING else ""
+
+    @property
     def language(self) -> str:
         """The language of the words behind `/plan`, else the person's."""
         return detect(self.asked.removeprefix("/plan")) or language_of(self.turn.principal.locale)
@@ -118,7 +123,7 @@ async def run_plan_turn(
         return await run_turn(turn, ports, agent)  # the loop had begun
     wish = read_wish(run.asked, await reader.skills(turn.principal))
     if wish.shows and (shown := await _kept_text(run, wish)):
-        return await _finish(run, None, _as_response(shown))
+        return await _finish(run, None, _as_response(f"{run.greeting}{shown}"))
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
     try:
         writing = _write(run, wish, deadline)
@@ -201,7 +206,7 @@ async def _keep(
 
 def _say_saved(run: _PlanRun, saved: ToolReturned, response: ModelResponded) -> ModelResponded:
     """Return the response with the saved plan as its text; the first time, it asks if each week may begin so."""
-    text, language, principal = _answer(run, saved), run.language, run.turn.principal
+    text, language, principal = f"{run.greeting}{_answer(run, saved)}", run.language, run.turn.principal
     if not _data(saved).get("asks_weekly"):
         return replace(response, text=text)
     asked = say(language, "check_in.ask", **beginning_of_week(language, principal.week_start))

@@ -22,6 +22,9 @@ from agent.ports import Principal
 MAX_CHARS = 400
 
 _COMMAND = re.compile(r"\s*/plan(?:\s+|\Z)", re.IGNORECASE)
+OPENING = "/plan open"
+"""The request with which the coach itself opens a week."""
+
 _NEW = frozenset(["new", "nuevo", "nueva", "otro", "another"])
 _NEXT = frozenset(["next", "próxima", "proxima", "próximo", "proximo", "siguiente"])
 NEXT_WEEK = re.compile(
@@ -36,6 +39,7 @@ class PlanWish:
     shows: bool = False  # the saved plan is wanted, if there is one
     is_next: bool = False  # of the next week
     skill: str | None = None  # for this skill alone, by name
+    opens: bool = False  # the coach itself opens a week
     conditions: SaidConditions = NOTHING_SAID
 
     def of(self, skills: Sequence[Skill]) -> Sequence[Skill]:
@@ -47,6 +51,8 @@ class PlanWish:
 
 def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
     """Parse a request for a plan from `/plan ...` or from words; `/plan` alone shows the saved plan."""
+    if text.strip() == OPENING:
+        return PlanWish(shows=True, opens=True)
     called = _COMMAND.match(text)
     words = name_key(text[called.end() if called else 0 :][:MAX_CHARS])
     listed = words.split()
@@ -55,7 +61,7 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
     is_new = not called or bool(_NEW.intersection(listed))
     rest = [word for word in listed if word not in _NEXT | _NEW] if called else listed
     skill = _find_skill(" ".join(rest), skills)
-    return PlanWish(not is_new and not rest, is_next, skill, conditions)
+    return PlanWish(not is_new and not rest, is_next, skill, conditions=conditions)
 
 
 def _find_skill(words: str, skills: Sequence[Skill]) -> str | None:

@@ -25,6 +25,9 @@ STREAK_DAYS = 3
 NEAR_LEVEL = 0.9
 """A level is near when nine tenths of the way from the last one are done."""
 
+FEW_GAPS = 2
+"""One break is no pattern, and no finding."""
+
 REGULAR_DAYS = 18
 """Active days of the last 30 from which a person practises regularly."""
 
@@ -275,7 +278,7 @@ def _milestone(language: str, journey: SkillJourney) -> list[Insight]:
 
 def _suggestions(language: str, patterns: PatternsReport) -> list[Insight]:
     found = []
-    if patterns.gaps_over_3_days and not _is_regular(patterns):
+    if patterns.gaps_over_3_days >= FEW_GAPS and not _is_regular(patterns):
         longest = say_days(language, patterns.longest_gap_days)
         described = COACH_TEXTS.plural(language, "insight.gaps_more", patterns.gaps_over_3_days, longest=longest)
         found.append(Insight(InsightType.SUGGESTION, say(language, "insight.gaps"), described))

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from agent.calendar import local_date
 from agent.coach.check_ins import LATE_FOR, gap_at, plan_at, plan_on
+from agent.coach.plan_data import OPENING
 from agent.coach.practice import PracticeRefused, Refusal, Result
 from agent.ports import Change, Principal
 from channels.messages import Address
@@ -168,7 +169,7 @@ def _take(connection: sa.Connection, row: "sa.Row[Any]", now: datetime) -> DueEv
         session_key=row.session_key,
         event_id=f"check_in:{kind}:{row.user_id}:{row.day.isoformat()}",
         name=NAME,
-        arguments="/plan" if kind is CheckIn.PLAN else row.day.isoformat(),
+        arguments=OPENING if kind is CheckIn.PLAN else row.day.isoformat(),
         turn=PLAN if kind is CheckIn.PLAN else None,
     )
 

@@ -66,17 +66,32 @@ CONDITIONS: Sequence[tuple[str, str, tuple[int, ...], int | None]] = (
     ("es", "entre semana no", (0, 1, 2, 3, 4), None),
     ("es", "sin martes, media hora al día", (1,), 30),
 )
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words in one language."""
+
+    plan: str
+    again: str
+    told: str
+    talk: Sequence[str]
+
+
 WORDS = {
-    "en": {
-        "plan": "plan my week, {told}", "again": "make me a plan for next week",
-        "talk": ("thank you!", "how much did I practise this week?", "/stats"), "told": "About my plans: {told}.",
-    },
-    "es": {
-        "plan": "hazme un plan, {told}",
-        "again": "hazme un plan para la próxima semana",
-        "talk": ("¡gracias!", "¿cuánto he practicado esta semana?", "/stats"), "told": "Sobre mis planes: {told}.",
-    },
-}  # fmt: skip
+    "en": Words(
+        "plan my week, {told}",
+        "make me a plan for next week",
+        "About my plans: {told}.",
+        ("thank you!", "how much did I practise this week?", "/stats"),
+    ),
+    "es": Words(
+        "hazme un plan, {told}",
+        "hazme un plan para la próxima semana",
+        "Sobre mis planes: {told}.",
+        ("¡gracias!", "¿cuánto he practicado esta semana?", "/stats"),
+    ),
+}
 
 
 def cases() -> Iterator[Case]:
@@ -158,12 +173,12 @@ async def converse(gateway: TestGateway, found: Judgement) -> None:
         day = date.today() - timedelta(days=days_ago)  # noqa: DTZ011  any day will do
         judge(found, await ask(gateway, person, f"/log {day} {minutes}m {skill}"), logged)
     is_by_rules = found.by == RULES
-    told = words["plan" if is_by_rules else "told"].format(told=case.told)
+    told = (words.plan if is_by_rules else words.told).format(told=case.told)
     judge(found, await ask(gateway, person, told), logged, is_plan=is_by_rules)
-    for said in words["talk"]:
+    for said in words.talk:
         judge(found, await ask(gateway, person, said), logged)
     await ask(gateway, person, "/new")
-    judge(found, await ask(gateway, person, words["again"]), logged, is_plan=True)
+    judge(found, await ask(gateway, person, words.again), logged, is_plan=True)
 
 
 class ObedientModel:

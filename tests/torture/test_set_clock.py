@@ -33,8 +33,10 @@ pytestmark = [
 class Machine:
     """A gateway process whose clock stands in a file, with people at the other end."""
 
-    def __init__(self, sim: TelegramSimulator, model: ModelServer, directory: Path) -> None:
+    def __init__(self, sim: TelegramSimulator, model: ModelServer, directory: Path, more: str = "") -> None:
+        """Create it; `more` is added to its configuration."""
         self._sim = sim
+        self._more = more
         self._model = model
         self._directory = directory
         self._clock = directory / "clock"
@@ -48,7 +50,7 @@ class Machine:
     async def running(self) -> AsyncIterator[asyncio.subprocess.Process]:
         """Run a gateway; stop it afterwards and fail if it does not drain in time."""
         config = self._directory / "gateway.toml"
-        config.write_text(f'{CONFIG}[sessions]\nmode = "followup"\ndrain_s = {DRAIN_S}\n')
+        config.write_text(f'{CONFIG}[sessions]\nmode = "followup"\ndrain_s = {DRAIN_S}\n{self._more}')
         environ = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),

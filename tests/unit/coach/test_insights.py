@@ -52,8 +52,11 @@ class TestInsights:
             practice.log("Guitar", TODAY - timedelta(days=100 + day), 560)
         assert "6 h 40 min are left" in (await found(practice))[InsightType.MILESTONE].description
 
-    async def test_long_breaks_are_a_suggestion(self):
+    async def test_one_long_break_is_no_finding_but_two_are_a_suggestion(self):
         practice = FakePractice()
         practice.log("Guitar", TODAY - timedelta(days=12), 30)
         practice.log("Guitar", TODAY, 30)
-        assert "the longest was 11 days" in (await found(practice))[InsightType.SUGGESTION].description
+        assert InsightType.SUGGESTION not in await found(practice)
+        practice.log("Guitar", TODAY - timedelta(days=5), 30)
+        practice.log("Guitar", TODAY - timedelta(days=17), 30)
+        assert "the longest was 6 days" in (await found(practice))[InsightType.SUGGESTION].description
