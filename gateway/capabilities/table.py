@@ -127,7 +127,8 @@ def make_teams(settings: Settings, deps: CapabilityDeps) -> Capability | None:
         return None
     from gateway.capabilities.teams import Teams  # noqa: PLC0415  nothing of it loads without its table
 
-    return Teams(settings.teams, deps.store, deps.clocks.now)
+    has_workers = settings.delegation is not None and settings.delegation.enabled
+    return Teams(settings.teams, deps.store, deps.clocks.now, has_workers=has_workers)
 
 
 MAKERS: tuple[Make, ...] = (

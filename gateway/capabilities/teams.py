@@ -8,6 +8,7 @@ from agent.delegation.board_tools import board_tools
 from agent.delegation.teams_config import TeamsConfig
 from agent.ports import Change, LocalEffect, Principal
 from agent.tools.base import Tool, ToolError
+from channels.chat.probing import Finding
 from channels.clocks import Clock
 from gateway.capabilities.base import Capability
 from gateway.sessions.user_items import frame, label
@@ -114,8 +115,14 @@ def _whole(task: Task) -> dict[str, object]:
 class Teams(Capability):
     """The board's tools."""
 
-    def __init__(self, config: TeamsConfig, store: Store, clock: Clock) -> None:
+    def __init__(self, config: TeamsConfig, store: Store, clock: Clock, *, has_workers: bool) -> None:
         self._tools = board_tools(StoredBoard(store, timedelta(seconds=config.lease_s), clock))
+        self._has_workers = has_workers
 
     def tools(self) -> Sequence[Tool]:
         return self._tools
+
+    async def check(self) -> Sequence[Finding]:
+        if self._has_workers:
+            return (Finding("teams", "agents share a board"),)
+        return (Finding("teams", "only one agent uses the board: none can give tasks", "add the table [delegation]"),)

@@ -1,0 +1,123 @@
+"""Kills of a gateway in which a coordinator and ten workers do the tasks of a board."""
+
+import asyncio
+import json
+import os
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.testing.model import Answer, Call, FakeModel, Reply
+from tests.torture.gateway_process import API_KEY, GatewayProcess
+from tests.torture.platforms import TelegramPlatform
+
+CONFIG = """
+[agent.accounts]
+"telegram:main" = "coordinator"
+[delegation]
+max_tasks = 10
+max_tasks_overall = 10
+max_steps = 200
+[teams]
+"""
+COORDINATOR = """---
+description: Has workers do what you ask
+tools: agent, send_message, task_stop
+---
+You are the coordinator.
+"""
+WORKERS, BATCH, CHAT = 10, 20, 1
+KILLS = int(os.environ.get("TORTURE_KILLS", "60"))
+ANSWER = "The book is bound."
+
+
+def calls(name: str, *given: object) -> tuple[Call, ...]:
+    return tuple(Call(name, json.dumps(each)) for each in given)
+
+
+def give(name: str) -> dict[str, object]:
+    return {"description": name, "prompt": f"You are {name}."}
+
+
+class TeamModel:
+    """The model of all agents: what each does follows from its request alone, so that it may be repeated."""
+
+    def __init__(self, tasks: int, chance: random.Random) -> None:
+        self._tasks, self._chance = tasks, chance
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        messages = body["messages"]
+        found = [json.loads(message["content"])["data"] for message in messages if message["role"] == "tool"]
+        if "You are the coordinator." in json.dumps(messages[0]):
+            given = [calls("agent", give("the planner")), calls("agent", *(give(f"w{at}") for at in range(WORKERS)))]
+            return Reply(calls=given[min(len(found), 1)]) if len(found) < 2 else Reply(ANSWER)
+        if "the planner" in json.dumps(messages[1]):
+            return self._plan(len(found))
+        claimed = (found[-1] or {}).get("claimed") if found and "claimed" in (found[-1] or {}) else ""
+        if claimed == "":
+            return Reply(calls=calls("board_claim", {}))
+        if claimed is None:
+            return Reply("Nothing is left for me.")
+        done = {"id": claimed["id"], "state": "completed", "result": "written"}
+        return Reply(calls=calls("board_update", done), delay_s=self._chance.uniform(0.05, 0.5))
+
+    def _plan(self, added: int) -> Answer:
+        first = added * BATCH
+        if first >= self._tasks:
+            return Reply("Planned.")
+        new = [{"title": f"{at}"} for at in range(first, min(first + BATCH, self._tasks))]
+        new[-1]["blocked_by"] = [each["title"] for each in new[:-1]]  # type: ignore[assignment]  # JSON
+        return Reply(calls=calls("board_add", {"tasks": new}))
+
+
+def rows(home: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(home / "tenk.db", timeout=10)) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("tasks", "kills"),
+    [
+        pytest.param(40, 5, marks=[pytest.mark.gate, pytest.mark.timeout(200)]),
+        pytest.param(100, KILLS, marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+    ],
+)
+async def test_each_task_is_claimed_and_done_once_and_the_person_gets_one_answer(
+    tmp_path: Path, tasks: int, kills: int
+) -> None:
+    chance = random.Random(kills)
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "coordinator.md").write_text(COORDINATOR)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    platform = TelegramPlatform()
+    platform.rooms = False
+    async with FakeModel(TeamModel(tasks, chance)) as model:
+        env = {
+            "OPENAI_API_KEY": API_KEY,
+            "OPENAI_BASE_URL": model.base_url,
+            "TENK_MODEL": "openai:torture",
+            "TORTURE_LEDGER": "http://127.0.0.1:1",
+        }
+        gateway = GatewayProcess(home, platform.config + CONFIG, {**await platform.start(), **env})
+        try:
+            await gateway.start()
+            platform.say(CHAT, "Write me a book.")
+            for _ in range(kills):
+                await asyncio.sleep(chance.uniform(0.5, 2.0))
+                await gateway.kill()
+                await gateway.start()
+            async with asyncio.timeout(120 + 2 * kills):
+                while not any(ANSWER in shown.text for shown in platform.answers(CHAT)):
+                    assert gateway.running, gateway.tail()
+                    await asyncio.sleep(0.05)
+            assert [ANSWER] == [shown.text for shown in platform.answers(CHAT)]
+            assert [("completed", 1)] * tasks == rows(home, "SELECT state, claims FROM tasks")
+            assert (WORKERS + 1, 0) == rows(home, "SELECT count(*), sum(state != 'done') FROM children")[0]
+        finally:
+            await gateway.kill()
+            await platform.aclose()
