@@ -201,6 +201,15 @@ def wait(connection: Connection, place: JournalPlace, parked: Sequence[Parked], 
     return True
 
 
+def stop_waiting(connection: Connection, fence: Fence, row: InboxRow, now: datetime) -> list[str]:
+    """Stop the turns of a person that wait in a session, and their tasks, for a row that interrupts; return them."""
+    journal.check_fence(connection, fence)
+    why = "interrupted"
+    inbox.clear_claimed(connection, row.session_key, row.id, now, why, row.user_id)
+    children.stop_under(connection, row.session_key, now, why, row.user_id)
+    return approvals.withdraw_session(connection, row.tenant, row.session_key, now, row.user_id)
+
+
 def begin_effect(connection: Connection, fence: Fence, run: Callable[[Connection], object]) -> None:
     """Run a local effect whose result comes later."""
     journal.check_fence(connection, fence)

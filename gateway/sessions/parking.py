@@ -98,6 +98,15 @@ class Parking:
         meant = (asking for asking in self._asking() if is_meant(asking.open_turn))
         return max(meant, key=lambda asking: (asking.approval.asked_at, asking.approval.id), default=None)
 
+    def waits_for_task(self, tenant: str, session_key: str, row: InboxRow) -> bool:
+        """Return True if a turn of the session waits for a task and a message is of its person, in the same chat."""
+        return any(
+            parked.approval is None
+            and (parked.open_turn.turn.tenant, parked.open_turn.session_key) == (tenant, session_key)
+            and joins(row, parked.open_turn.turn)
+            for parked in self._waiting.values()
+        )
+
     def release(self, turn_ids: Iterable[str]) -> None:
         """Resume these turns, which the store has released."""
         for turn_id in turn_ids:

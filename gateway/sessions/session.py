@@ -316,6 +316,7 @@ class Session:
         until the model asks for it again.
         """
         parking = self._process.parking
+        await self._end_wait_for_tasks(row)
         parked = parking.joined_by(self.tenant, self.key, row)
         if parked is None or self._deps.kinds.kind_of(row) != CHAT:
             return False
@@ -333,6 +334,17 @@ class Session:
         elif (open_turn := parking.drop(approval.turn_id)) is not None:
             self._open_turns.append(open_turn)
         return True
+
+    async def _end_wait_for_tasks(self, row: InboxRow) -> None:
+        """End the person's turns that wait for tasks, and the tasks, if their message interrupts; others do not wait
+        behind them.
+        """
+        if not self._process.parking.waits_for_task(self.tenant, self.key, row):
+            return
+        if self.mailbox.interrupts(row, (await self.conversation.load()).mode):
+            self.cancellations.note(row.id, row.user_id)
+            stop = partial(commits.stop_waiting, fence=self.fence, row=row, now=self._clock())
+            self._process.parking.release(await self._store.commit(stop))
 
     async def _gather(self, row: InboxRow) -> None:
         """Wait for the rest of a message that its client split."""

@@ -145,6 +145,7 @@ def begin(
         overall=CHILDREN.count(connection, **running),
     )
     check_standing(standing, new.type, limits)
+    _check_place(connection, caller)
     label = _free_label(connection, tenant, caller.session_key, new.description)
     child = Child(
         id=call_key,
@@ -165,6 +166,18 @@ def begin(
     task = _event(f"{TASK_EVENT}{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
     hand_over(connection, task, caller.user_id, child.session_key, now)
     return child
+
+
+def _check_place(connection: sa.Connection, caller: CallingTurn) -> None:
+    """Check that whatever a task says later in the chat of its turn is read by the same people as the turn's answer.
+
+    Raises:
+        ToolError: the answer is private in a group.
+    """
+    for _, event in inbox.rows_of_turn(connection, caller.turn_id)[:1]:
+        route = inbox.route_of(event)
+        if route is not None and route.private:
+            raise ToolError("In a private answer you cannot give tasks to others. Do it yourself.")
 
 
 def key_of(parent_key: str, label: str) -> str:

@@ -219,3 +219,21 @@ async def test_forks_share_the_prompt_cache_of_the_conversation() -> None:
         assert "Find out" in given["content"]
     _, parent, *forked, _ = rows
     assert all(0.95 * parent.input_tokens < row.cache_read_tokens < row.input_tokens for row in forked)
+
+
+async def test_an_interruption_ends_what_waits_for_a_task() -> None:
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            return Reply("too late", delay_s=60.0)
+        return Reply("In short: yes.") if "briefly" in last(body) else Reply(calls=(task("trains"),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG, model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("How do I get there?")
+        await gateway.until(lambda: any(is_task(each.body) for each in model.requests), "the task")
+        await ada.say("! briefly, please")
+        await ada.answer("In short: yes.")
+        await gateway.settle()
+        assert 1 == len([message for message in ada.messages() if message.text != "⏹"])
+        assert {"stopped"} == {child.state.value for child in await gateway.store.read(CHILDREN.find)}
