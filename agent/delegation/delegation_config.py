@@ -2,8 +2,9 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+AGENT = "agent"
 SEND_MESSAGE = "send_message"
-DELEGATION_TOOLS = ("agent", SEND_MESSAGE, "task_stop")
+DELEGATION_TOOLS = (AGENT, SEND_MESSAGE, "task_stop")
 
 
 class DelegationConfig(BaseModel):

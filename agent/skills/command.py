@@ -10,14 +10,16 @@ from agent.definition import Agent
 from agent.loop import run_turn
 from agent.ports import Turn, TurnPorts
 from agent.skills.skill import MAX_ARGUMENTS_CHARS
-from agent.skills.tools import SKILL, LibraryOf, with_started
+from agent.skills.tools import SKILL, LibraryOf, RunInFork, run_in_no_fork, with_started
 from agent.transcript import EndReason, ModelResponded, StopReason, ToolCall, TurnStarted
 
 BY_COMMAND = "command"
 """Stands in the journal for the model's name."""
 
 
-async def run_skill_command(turn: Turn, ports: TurnPorts, agent: Agent, *, library_of: LibraryOf) -> EndReason:
+async def run_skill_command(
+    turn: Turn, ports: TurnPorts, agent: Agent, *, library_of: LibraryOf, run_in_fork: RunInFork = run_in_no_fork
+) -> EndReason:
     """Load the skill that the command names, then run the turn; resume from the turn's journal.
 
     Raises:
@@ -32,7 +34,7 @@ async def run_skill_command(turn: Turn, ports: TurnPorts, agent: Agent, *, libra
         response = ModelResponded(step=0, text="", tool_calls=(call,), stop=StopReason.TOOLS, model=BY_COMMAND)
         await ports.journal.record(response)
         turn = replace(turn, events=(*turn.events, response))
-    return await run_turn(turn, ports, replace(agent, tools=with_started(agent.tools, library_of, name)))
+    return await run_turn(turn, ports, replace(agent, tools=with_started(agent.tools, library_of, name, run_in_fork)))
 
 
 def _words_of(turn: Turn) -> tuple[str, str]:

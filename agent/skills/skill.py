@@ -67,6 +67,8 @@ class SkillHead(BaseModel):
     """True: people start it with a command of its name."""
     model_invocable: bool = True
     """False: the model cannot start it."""
+    context: str = Field(default="", max_length=200)
+    """`fork`: it runs in a task beside the conversation, if the agent can give tasks; else in the conversation."""
 
     @field_validator("description", "summary", "when_to_use")
     @classmethod
@@ -109,6 +111,11 @@ class WrittenSkill:
     @property
     def name(self) -> str:
         return self.head.name
+
+    @property
+    def is_forked(self) -> bool:
+        """Return True if it wants to run in a task beside the conversation."""
+        return self.head.context == "fork"
 
     @property
     def command(self) -> str:

@@ -1,6 +1,6 @@
 """The tools by which a model uses skills: `skill` loads one, `skill_search` finds one that the prompt does not list."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent.permission_rules import BadRule
 from agent.ports import Principal
 from agent.skills.library import MAX_LISTED, Library, describe
-from agent.skills.skill import MAX_ARGUMENTS_CHARS, allow_rules
+from agent.skills.skill import MAX_ARGUMENTS_CHARS, WrittenSkill, allow_rules
 from agent.tools.base import Effect, Tool, ToolContext, ToolError, TurnGrant, tool, tools_of
 
 SKILL = "skill"
@@ -16,6 +16,16 @@ SKILL_SEARCH = "skill_search"
 
 LibraryOf = Callable[[Principal], Library]
 """Returns the skills that a person can use now."""
+
+
+RunInFork = Callable[[ToolContext, WrittenSkill, str], Awaitable[object | None]]
+"""Gives the text of a skill to a task beside the conversation; returns its result, as the tool `skill` has to return
+it, or None if the agent can give no tasks.
+"""
+
+
+async def run_in_no_fork(_context: ToolContext, _skill: WrittenSkill, _text: str) -> None:
+    """Return None: the agent can give no tasks."""
 
 
 class WhichSkill(BaseModel):
@@ -46,13 +56,14 @@ def read_grant(data: Mapping[str, object]) -> TurnGrant:
 class SkillTools:
     """The tools of one tenant's skills."""
 
-    def __init__(self, library_of: LibraryOf, started: str = "") -> None:
+    def __init__(self, library_of: LibraryOf, run_in_fork: RunInFork = run_in_no_fork, started: str = "") -> None:
         """Take the name of the skill that the person started with a command (`started`); the model may load it."""
         self._library_of = library_of
+        self._run_in_fork = run_in_fork
         self._started = started
 
     @tool(WhichSkill, effect=Effect.NONE, says="tool.skill", own_words=True, grants=read_grant)
-    async def skill(self, context: ToolContext, arguments: WhichSkill) -> Mapping[str, object]:
+    async def skill(self, context: ToolContext, arguments: WhichSkill) -> object:
         """Load one of your skills, a written procedure, and follow it."""
         library = self._library_of(context.principal)
         found = library.find(arguments.name.strip().lower())
@@ -61,7 +72,10 @@ class SkillTools:
             raise ToolError(f"There is no skill {arguments.name!r}. There are: {names}.")
         if not found.head.model_invocable and found.name != self._started:
             raise ToolError(f"Only the person can start {found.name}, with /{found.command}.")
-        result: dict[str, object] = {"skill": found.name, "instructions": found.fill_in(arguments.arguments)}
+        text = found.fill_in(arguments.arguments)
+        if found.is_forked and (forked := await self._run_in_fork(context, found, text)) is not None:
+            return forked
+        result: dict[str, object] = {"skill": found.name, "instructions": text}
         if found.head.allowed_tools:
             result["allowed_tools"] = list(found.head.allowed_tools)
         if found.head.model is not None:
@@ -77,12 +91,15 @@ class SkillTools:
         return {"skills": [describe(skill) for skill in found]}
 
 
-def skill_tools(library_of: LibraryOf, *, searchable: bool) -> Sequence[Tool]:
+def skill_tools(library_of: LibraryOf, *, searchable: bool, run_in_fork: RunInFork = run_in_no_fork) -> Sequence[Tool]:
     """Return `skill`, and `skill_search` if more skills may exist than a prompt lists."""
-    return tuple(each for each in tools_of(SkillTools(library_of)) if searchable or each.name == SKILL)
+    made = tools_of(SkillTools(library_of, run_in_fork))
+    return tuple(each for each in made if searchable or each.name == SKILL)
 
 
-def with_started(tools: Sequence[Tool], library_of: LibraryOf, started: str) -> tuple[Tool, ...]:
+def with_started(
+    tools: Sequence[Tool], library_of: LibraryOf, started: str, run_in_fork: RunInFork = run_in_no_fork
+) -> tuple[Tool, ...]:
     """Return the tools with a `skill` that loads the started skill, too."""
-    run = SkillTools(library_of, started).skill
+    run = SkillTools(library_of, run_in_fork, started).skill
     return tuple(replace(each, run=run) if each.name == SKILL and each.grants is read_grant else each for each in tools)

@@ -207,7 +207,7 @@ class Awaited:
     """Returned by a tool whose result comes later: the turn waits for it without a slot, and then calls it again.
 
     `begin` starts the work in a commit of its own, which has to be harmless if it is repeated. The tool returns this
-    again as long as there is no result. Only tools with Effect.LOCAL may return it.
+    again as long as there is no result.
     """
 
     begin: LocalEffect

@@ -323,6 +323,7 @@ class Pipeline:
         waits = self.scope.ports.waits
         if waits is None:
             raise _CallEnded(f"Not run: nothing waits here for the result of {use.tool.name}.", CallOutcome.FAILED)
+        await pending.response_journaled.wait()
         try:
             await waits.begin_work(awaited.begin, pending.key)
         except ToolError as refusal:

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from agent.context.sections import Section
+from agent.delegation.agent_types import FORK
+from agent.delegation.delegation_config import AGENT
 from agent.ports import Principal
 from agent.skills.command import run_skill_command
 from agent.skills.config import SkillsConfig
@@ -17,7 +19,8 @@ from agent.skills.library import HOW_TO_WRITE, MAX_LISTED, OWN_TITLE, SKILLS_TIT
 from agent.skills.skill import SkillSource, WrittenSkill
 from agent.skills.tools import SKILL, skill_tools
 from agent.skills.workspace import WorkspaceFolder, join_instructions, read_workspace_folder
-from agent.tools.base import Tool
+from agent.tools.base import Tool, ToolContext
+from agent.tools.schema import fit
 from agent.wellformed import clean, cut_text
 from agent.workspace.folder import folder_name
 from channels.base import CommandOption
@@ -135,9 +138,18 @@ class Skills(Capability):
 
     needs_trust = True
 
-    def __init__(self, files: SkillFiles, config: SkillsConfig, trust: TenantTrust, *, has_model: bool = True) -> None:
-        """Read the files; `run` follows their changes."""
+    def __init__(
+        self,
+        files: SkillFiles,
+        config: SkillsConfig,
+        trust: TenantTrust,
+        *,
+        has_model: bool = True,
+        find_tool: Callable[[str], Tool | None] = lambda _name: None,
+    ) -> None:
+        """Read the files; `run` follows their changes. `find_tool` returns a tool of another capability."""
         self._files = files
+        self._find_tool = find_tool
         self._config = config
         self._trust = trust
         self._has_model = has_model
@@ -214,7 +226,17 @@ class Skills(Capability):
     def tools(self) -> Sequence[Tool]:
         in_folders = [skill for _, skill in self._trusted_skills()]
         every = [*self._shared, *in_folders]
-        return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED) if every else ()
+        if not every:
+            return ()
+        return skill_tools(self.library_of, searchable=len(every) > MAX_LISTED, run_in_fork=self.run_in_fork)
+
+    async def run_in_fork(self, context: ToolContext, skill: WrittenSkill, text: str) -> object | None:
+        """Give the skill to a fork of the conversation; return None if the agent can give no tasks."""
+        agent = self._find_tool(AGENT)
+        if agent is None:
+            return None
+        given = {"description": skill.name, "prompt": text, "subagent_type": FORK, "model": skill.head.model}
+        return await agent.run(context, fit(given, agent.arguments))
 
     def commands(self) -> Sequence[Command]:
         """Return a command for each skill that people may start; those of one person's folder are in no menu.
@@ -236,7 +258,7 @@ class Skills(Capability):
         return tuple(made.values())
 
     def turns(self) -> Mapping[str, RunTurn]:
-        return {SKILL: partial(run_skill_command, library_of=self.library_of)}
+        return {SKILL: partial(run_skill_command, library_of=self.library_of, run_in_fork=self.run_in_fork)}
 
     def _trusted_skills(self) -> Iterator[tuple[str, WrittenSkill]]:
         """Yield the trusted skills of all workspace folders."""
@@ -304,4 +326,4 @@ def make_skills(settings: Settings, config: SkillsConfig, deps: CapabilityDeps) 
         SettingsError: a plug-in does not exist.
     """
     files = SkillFiles(config, settings, deps.trust.tenant)
-    return Skills(files, config, deps.trust, has_model=settings.model.name != "offline")
+    return Skills(files, config, deps.trust, has_model=settings.model.name != "offline", find_tool=deps.find_tool)

@@ -21,7 +21,7 @@ from gateway.ownership import Ownership
 from gateway.safety.output import Scrubber
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier
+from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
@@ -30,6 +30,7 @@ from gateway.sessions.questions import Questions
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.turn_lifecycle import Cancellations
 from gateway.sessions.turn_limit import TurnLimit
+from gateway.store.children import READING
 from gateway.store.engine import Store
 from gateway.store.erasure import Forgotten
 from gateway.store.journal import Fence, TurnRow

@@ -26,7 +26,7 @@ from gateway.commands.table import CommandTable
 from gateway.inbound.session_key import agent_of
 from gateway.sessions.config import SessionsConfig
 from gateway.store import inbox
-from gateway.store.children import SUBAGENT
+from gateway.store.children import READING, SUBAGENT
 from gateway.store.inbox import PRESSED, InboxRow
 from gateway.store.journal import TurnRow
 from gateway.store.tables.base import new_id
@@ -71,9 +71,6 @@ def rows_to_steer(waiting: Iterable[InboxRow], *, joins: Is, is_marked: Is) -> l
 
 
 CHAT = "chat"
-READING = "reading"
-"""The kind of turn that answers what may change nothing."""
-
 KindOfWords = Callable[[str], str | None]
 """A function from a message's words to the kind of turn that it starts; None: a chat's."""
 

@@ -9,8 +9,9 @@ import structlog
 from channels.bounded_dict import BoundedDict
 from channels.messages import InboundEvent, SystemEvent
 from gateway.durable_queue import QueueHead, load_filtered
-from gateway.sessions.inbox_rules import CHAT, READING, RowClassifier, joins, own_route_id, rows_to_merge, rows_to_steer
+from gateway.sessions.inbox_rules import CHAT, RowClassifier, joins, own_route_id, rows_to_merge, rows_to_steer
 from gateway.store import inbox
+from gateway.store.children import READING
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow

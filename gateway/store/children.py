@@ -35,6 +35,9 @@ SUBAGENT = "subagent"
 ALL = "*"
 """Name that stands for all receivers of a message."""
 
+READING = "reading"
+"""Kind of turn that answers what may change nothing."""
+
 TASK_EVENT = "task:"
 """Begins the id of the event that starts a task; behind it stands the key of the call that gave it."""
 
@@ -89,6 +92,7 @@ class CallingTurn:
     user_id: str
     session_key: str
     address: Address
+    kind: str
 
 
 def caller_of(connection: sa.Connection, call_key: str) -> CallingTurn:
@@ -98,12 +102,12 @@ def caller_of(connection: sa.Connection, call_key: str) -> CallingTurn:
         ToolError: it is no turn's.
     """
     turn_id = call_key.partition("/")[0]
-    query = sa.select(turns.c.user_id, turns.c.address, sessions.c.key)
+    query = sa.select(turns.c.user_id, turns.c.address, turns.c.kind, sessions.c.key)
     query = query.join(sessions, sessions.c.id == turns.c.session_id).where(turns.c.id == turn_id)
     row = connection.execute(query).first()
     if row is None:
         raise ToolError("This works only in a conversation.")
-    return CallingTurn(turn_id, row.user_id, row.key, unpack_address(row.address))
+    return CallingTurn(turn_id, row.user_id, row.key, unpack_address(row.address), row.kind)
 
 
 def of_session(connection: sa.Connection, session_key: str) -> Child | None:
@@ -172,8 +176,10 @@ def _check_place(connection: sa.Connection, caller: CallingTurn) -> None:
     """Check that whatever a task says later in the chat of its turn is read by the same people as the turn's answer.
 
     Raises:
-        ToolError: the answer is private in a group.
+        ToolError: the answer is private in a group, or the turn may change nothing.
     """
+    if caller.kind == READING:
+        raise ToolError("This request can change nothing, so you cannot give tasks to others. Answer it yourself.")
     for _, event in inbox.rows_of_turn(connection, caller.turn_id)[:1]:
         route = inbox.route_of(event)
         if route is not None and route.private:

@@ -13,6 +13,7 @@ from gateway.store.tables.turns import usage
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Answer, Call, FakeModel, Reply
 from tests.fakes.agents import Number
+from tests.unit.skills.shelf import write_skill
 
 CONFIG = "[delegation]\n"
 TOLD = re.compile(r"task notification: the task .{0,3}\"(\w+)")
@@ -237,3 +238,25 @@ async def test_an_interruption_ends_what_waits_for_a_task() -> None:
         await gateway.settle()
         assert 1 == len([message for message in ada.messages() if message.text != "⏹"])
         assert {"stopped"} == {child.state.value for child in await gateway.store.read(CHILDREN.find)}
+
+
+async def test_a_skill_with_context_fork_runs_beside_the_conversation(tmp_path: Path) -> None:
+    skill = "---\ndescription: Tune.\ncontext: fork\nuser_invocable: true\n---\nTune string by string: $ARGUMENTS."
+    write_skill(tmp_path / "home" / "skills", "tuning", skill)
+
+    def brain(body: dict[str, Any]) -> Answer:
+        if "string by string" in last(body):
+            return Reply("Tuned in a fork.")
+        if body["messages"][-1]["role"] == "tool":
+            return Reply(f"Done: {results(body)[-1]['data']['result']}")
+        return Reply(calls=(Call("skill", '{"name": "tuning", "arguments": "cello"}'),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG + "[skills]\n", model=model, directory=tmp_path) as gateway:
+        ada = gateway.person("telegram")
+        for words in ("Tune my cello.", "/tuning cello"):
+            await ada.say(words)
+            await ada.answer("Done: Tuned in a fork.")
+        forks = [each for each in await gateway.store.read(CHILDREN.find) if each.type == "fork"]
+    assert ["tuning", "tuning-2"] == sorted(each.label for each in forks)
+    assert all("instructions" not in json.dumps(received.body["messages"][1:]) for received in model.requests)
