@@ -8,7 +8,7 @@ from functools import partial
 import structlog
 
 from gateway.ops.retention_config import RetentionConfig
-from gateway.store import retention
+from gateway.store import retention, search_index
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import Outcome
 from gateway.store.usage import total_days
@@ -66,6 +66,7 @@ async def sweep(
         for name, days, take in _kinds(config)
         if days > 0
     }
+    await take_all(search_index.purge)
     gone["pages"] = await take_all(retention.give_back)
     if any(gone.values()):
         log.info("rows_expired", **{name: count for name, count in gone.items() if count})

@@ -28,6 +28,7 @@ from gateway.store.leases import STORE_NOW
 from gateway.store.looking import code_of, engine_to_look_at, unavailable
 from gateway.store.postgres import make_engine
 from gateway.store.revisions import HEAD
+from gateway.store.search_index import INDEX
 from gateway.store.sqlite import writing_engine
 from gateway.store.tables.turns import final_dump, members
 
@@ -167,8 +168,8 @@ def tables_in(agents: Mapping[str, int], tables_of: TablesOf) -> list[sa.Table]:
 
 
 def names_of(connection: sa.Connection) -> set[str]:
-    """Return the names of all tables in the database."""
-    return set(sa.inspect(connection).get_table_names())
+    """Return the names of all tables in the database, but for those of the index that SQLite makes of passages."""
+    return {name for name in sa.inspect(connection).get_table_names() if not name.startswith(INDEX)}
 
 
 def _put_table(connection: sa.Connection, table: sa.Table, file: TextIO) -> int:

@@ -19,6 +19,7 @@ from agent.transcript import EndReason
 from channels.messages import Address
 from gateway.store import approvals as questions
 from gateway.store import inbox as rows_in
+from gateway.store import search_index
 from gateway.store.conversations import gone_on, keys_of_continued
 from gateway.store.groups import forget_kept
 from gateway.store.journal import unpack_address
@@ -30,6 +31,7 @@ from gateway.store.tables.boards import tasks
 from gateway.store.tables.consolidation import abstracts, consolidations, dreams, entities, facts
 from gateway.store.tables.delegation import children
 from gateway.store.tables.memory import memories
+from gateway.store.tables.passages import passages
 from gateway.store.tables.people import (
     audit,
     credentials,
@@ -228,6 +230,8 @@ def erase(
         _erase_rows(connection, own_tables, erasure.user_id)
         _erase_rows(connection, metadata.sorted_tables, erasure.user_id)
         connection.execute(sa.delete(users).where(users.c.id == erasure.user_id))
+    if search_index.purge(connection):
+        return Progress.MORE
     ERASURES.delete(connection, id=erasure.id)
     record(connection, erasure.tenant, AuditRow(now, "person", "person_forgotten", erasure.id, erasure.extent))
     return Progress.DONE
@@ -430,7 +434,7 @@ def of_person(connection: sa.Connection, user_id: str, own_tables: Sequence[sa.T
     found: dict[str, JsonValue] = {"users": [*_rows(connection, sa.select(users).where(users.c.id.in_(ids)))]}
     there = sa.inspect(connection)
     for table in (*metadata.sorted_tables, *own_tables):
-        if "user_id" in table.c and there.has_table(table.name):
+        if "user_id" in table.c and table is not passages and there.has_table(table.name):
             rows = sa.select(table).where(table.c.user_id.in_(ids)).order_by(*table.primary_key.columns)
             found[table.name] = [*_rows(connection, rows)]
     mine = sa.select(turns.c.id).where(turns.c.user_id.in_(ids))

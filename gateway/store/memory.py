@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from agent.memory.memory import Memory, MemoryHead
+from gateway.store import search
 from gateway.store.people import ids_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import new_id
@@ -130,7 +131,12 @@ def save_memory(connection: sa.Connection, owner: MemoryOwner, memory: Memory) -
     )
     if not MEMORIES.add(connection, row):
         raise NameTaken(memory.name)  # another process added it just now
+    _index(connection, row)
     return row
+
+
+def _index(connection: sa.Connection, row: MemoryRow) -> None:
+    search.index_memory(connection, row, id_=row.id, tenant=row.tenant, agent=row.agent, user_id=row.user_id)
 
 
 def change_memory(connection: sa.Connection, owner: MemoryOwner, memory: Memory) -> MemoryRow | None:
@@ -152,6 +158,7 @@ def change_memory(connection: sa.Connection, owner: MemoryOwner, memory: Memory)
         revision=known.revision + 1,
     )
     MEMORIES.save(connection, changed)
+    _index(connection, changed)
     MEMORIES.delete(connection, memories.c.id != known.id, name=memory.name, **_mine(owner))
     return changed
 

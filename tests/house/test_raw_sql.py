@@ -22,6 +22,7 @@ REASONS = {
     "gateway/store/postgres.py": "sets up connections to a server; LISTEN and NOTIFY",
     "gateway/store/retention.py": "gives free pages of an SQLite file back",
     "gateway/store/schema.py": "creates the triggers that announce changes",
+    "gateway/store/search_index.py": "makes and asks FTS5 and GIN; the rows that are found are read with the filter",
     "gateway/store/sqlite.py": "sets up the connection that writes",
 }
 

@@ -828,6 +828,24 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_turns_session_id"), "turns", ["session_id"], unique=False)
     op.create_index(op.f("ix_turns_user_id"), "turns", ["user_id"], unique=False)
+    op.create_table(
+        "passages",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("memory_id", sa.String(length=36), nullable=True),
+        sa.Column("turn_id", sa.String(length=36), nullable=True),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("mark", sa.String(length=32), nullable=False),
+        sa.Column("words", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["memory_id"], ["memories.id"], name=op.f("fk_passages_memory_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(["turn_id"], ["turns.id"], name=op.f("fk_passages_turn_id"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_passages")),
+        sa.UniqueConstraint("memory_id", name=op.f("uq_passages_memory_id")),
+        sa.UniqueConstraint("turn_id", name=op.f("uq_passages_turn_id")),
+    )
+    op.create_index(op.f("ix_passages_user_id"), "passages", ["user_id"], unique=False)
     op.execute(
         "INSERT INTO shards (shard, epoch) WITH RECURSIVE n (s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM n WHERE s < 255) SELECT s, 0 FROM n"
     )
