@@ -210,6 +210,9 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
 
 def _wrong_agents(settings: Settings, known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:
     """Return a line for each mistake in a file of an agent, and for each setting that names an unknown one."""
+    folder = settings.agent.folder
+    if folder is not None and not folder.is_dir():
+        return [f"{_place(sources, (*above, 'agent', 'folder'))}: there is no folder {folder}"]
     try:
         agents = read_agents(settings, above[-1] if above else DEFAULT_TENANT)
     except SettingsError as broken:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from channels.messages import ChatKind, InboundEvent
+from gateway.access.config import Role
 from gateway.access.policy import AccessSnapshot
 from gateway.store.people import Person
 
@@ -27,6 +28,7 @@ class AgentChoice:
         """The tenant's own first; empty if there is no other."""
         self._people = people
         self._names: frozenset[str] = frozenset()
+        self._for_operators: frozenset[str] = frozenset()
         self._accounts: Mapping[str, str] = {}
         self._groups: Mapping[str, str] = {}
 
@@ -36,6 +38,7 @@ class AgentChoice:
         """Apply the agents and settings of a reload to the next message."""
         self.offered, self._accounts, self._groups = offered, accounts, groups
         self._names = frozenset(agent.name for agent in offered)
+        self._for_operators = frozenset(agent.name for agent in offered if agent.for_operators)
 
     @property
     def names(self) -> frozenset[str]:
@@ -55,7 +58,7 @@ class AgentChoice:
         account = f"{address.channel}:{address.account}"
         is_private = route is not None and route.private
         if getattr(event, "kind", ChatKind.DIRECT) is ChatKind.DIRECT or is_private:
-            return self._first(None if person is None else person.agents.get(account), account)
+            return self._first(self._find_choice(person, account), account)
         group, chat = self._people.group(event.tenant, address), f"{address.channel}:{address.chat}"
         listed = self._groups.get(chat) or self._groups.get(self._people.first_id(chat))
         return self._first(None if group is None else group.agent, account, listed)
@@ -63,7 +66,14 @@ class AgentChoice:
     def of_sender(self, tenant: str, sender_key: str, account: str) -> str:
         """Return the agent of a sender's direct chat with an account (`web:main`)."""
         person = self._people.find(tenant, sender_key)
-        return self._first(None if person is None else person.agents.get(account), account)
+        return self._first(self._find_choice(person, account), account)
+
+    def _find_choice(self, person: Person | None, account: str) -> str | None:
+        """Return the person's choice, unless it is for operators by now and they are none."""
+        name = None if person is None else person.agents.get(account)
+        if person is None or name not in self._for_operators or Role(person.role).allows(Role.OPERATOR):
+            return name
+        return None
 
     def _first(self, chosen: str | None, account: str, listed: str | None = None) -> str:
         wanted = (chosen, listed, self._accounts.get(account))

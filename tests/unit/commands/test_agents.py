@@ -62,6 +62,8 @@ SET = {"accounts": {"sim:main": "host"}, "groups": {"sim:g1": "finder"}}
         (person(sim_main="coach"), SET, "coach"),
         (person(sim_other="finder"), SET, "host"),
         (person(sim_main="gone"), SET, "host"),
+        (person(sim_main="root"), SET, "host"),  # chosen when its file asked for more
+        (replace(person(sim_main="root"), role="operator"), SET, "root"),
         (None, {"accounts": {"sim:main": "gone"}}, "coach"),
     ],
 )

@@ -8,11 +8,11 @@ from agent.delegation.definitions import AgentDefinition
 from agent.errors import FailureKind
 from agent.loop import run_turn
 from agent.models.chain import Chain
-from agent.models.scripted import ScriptedModel
+from agent.models.scripted import ScriptedModel, calls
 from agent.permission_rules import Mode
 from agent.ports import Prefix
 from agent.transcript import EndReason
-from tests.fakes.agents import a_tool, an_agent, double
+from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.model_chain import answering, chain_of, failing
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
 
@@ -62,3 +62,16 @@ async def test_a_changed_prompt_holds_from_the_next_turn_on():
         "You find things out.",
         "You look things up.",
     ]
+
+
+async def test_a_tool_that_it_lacks_does_not_run_if_its_model_calls_it():
+    ran = []
+
+    async def note(_context, arguments):
+        ran.append(arguments)
+
+    base = an_agent(ScriptedModel([calls(("double", '{"n": 1}')), "done"]), a_tool("double", note))
+    agent = make_defined(base, AgentDefinition(name="x", description="x", prompt="x", tools=()), add_nothing)
+    port = FakeTurnPort()
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port.ports, agent)
+    assert [] == ran and "double" in returned(port)[0].content

@@ -43,6 +43,7 @@ def check(file: Path) -> None:
             {"finder": "model: openai:gpt5\n"},
             r"finder\.md:3: model: .*'openai:gpt5' .*did you mean ",
         ),
+        ('[agent]\nfolder = "nowhere"', {}, r"toml:2: agent\.folder: there is no folder nowhere"),
         ("", {"finder": "permission_mode: bypas\n"}, r'finder\.md:3: permission_mode: .*did you mean "bypass"'),
         ("", {"finder": "modle: x\n"}, r'finder\.md:3: modle: there is no such key; did you mean "model"'),
         ("", {"finder": "name: coach\n"}, r"finder\.md:3: name: 'coach' is the name of the tenant's own agent"),
