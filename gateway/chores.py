@@ -29,7 +29,7 @@ class Chores:
         self._tenants = tenants
         self._process = process
         self._tasks = tasks
-        self._scheduled: set[str] = set()  # agents whose schedule runs
+        self._scheduled: set[str] = set()  # agents whose due events are looked for; "": all people's schedules
 
     def begin(self, owner_alerts: OwnerAlerts, trusted: Trust) -> None:
         store, shared, clock = self._shared.store, self._shared, self._shared.clocks.now
@@ -49,20 +49,13 @@ class Chores:
         self.begin_schedules()
 
     def begin_schedules(self) -> None:
-        """Start the schedule of each agent that has none running; a reload may add an agent."""
-        shared = self._shared
-        for product in [tenant.product for tenant in self._tenants.values()]:
-            if product.schedule is not None and product.name not in self._scheduled:
-                self._scheduled.add(product.name)
-                due = partial(
-                    scheduler.take_due,
-                    shared.store,
-                    product.schedule,
-                    shared.bus,
-                    shared.clocks.now,
-                    shared.clocks.dates,
-                    shared.channels.is_configured,
-                )
+        """Look for due schedules, and for due events of each agent; a reload may add an agent."""
+        sources = [(tenant.product.name, tenant.product.schedule) for tenant in self._tenants.values()]
+        for name, schedule in (("", scheduler.PEOPLES), *sources):
+            if schedule is not None and name not in self._scheduled:
+                self._scheduled.add(name)
+                clocks, is_configured = self._shared.clocks, self._shared.channels.is_configured
+                due = partial(scheduler.take_due, self._shared.store, schedule, clocks.now, clocks.dates, is_configured)
                 self._keep(Chore("schedule", scheduler.LOOK_S, due))
 
     def _keep(self, chore: Chore) -> None:

@@ -1,30 +1,20 @@
-"""Reminders: what one is, when it is next due in its person's zone, and the arguments of `/remind`. Pure.
-
-A slot is a date of the person's own and a time on their wall; it comes once, whatever the clocks do. A time that a day
-does not have (02:30 when clocks go forward) comes as much later as they jump; one that it has twice, the first time.
-"""
+"""Reminders: what one is, and the arguments of `/remind`. Pure."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
-from agent.calendar import zone_of
 from agent.catalogue import escape
 from agent.coach.texts import say, say_day, say_on
 from agent.coach.vocabulary.amounts import find_amounts, read_clock
 from agent.coach.vocabulary.days import DAY, find_days
 from agent.coach.vocabulary.words import Token, group_of, phrases, to_tokens
+from agent.schedules.rules import EVERY_DAY
 from agent.wellformed import clean
 
 MAX_CHARS = 300
 MAX_ABOUT_CHARS = 100
-EVERY_DAY = tuple(range(7))
-
-LATE_FOR = timedelta(hours=6)
-"""A reminder that is later than this is skipped; one for a single day is said to be missed.
-
-Of several missed slots only the last is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,47 +27,6 @@ class Reminder:
     day: date | None  # the one day; None: every week
     about: str  # its subject; "": practice
     next_at: datetime | None  # aware UTC; None: never again
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One time at which a reminder is said."""
-
-    day: date  # the person's own
-    at: datetime  # aware UTC
-
-
-def next_slot(
-    at: time, weekdays: Sequence[int], day: date | None, zone: str, after: datetime, after_day: date | None = None
-) -> Slot | None:
-    """Return the first slot later than `after`, on a date later than `after_day`; None if none is left."""
-    where = zone_of(zone)
-    first = after.astimezone(where).date() - DAY
-    for candidate in (day,) if day is not None else (first + ahead * DAY for ahead in range(10)):
-        if (after_day is not None and candidate <= after_day) or (day is None and candidate.weekday() not in weekdays):
-            continue
-        instant = datetime.combine(candidate, at, where).astimezone(UTC)
-        if instant > after:
-            return Slot(candidate, instant)
-    return None
-
-
-def last_slot(reminder: Reminder, zone: str, now: datetime, before: Slot) -> Slot:
-    """Return the last slot up to now, from the one that is due on."""
-    slot = before
-    if now - slot.at > 8 * DAY:
-        slot = next_slot(reminder.at, reminder.weekdays, reminder.day, zone, now - 8 * DAY) or slot
-    while (later := next_slot(reminder.at, reminder.weekdays, reminder.day, zone, slot.at, slot.day)) is not None:
-        if later.at > now:
-            break
-        slot = later
-    return slot
-
-
-def exists(day: date, at: time, zone: str) -> bool:
-    """Return whether the day has this time: an hour is left out where clocks go forward."""
-    local = datetime.combine(day, at, zone_of(zone))
-    return local.astimezone(UTC).astimezone(zone_of(zone)).replace(tzinfo=None) == local.replace(tzinfo=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from agent.coach.practice import (
     clean_name,
     name_key,
 )
-from agent.coach.reminders import EVERY_DAY, Reminder
+from agent.coach.reminders import Reminder
 from agent.coach.saved_plan import plan_report
 from agent.coach.tool_arguments import (
     Conditions,
@@ -58,6 +58,7 @@ from agent.coach.tool_arguments import (
     WhichWeek,
 )
 from agent.ports import LocalEffect, Principal
+from agent.schedules.rules import EVERY_DAY
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 
 

@@ -21,11 +21,10 @@ from agent.coach.practice import PracticeRefused, Refusal, Result
 from agent.ports import Change, Principal
 from channels.messages import Address
 from gateway.coach.practice_rows import living, own, own_first
-from gateway.coach.reminder_rows import direct_origin, to_json
 from gateway.coach.tables import practice_check_ins, practice_sessions, practice_settings
-from gateway.ops.scheduler import DueEvent
 from gateway.store.dialect import upsert
 from gateway.store.people import now_of
+from gateway.store.schedules import DueEvent, direct_origin, to_json
 from gateway.store.tables.people import users
 
 NAME = "check_in"

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 from agent.coach.plan import run_plan_turn
@@ -15,16 +14,16 @@ from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
 from agent.tools.base import Tool, tools_of
-from gateway.coach import check_ins, reminder_rows, writer
+from gateway.coach import check_ins, writer
 from gateway.coach.api import coach_routes
 from gateway.coach.check_ins import PLAN
 from gateway.coach.commands import coach_commands
 from gateway.coach.practice import StoredPractice
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.ops.scheduler import DueEvent, Schedule
+from gateway.ops.scheduler import Schedule
 from gateway.product import AgentProduct
 from gateway.sessions.deps import RunTurn
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Store
 
 
 def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
@@ -34,16 +33,6 @@ def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
 def _coach_tools(store: Store) -> Sequence[Tool]:
     """Return the tools; their results hold the person's own practice."""
     return tuple(replace(each, own_words=True) for each in tools_of(CoachTools(StoredPractice(store), writer)))
-
-
-def _next_due_at(connection: Connection, now: datetime) -> datetime | None:
-    """Return the time of the next reminder or check-in."""
-    times = (reminder_rows.next_due_at(connection, now), check_ins.next_due_at(connection))
-    return min(filter(None, times), default=None)
-
-
-def _take_due(connection: Connection, now: datetime) -> Sequence[DueEvent]:
-    return [*reminder_rows.take_due(connection, now), *check_ins.take_due(connection, now)]
 
 
 def _kind_of_words(text: str) -> str | None:
@@ -62,7 +51,7 @@ COACH = AgentProduct(
     routes=coach_routes,
     apply_once=writer.once,
     kind_of_words=_kind_of_words,
-    schedule=Schedule(_next_due_at, _take_due),
+    schedule=Schedule(lambda connection, _now: check_ins.next_due_at(connection), check_ins.take_due),
     tables=PRACTICE_TABLES,
     tell=tell_result,
     texts=COACH_TEXTS,

@@ -82,25 +82,6 @@ practice_settings = sa.Table(
     sa.PrimaryKeyConstraint("tenant_id", "user_id"),
 )
 
-reminders = sa.Table(
-    "reminders",
-    metadata,
-    sa.Column("id", Id, primary_key=True),
-    tenant_column(),
-    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False, index=True),
-    sa.Column("at", sa.String(5), nullable=False),  # HH:MM on the person's wall
-    sa.Column("weekdays", sa.String(32), nullable=False),  # JSON list, Monday 0; empty where it is for one day
-    sa.Column("day", sa.Date),  # the one day; None: every week
-    sa.Column("about", sa.Text, nullable=False),
-    sa.Column("address", sa.Text, nullable=False),  # JSON: the direct chat it is said in
-    sa.Column("session_key", sa.String(512), nullable=False),
-    sa.Column("zone", sa.String(64), nullable=False),  # IANA name that `next_at` was found in
-    sa.Column("next_at", Instant, nullable=False, index=True),
-    sa.Column("next_day", sa.Date, nullable=False),  # the person's date at `next_at`
-    sa.Column("last_day", sa.Date),  # of the last one that was said or missed: no date comes twice
-    sa.Column("created_at", Instant, nullable=False),
-)
-
 practice_check_ins = sa.Table(
     "practice_check_ins",
     metadata,

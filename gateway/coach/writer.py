@@ -38,26 +38,29 @@ from agent.coach.practice import (
     name_key,
 )
 from agent.coach.practice_file import FileRow
-from agent.coach.reminders import exists, next_slot
 from agent.ports import Change, LocalEffect
+from agent.schedules.missed import Missed
+from agent.schedules.rules import Daily, Once, dump_rule, exists, next_slot
 from agent.wellformed import clean
 from gateway.coach import practice_rows as rows
 from gateway.coach.check_ins import may_ask_for_plans, watch_gap
-from gateway.coach.reminder_rows import MAX_REMINDERS, all_reminders, direct_origin, to_json
+from gateway.coach.reminder_rows import MAX_REMINDERS, all_reminders
+from gateway.coach.reminder_rows import NAME as REMINDER
 from gateway.coach.tables import (
     practice_check_ins,
     practice_effects,
     practice_sessions,
     practice_settings,
     practice_timers,
-    reminders,
     skills,
     weekly_plans,
 )
+from gateway.inbound.session_key import agent_of
 from gateway.store import people
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.outbox import file_id, put_file
 from gateway.store.people import AuditRow
+from gateway.store.schedules import SCHEDULES, StoredSchedule, direct_origin, is_mine, to_json, to_wall_text
 from gateway.store.tables.base import new_id
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
@@ -215,8 +218,9 @@ def import_entries(change: Change, entries: Sequence[FileRow], looks: Sequence[t
 def forget_practice(change: Change) -> Result:
     """Delete all rows of the person, with a record that it was done."""
     tx, principal = change.tx, change.principal
-    for table in (weekly_plans, reminders, practice_settings, practice_check_ins, practice_timers, practice_effects):
+    for table in (weekly_plans, practice_settings, practice_check_ins, practice_timers, practice_effects):
         tx.execute(sa.delete(table).where(rows.own(table, principal)))
+    SCHEDULES.delete(tx, is_mine(principal), command=REMINDER)
     undone = sa.and_(rows.own(practice_sessions, principal), practice_sessions.c.undone_at.is_not(None))
     tx.execute(sa.delete(practice_sessions).where(undone))  # the person does not know them any more
     sessions = tx.execute(sa.delete(practice_sessions).where(rows.own(practice_sessions, principal))).rowcount
@@ -375,7 +379,8 @@ def set_reminder(
     principal, zone = change.principal, change.principal.timezone
     if day is not None and not exists(day, at, zone):
         raise PracticeRefused(Refusal.NO_SUCH_TIME, f"{at:%H:%M}")
-    slot = next_slot(at, weekdays, day, zone, change.now)
+    rule = Daily(at=at, weekdays=weekdays) if day is None else Once(day=day, at=at)
+    slot = next_slot(rule, zone, change.now)
     if slot is None:
         raise PracticeRefused(Refusal.REMINDER_PAST)
     if len(all_reminders(change.tx, principal)) >= MAX_REMINDERS:
@@ -383,34 +388,26 @@ def set_reminder(
     origin = direct_origin(change.tx, change.key)
     if origin is None:
         raise PracticeRefused(Refusal.ONLY_DIRECT)
-    id_, when, on, address = new_id(), f"{at:%H:%M}", json.dumps(weekdays), json.dumps(to_json(origin.address))
-    change.tx.execute(
-        sa.delete(reminders).where(
-            rows.own(reminders, principal), reminders.c.at == when, reminders.c.weekdays == on,
-            reminders.c.day.is_not_distinct_from(day), reminders.c.about == about, reminders.c.address == address,
-        )
+    address, written = json.dumps(to_json(origin.address)), dump_rule(rule)
+    SCHEDULES.delete(change.tx, is_mine(principal), command=REMINDER, rule=written, name=about, address=address)
+    reminder = StoredSchedule(
+        id=new_id(), tenant=principal.tenant, user_id=principal.user_id, agent=agent_of(origin.session_key),
+        name=about, command=REMINDER, rule=written, missed=Missed.RECENT, address=address,
+        session_key=origin.session_key, zone=zone, next_at=slot.at, next_wall=to_wall_text(slot.wall),
+        created_at=change.now,
     )  # fmt: skip
-    change.tx.execute(
-        reminders.insert(),
-        {
-            **_owner(change), "id": id_, "at": when, "weekdays": on, "day": day, "about": about, "address": address,
-            "session_key": origin.session_key, "zone": zone, "next_at": slot.at, "next_day": slot.day,
-            "last_day": None, "created_at": change.now,
-        },
-    )  # fmt: skip
+    SCHEDULES.add(change.tx, reminder)
     return {
-        "change": "reminder_set", "reminder_id": id_, "at": when, "weekdays": list(weekdays),
-        "day": None if day is None else day.isoformat(), "about": about, "next_day": slot.day.isoformat(), "zone": zone,
-        "now": f"{change.now.astimezone(zone_of(zone)):%H:%M}",
+        "change": "reminder_set", "reminder_id": reminder.id, "at": f"{at:%H:%M}", "weekdays": list(weekdays),
+        "day": None if day is None else day.isoformat(), "about": about, "next_day": slot.wall.date().isoformat(),
+        "zone": zone, "now": f"{change.now.astimezone(zone_of(zone)):%H:%M}",
     }  # fmt: skip
 
 
 def cancel_reminders(change: Change, reminder_id: str | None = None) -> Result:
     """Cancel one reminder, or all."""
-    which = rows.own(reminders, change.principal)
-    if reminder_id is not None:
-        which = sa.and_(which, reminders.c.id == reminder_id)
-    gone = change.tx.execute(sa.delete(reminders).where(which)).rowcount
+    which = {} if reminder_id is None else {"id": reminder_id}
+    gone = SCHEDULES.delete(change.tx, is_mine(change.principal), command=REMINDER, **which)
     if reminder_id is not None and not gone:
         raise PracticeRefused(Refusal.UNKNOWN_REMINDER)
     return {"change": "reminders_cancelled", "count": gone}

@@ -24,7 +24,7 @@ from agent.transcript import (
 )
 from channels.clocks import Clock
 from gateway.sessions.inbox_rules import is_task
-from gateway.store import approvals, children, conversations, inbox, journal, leases, outbox, usage
+from gateway.store import approvals, children, conversations, inbox, journal, leases, outbox, schedules, usage
 from gateway.store.approvals import Approval
 from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
@@ -32,6 +32,7 @@ from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
 from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart
+from gateway.store.schedules import HEARTBEAT, SCHEDULED
 
 OUTCOMES = {
     EndReason.STOPPED: Outcome.CLEARED,
@@ -227,9 +228,10 @@ def end(
     *,
     first_by: Lease | None,
 ) -> None:
-    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it; and its task.
+    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it.
 
-    The first part goes at once, where this process may send there `first_by`.
+    A task ends with it, and a schedule notes how it ended. The first part goes at once, where this process may send
+    there `first_by`.
     """
     now = clock()
     turn = place.turn
@@ -241,6 +243,8 @@ def end(
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
     if turn.kind == SUBAGENT:
         children.end(connection, turn, reason, events[-1].text, now)
+    elif turn.kind in (SCHEDULED, HEARTBEAT):
+        schedules.note_end(connection, turn.id, reason, now)
     claimed = first_by is not None and leases.holds(connection, first_by)
     outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 
@@ -261,4 +265,5 @@ def refuse(
         inbox.settle(connection, row.id, outcome, now, detail)
         if is_task(row):
             children.give_up(connection, row, detail, now)
+        schedules.note_refused(connection, row.event.event_id, now)
     outbox.put(connection, rows[0].tenant, parts, now)

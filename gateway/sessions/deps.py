@@ -3,7 +3,7 @@ its turns see (`SessionContext`).
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from agent.catalogue import Catalogue
@@ -35,11 +35,23 @@ from gateway.store.engine import Store
 from gateway.store.erasure import Forgotten
 from gateway.store.journal import Fence, TurnRow
 from gateway.store.people import Person
+from gateway.store.schedules import HEARTBEAT, SCHEDULED
 
 RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 """A function that runs one kind of turn to its end, such as `agent.loop.run_turn`."""
 
-TURNS: Mapping[str, RunTurn] = {CHAT: run_turn, READING: run_read_only}
+
+async def run_scheduled(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
+    """Run a turn that a schedule has started; the product's rules, which read people's words, never answer it."""
+    return await run_turn(turn, ports, replace(agent, is_products=False))
+
+
+TURNS: Mapping[str, RunTurn] = {
+    CHAT: run_turn,
+    READING: run_read_only,
+    SCHEDULED: run_scheduled,
+    HEARTBEAT: run_scheduled,
+}
 """Kinds of turns that every agent has."""
 
 

@@ -25,6 +25,7 @@ from agent.ports import (
     TurnEvent,
     TurnPorts,
 )
+from agent.schedules.prompts import says_nothing
 from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
@@ -62,6 +63,7 @@ from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn, TurnRow
 from gateway.store.outbox import MediaRef, OutboxPart, files_of
+from gateway.store.schedules import HEARTBEAT
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -99,10 +101,9 @@ class RunningTurn(TurnLifecycle):
         self._stop = stop
         self._has_streamed = False
         self._is_read = turn.kind != SUBAGENT  # by a person, in the chat
+        is_seen = turn.kind not in (SUBAGENT, HEARTBEAT)  # while it runs
         clean = deps.process.scrubber.last_look
-        self._watched = TurnEvents(
-            deps.shown.watch.note_event, *(followers(channel, turn, clean) if self._is_read else ())
-        )
+        self._watched = TurnEvents(deps.shown.watch.note_event, *(followers(channel, turn, clean) if is_seen else ()))
         self._answer = OutboundMessage(
             turn.address,
             claim.source_id,
@@ -111,7 +112,7 @@ class RunningTurn(TurnLifecycle):
             reply_route_of=claim.answers,
             locale=self.principal.locale,
         )
-        self._live = (LiveAnswer if self._is_read else HiddenAnswer)(
+        self._live = (LiveAnswer if is_seen else HiddenAnswer)(
             deps.shown.live, channel, turn.tenant, self._answer, session.fence, self._watched.reader()
         )
 
@@ -431,6 +432,9 @@ class RunningTurn(TurnLifecycle):
 
         def compose() -> tuple[str, list[OutboxPart]]:
             said = self._process.scrubber.last_look(text).strip()
+            if self._is_silent(reason, said):
+                return said, []
+            said = "" if self._turn.kind == HEARTBEAT and says_nothing(said) else said
             said = final_text(reason, said, alone_stopped=alone_stopped, nothing_left=nothing_left, is_shown=is_shown)
             if not self._is_read:
                 return said, []
@@ -450,6 +454,12 @@ class RunningTurn(TurnLifecycle):
             self._deps.shown.replies.close(self.channel, self._turn.address, overtaken)
         self._live.show_wait(busy_s)
         return True
+
+    def _is_silent(self, reason: EndReason, said: str) -> bool:
+        """Return True for a heartbeat that has nothing to say, or fails, unless its person has written meanwhile."""
+        if self._turn.kind != HEARTBEAT or any(isinstance(event, Steered) for event in self.events):
+            return False
+        return reason is not EndReason.COMPLETED or says_nothing(said)
 
     async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
         """Return the files that this turn's tools made for its answer and that are still kept."""

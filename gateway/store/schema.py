@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import SchemaDiffers, StoreClosed
 from gateway.store.revisions import HEAD, refusal
-from gateway.store.tables import boards, consolidation, delegation, memory, passages, people, traffic, turns
+from gateway.store.tables import boards, consolidation, delegation, memory, passages, people, schedules, traffic, turns
 from gateway.store.tables.base import metadata
 from gateway.store.tables.turns import final_dump
 
@@ -32,7 +32,7 @@ TOLD = {
 
 CREATION_LOCK = 0x74656E6B  # "tenk": one process at a time makes or migrates a PostgreSQL database
 
-ROOMS = (boards, consolidation, delegation, memory, passages, people, traffic, turns)
+ROOMS = (boards, consolidation, delegation, memory, passages, people, schedules, traffic, turns)
 """A table exists by the import of its module."""
 whole = metadata
 

@@ -19,17 +19,17 @@ from agent.coach.practice import (
     WeeklyPlan,
 )
 from agent.coach.practice_file import FileRow
-from agent.coach.reminders import EVERY_DAY
 from agent.ports import Change, LocalEffect, Principal
+from agent.schedules.rules import EVERY_DAY
 from channels.messages import Address, ChatKind
-from gateway.coach import reminder_rows, writer
+from gateway.coach import writer
 from gateway.coach.practice import StoredPractice
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.ops.scheduler import DueEvent
-from gateway.store import inbox
+from gateway.store import inbox, schedules
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.inbox import NewRow
+from gateway.store.schedules import DueEvent
 from tests.fakes.people import message
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, add_people
 
@@ -63,10 +63,10 @@ class World:
         return await self.store.commit(lambda tx: effect.run(Change(tx, who, key, now)))
 
     async def due(self, now: datetime) -> Sequence[DueEvent]:
-        return await self.store.commit(lambda c: reminder_rows.take_due(c, now))
+        return await self.store.commit(lambda c: schedules.take_due(c, now))
 
     async def next_at(self, now: datetime = NOW) -> datetime | None:
-        return await self.store.read(lambda c: reminder_rows.next_due_at(c, now))
+        return await self.store.read(lambda c: schedules.next_due_at(c, now))
 
 
 @pytest.fixture

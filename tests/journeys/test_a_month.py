@@ -22,7 +22,7 @@ from agent.models.offline import OfflineModel
 from channels.base import Limits
 from gateway.coach.product import COACH
 from gateway.coach.tables import practice_sessions
-from gateway.ops.scheduler import take_due
+from gateway.ops.scheduler import PEOPLES, take_due
 from gateway.store.tables.people import users
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import Spine, quick_store
@@ -141,8 +141,7 @@ async def a_month(directory: Path, voice: Voice) -> AsyncIterator[Month]:
     }
     await store.commit(lambda connection: connection.execute(users.insert().values(person)))
     await spine.begin()
-    assert COACH.schedule is not None
-    look = partial(take_due, store, COACH.schedule, spine.bus, lambda: spine.now, lambda: spine.now)
+    look = partial(take_due, store, PEOPLES, lambda: spine.now, lambda: spine.now)
     try:
         yield Month(spine, look, voice, zone)
     finally:

@@ -106,7 +106,7 @@ async def test_an_agent_that_only_a_reload_brings_is_on_time(
 ) -> None:
     monkeypatch.syspath_prepend(str(installed))
     async with house(tmp_path, config='[agent]\nproduct = "pantry"\n', bots=(BELL,)) as here:
-        assert [] == await here.rows("SELECT name FROM sqlite_master WHERE name = 'reminders'")
+        assert [] == await here.rows("SELECT name FROM sqlite_master WHERE name = 'practice_timers'")
         (tmp_path / "secrets.toml").write_text(f'[channels.telegram.bell]\ntoken = "{BELL}"\n')
         (tmp_path / "secrets.toml").chmod(0o600)
         bell = '[channels.telegram.bell]\ntenant = "bell"\n[tenants.bell.access]\ndirect = "open"\n'

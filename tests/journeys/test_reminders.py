@@ -4,10 +4,12 @@ from pathlib import Path
 
 from tests.journeys.house import house
 
-DUE = "UPDATE reminders SET next_at = next_at - 86400000000, next_day = date(next_day, '-1 day')"
+DUE = """UPDATE schedules SET next_at = next_at - 86400000000,
+    next_wall = strftime('%Y-%m-%dT%H:%M', next_wall, '-1 day')"""
 
-MISSED = """UPDATE reminders SET next_at = next_at - 259200000000, day = date(day, '-3 day'),
-    next_day = date(next_day, '-3 day') WHERE day IS NOT NULL"""
+MISSED = """UPDATE schedules SET next_at = next_at - 259200000000,
+    rule = json_set(rule, '$.day', date(json_extract(rule, '$.day'), '-3 day')),
+    next_wall = strftime('%Y-%m-%dT%H:%M', next_wall, '-3 day') WHERE rule LIKE '%"once"%'"""
 
 
 async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path) -> None:
@@ -27,7 +29,7 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
         await here.told(1, f"at {at} (concert)")
         await here.store.commit(lambda connection: connection.exec_driver_sql(MISSED))
         await here.told(1, "I missed it: I was to remind you")
-        assert [] == await here.rows("SELECT id FROM reminders WHERE day IS NOT NULL")
+        assert [] == await here.rows("SELECT id FROM schedules WHERE rule LIKE '%once%'")
 
 
 async def test_a_reminder_that_is_asked_for_in_words_is_set_by_a_yes(tmp_path: Path) -> None:
@@ -38,5 +40,5 @@ async def test_a_reminder_that_is_asked_for_in_words_is_set_by_a_yes(tmp_path: P
         await here.told(1, "I will remind you")
         await here.settled()
         assert [{"at": "18:00", "about": "guitar"}] == await here.rows(
-            "SELECT substr(at, 1, 5) AS at, about FROM reminders"
+            "SELECT substr(next_wall, 12) AS at, name AS about FROM schedules"
         )

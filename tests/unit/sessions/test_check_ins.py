@@ -38,7 +38,7 @@ async def look(here: Spine, at: datetime, *, times: int = 2) -> list[str]:
     before = len(here.channel.shown())
     assert COACH.schedule is not None
     for _ in range(times):
-        await take_due(here.store, COACH.schedule, here.bus, lambda: here.now, lambda: here.now)
+        await take_due(here.store, COACH.schedule, lambda: here.now, lambda: here.now)
         await here.quiet()
     return here.channel.shown()[before:]
 

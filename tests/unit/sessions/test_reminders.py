@@ -9,8 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.access.config import Role
-from gateway.coach.product import COACH
-from gateway.ops.scheduler import take_due
+from gateway.ops.scheduler import PEOPLES, take_due
 from gateway.store.engine import Store
 from gateway.store.people import set_timezone
 from gateway.store.tables.people import users
@@ -35,9 +34,8 @@ async def here(tmp_path: Path) -> AsyncIterator[Spine]:
 async def look(here: Spine, at: datetime | None = None, *, times: int = 1) -> list[str]:
     here.now = at or here.now
     before = len(here.channel.shown())
-    assert COACH.schedule is not None
     for _ in range(times):
-        await take_due(here.store, COACH.schedule, here.bus, lambda: here.now, lambda: here.now)
+        await take_due(here.store, PEOPLES, lambda: here.now, lambda: here.now)
         await here.quiet()
     return here.channel.shown()[before:]
 
@@ -95,10 +93,8 @@ async def test_what_was_missed_is_said_late_once_or_not_at_all(here: Spine) -> N
 async def test_a_restart_says_it_once(here: Spine) -> None:
     await asked(here, "/remind 19:00")
     here.now = SEVEN
-    assert COACH.schedule is not None
-    schedule = COACH.schedule
     await here.kill()
-    await take_due(here.store, schedule, here.bus, lambda: here.now, lambda: here.now)
+    await take_due(here.store, PEOPLES, lambda: here.now, lambda: here.now)
     assert 1 == await count(here.store, "inbox WHERE kind = 'system' AND outcome IS NULL")
     await here.begin()
     await here.quiet()
@@ -109,15 +105,14 @@ async def test_a_restart_says_it_once(here: Spine) -> None:
 async def test_a_commit_that_fails_moves_nothing_on(here: Spine) -> None:
     await asked(here, "/remind 19:00")
     here.now = SEVEN
-    assert COACH.schedule is not None
-    take = COACH.schedule.take
+    take = PEOPLES.take
 
     def broken(connection: sa.Connection, now: datetime) -> list[object]:
         take(connection, now)
         raise ValueError("in the middle of the commit")
 
     with pytest.raises(ValueError, match="in the middle"):
-        await take_due(here.store, replace(COACH.schedule, take=broken), here.bus, lambda: here.now, lambda: here.now)
+        await take_due(here.store, replace(PEOPLES, take=broken), lambda: here.now, lambda: here.now)
     assert 0 == await count(here.store, "inbox WHERE kind = 'system'")
     assert 1 == len(await look(here, SEVEN))
 
@@ -159,7 +154,7 @@ async def test_reminders_are_taken_away(here: Spine) -> None:
 )
 async def test_what_makes_no_sense_is_told(here: Spine, words: str, told: str) -> None:
     assert told in await asked(here, f"/remind {words}")
-    assert 0 == await count(here.store, "reminders")
+    assert 0 == await count(here.store, "schedules")
 
 
 async def test_a_time_that_does_not_exist_and_a_zone_that_does_not(here: Spine) -> None:
@@ -171,7 +166,7 @@ async def test_a_time_that_does_not_exist_and_a_zone_that_does_not(here: Spine) 
 
 async def test_in_a_group_it_is_not_set(here: Spine) -> None:
     assert "in a direct chat" in await asked(here, "/remind 19:00", chat="g1")
-    assert 0 == await count(here.store, "reminders")
+    assert 0 == await count(here.store, "schedules")
 
 
 async def test_people_cannot_type_the_gateways_own_markers(here: Spine) -> None:

@@ -767,6 +767,31 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("inbox_id", name=op.f("pk_reply_routes")),
     )
     op.create_table(
+        "schedules",
+        sa.Column("id", sa.String(length=36), nullable=False),
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("user_id", sa.String(length=36), nullable=False),
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("name", sa.String(length=128), nullable=False),
+        sa.Column("prompt", sa.Text(), nullable=False),
+        sa.Column("command", sa.String(length=32), nullable=True),
+        sa.Column("rule", sa.Text(), nullable=False),
+        sa.Column("missed", sa.String(length=16), nullable=False),
+        sa.Column("address", sa.Text(), nullable=False),
+        sa.Column("session_key", sa.String(length=512), nullable=False),
+        sa.Column("zone", sa.String(length=64), nullable=False),
+        sa.Column("next_at", sa.BigInteger(), nullable=False),
+        sa.Column("next_wall", sa.String(length=16), nullable=False),
+        sa.Column("last_wall", sa.String(length=16), nullable=True),
+        sa.Column("paused", sa.String(length=16), nullable=False),
+        sa.Column("failures", sa.Integer(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_schedules_user_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_schedules")),
+    )
+    op.create_index(op.f("ix_schedules_user_id"), "schedules", ["user_id"], unique=False)
+    op.create_index("ix_schedules_due", "schedules", ["paused", "next_at"], unique=False)
+    op.create_table(
         "session_rules",
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("session_id", sa.String(length=36), nullable=False),
