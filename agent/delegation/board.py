@@ -68,7 +68,7 @@ def check_move(state: TaskState, wanted: TaskState, *, holds: bool, did_it: bool
         state: its state now.
         wanted: its next state.
         holds: True if the agent has claimed it.
-        did_it: True if the agent was the last to claim it.
+        did_it: True if the agent was the last to claim it, and no person talks to it.
 
     Raises:
         ToolError: it may not; says what to do.

@@ -190,7 +190,7 @@ def change(connection: sa.Connection, board: Board, wanted: TaskChange, now: dat
     if wanted.blocked_by is not None:
         task = _wait_for(connection, board, known, task, wanted.blocked_by)
     if wanted.state is not None:
-        check_move(state, wanted.state, holds=holds, did_it=task.worker == board.label)
+        check_move(state, wanted.state, holds=holds, did_it=task.worker == board.label != MAIN)
         waits = wanted.state is TaskState.PENDING and task.blocked_by
         task = replace(task, state=TaskState.BLOCKED if waits else wanted.state, until=None)
     elif wanted.result is not None and not holds:

@@ -1,5 +1,6 @@
 """The board of a team, on every engine: the same states, the same refusals."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -136,6 +137,15 @@ async def test_another_agent_reviews(store: Store) -> None:
     assert ["b"] == [task.title for task in accepted.released]
     with pytest.raises(ToolError, match="completed cannot become pending"):
         await change(store, two, TaskChange(made["a"].id, TaskState.PENDING))
+
+
+async def test_the_agent_that_the_person_talks_to_may_accept_its_own_work(store: Store) -> None:
+    board = replace(await worker(store, 10), label=boards.MAIN)
+    made = await add(store, board, new("a"))
+    await claim(store, board)
+    await change(store, board, TaskChange(made["a"].id, TaskState.IN_REVIEW))
+    accepted = await change(store, board, TaskChange(made["a"].id, TaskState.COMPLETED))
+    assert TaskState.COMPLETED is accepted.tasks[0].state
 
 
 async def test_a_board_is_of_one_person_and_agent_and_shown_in_its_group_alone(store: Store) -> None:
