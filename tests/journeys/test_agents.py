@@ -8,6 +8,7 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.testing.model import Reply
 from tests.journeys.house import House, house, said
+from tests.journeys.test_memory import call_memory
 
 ANA, BEA = 1, 2
 SEEN = "an update that the earlier gateway read"  # the new simulator counts from one again
@@ -123,3 +124,16 @@ async def test_an_agent_has_its_own_tools_and_a_reload_takes_up_its_file(tmp_pat
         (tmp_path / "agents" / "finder.md").unlink()
         await here.operator("POST /v1/reload")
         assert ("coach", ["four"]) == await ask(here, ANA, "four")
+
+
+async def test_an_agent_recalls_what_was_told_to_it_alone(tmp_path: Path) -> None:
+    write_agents(tmp_path, finder=FINDER.replace("[log_practice]", "[memory]"))
+    async with house(tmp_path, config="[memory]\n") as here:
+        here.model.answers(call_memory(), Reply("I will plan for the morning."))
+        here.sim.say(ANA, "Mornings work better for me.")
+        await here.told(ANA, "I will plan")
+        for agent, is_known in (("finder", False), ("coach", True)):
+            await command(here, ANA, f"/agent {agent}", f"{agent} answers")
+            await command(here, ANA, "/new", "")
+            assert agent == (await ask(here, ANA, f"Should I practise in the morning as the {agent}"))[0]
+            assert is_known == ("Mornings work better than evenings." in str(here.model.requests[-1].body))

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.delegation.definitions import (
     MAX_DEFINITION_BYTES,
@@ -15,6 +17,8 @@ from agent.delegation.definitions import (
 )
 from agent.permission_rules import Mode
 
+PIECES = "name:|description:|tools:|steps:|- |[|]|{|}|: |!!int |<<: |0x|1_0|.inf|~|'|---|#|\n|\n |\t|\x00|\ud800|x"
+FRAGMENTS = st.sampled_from([*PIECES.split("|"), "|"])
 WHOLE = """---
 name: researcher
 description: Finds things out
@@ -141,3 +145,17 @@ def test_a_folder_with_too_many_files_has_none(tmp_path):
         (tmp_path / f"a{number}.md").write_text(text_of())
     found = read_definitions(tmp_path)
     assert found.agents == () and "more than 100 agents" in found.flaws[0]
+
+
+def flaws_of(text):
+    try:
+        read(text)
+    except BadDefinition as bad:
+        return str(bad).splitlines()
+    return []
+
+
+@given(st.lists(FRAGMENTS, max_size=20).map("".join), st.text(max_size=20))
+def test_any_text_describes_an_agent_or_says_why_not(head, body):
+    flaws = flaws_of(f"---\n{head}\n---\n{body}")
+    assert all(line.startswith("agents/helper.md:") and len(line) < 1000 for line in flaws)
