@@ -37,13 +37,30 @@ class StoredBoard:
         return await self._store.read(look)
 
     def add(self, new: Sequence[NewTask]) -> LocalEffect:
-        return LocalEffect(_add, new)
+        return LocalEffect(self._add, new)
 
     def claim(self, id_: str | None) -> LocalEffect:
-        return LocalEffect(_claim, id_, self._lease)
+        return LocalEffect(self._claim, id_)
 
     def change(self, wanted: TaskChange) -> LocalEffect:
-        return LocalEffect(_change, wanted, self._lease)
+        return LocalEffect(self._change, wanted)
+
+    def _add(self, change: Change, new: Sequence[NewTask]) -> object:
+        board = _board_of(change.tx, change.principal.user_id, change.key)
+        return _outcome(boards.add(change.tx, board, new, change.key, self._clock()))
+
+    def _claim(self, change: Change, id_: str | None) -> object:
+        board, now = _board_of(change.tx, change.principal.user_id, change.key), self._clock()
+        task = boards.claim(change.tx, board, id_, now, self._lease)
+        if task is not None:
+            return {"claimed": _whole(task)}
+        if id_ is not None:
+            return {"claimed": None, "why": f"It is {boards.task_of(change.tx, board, id_, now).state.value}."}
+        return {"claimed": None, "why": _why_none(boards.list_tasks(change.tx, board, now))}
+
+    def _change(self, change: Change, wanted: TaskChange) -> object:
+        board = _board_of(change.tx, change.principal.user_id, change.key)
+        return _outcome(boards.change(change.tx, board, wanted, self._clock(), self._lease))
 
 
 def _board_of(connection: Connection, user_id: str, call_key: str) -> Board:
@@ -53,28 +70,12 @@ def _board_of(connection: Connection, user_id: str, call_key: str) -> Board:
     return board
 
 
-def _add(change: Change, new: Sequence[NewTask]) -> object:
-    board = _board_of(change.tx, change.principal.user_id, change.key)
-    return _outcome(boards.add(change.tx, board, new, change.key, change.now))
-
-
-def _claim(change: Change, id_: str | None, lease: timedelta) -> object:
-    board = _board_of(change.tx, change.principal.user_id, change.key)
-    task = boards.claim(change.tx, board, id_, change.now, lease)
-    if task is not None:
-        return {"claimed": _whole(task)}
-    if id_ is not None:
-        return {"claimed": None, "why": f"It is {boards.task_of(change.tx, board, id_, change.now).state.value}."}
-    states = [task.state for task in boards.list_tasks(change.tx, board, change.now)]
+def _why_none(tasks: Sequence[Task]) -> str:
+    """Return why no task can be claimed."""
+    states = [task.state for task in tasks]
     counts = ((state, states.count(state)) for state in (TaskState.IN_PROGRESS, TaskState.IN_REVIEW, TaskState.BLOCKED))
     left = ", ".join(f"{count} {state.value}" for state, count in counts if count)
-    why = f"No task is free: {left}. Do not wait, end your work." if left else "No task is open."
-    return {"claimed": None, "why": why}
-
-
-def _change(change: Change, wanted: TaskChange, lease: timedelta) -> object:
-    board = _board_of(change.tx, change.principal.user_id, change.key)
-    return _outcome(boards.change(change.tx, board, wanted, change.now, lease))
+    return f"No task is free: {left}. Do not wait, end your work." if left else "No task is open."
 
 
 def _outcome(changed: BoardChange) -> object:
