@@ -133,8 +133,10 @@ class MemoryCapability(Capability):
         owners = self._owners(principal)
 
         def look(connection: Connection) -> list[MemoryHead]:
-            found = [head for owner in owners for head in rows.list_heads(connection, owner)]
-            return list({head.name: head for head in reversed(found)}.values())  # the person's own before the team's
+            found: dict[str, MemoryHead] = {}
+            for owner in reversed(owners):  # of one name the person's own counts
+                found |= {head.name: head for head in rows.list_heads(connection, owner)}
+            return list(found.values())
 
         heads = await self._store.read(look, lasting=True)
         if not heads:
