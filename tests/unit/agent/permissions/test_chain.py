@@ -86,6 +86,7 @@ def test_an_allow_of_the_turn_spares_a_question_that_always_would_spare(source: 
         ([], {}, {"hook": DENY}, DENY),
         ([], {}, {"hook": ASK}, ASK),
         ([], {}, {"destructive": True}, ASK),
+        ([], {}, {"own": ASK, "asks_each_time": True}, ASK),
         ([], {"mode": Mode.PLAN}, {}, DENY),
         ([], {"confirm": Confirm.ALWAYS, "mode": Mode.BYPASS}, {}, ASK),
         ([], {"confirm": Confirm.RISKY}, {"risk": SecurityRisk.HIGH}, ASK),

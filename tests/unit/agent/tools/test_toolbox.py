@@ -7,9 +7,10 @@ import pytest
 
 from agent.loop import run_turn
 from agent.models.scripted import ScriptedModel, calls
+from agent.pictures import Picture
 from agent.tools.base import ToolContext, ToolError
 from agent.tools.toolbox import ToolBox, ToolQuery, tool_pool
-from agent.transcript import EndReason, ToolItem, fold
+from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, UserItem, fold
 from agent.turn_run import MAX_FREE_SEARCHES
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
@@ -132,3 +133,22 @@ def test_the_time_of_a_search_is_given_back(takes_s, reason):
 )
 def test_a_search_result_that_is_none_loads_nothing(content):
     assert frozenset() == ToolBox(tools()).names_loaded([ToolItem("c", "tool_search", content)])
+
+
+@pytest.mark.parametrize(
+    ("item", "of_others"),
+    [
+        (UserItem("my own words", recalled="[begin: memories]"), False),
+        (UserItem("look at this", data="[begin: a forwarded message]"), True),
+        (UserItem("", pictures=(Picture("id", "image/png", 1, 1),)), True),
+        (UserItem("of another person here", own=False), True),
+        (ToolItem("c1", "mine", "{}"), False),
+        (ToolItem("c1", "web", "{}"), True),
+        (ToolItem("c1", "gone", "{}"), True),
+        (AssistantItem("an answer"), False),
+        (NoteItem("a note"), False),
+    ],
+)
+def test_words_of_others_are_told_from_those_of_the_person(item: Item, of_others: bool):
+    box = ToolBox([a_tool("mine", double, own_words=True), a_tool("web", double)])
+    assert of_others is box.holds_others([UserItem("hello"), item])
