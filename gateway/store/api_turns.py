@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from agent.transcript import JournalEvent
 from channels.messages import INBOUND_EVENT, Address, InboundMessage
 from gateway.store.approvals import WORD_FOR
+from gateway.store.children import asking_turns
 from gateway.store.journal import events_of_turn
 from gateway.store.outbox import Action
 from gateway.store.tables.traffic import REDACTED, chats, inbox, outbox
@@ -47,7 +48,7 @@ class AskedTurn:
 
     row: AskedRow
     end_reason: str | None = None  # of its turn; None: it runs, or there is none
-    parked: bool = False
+    parked: bool = False  # it waits for its person's word
     events: tuple[JournalEvent, ...] = ()
     said: tuple[str, ...] = ()  # as plain text, in order, placeholders left out
     tokens: TokenSums = TokenSums(None, None)
@@ -113,8 +114,10 @@ def _with_turn(connection: sa.Connection, row: AskedRow, *, brief: bool = False)
     turn = connection.execute(sa.select(turns).where(turns.c.id == row.turn_id)).first()
     if brief and turn is not None and turn.end_reason is None and turn.parked_at is None:
         return AskedTurn(row)
+    is_parked = turn is not None and turn.parked_at is not None
+    asking = asking_turns(connection, row.turn_id) if is_parked else []
     causes = sa.or_(
-        outbox.c.cause == row.turn_id,
+        outbox.c.cause.in_([row.turn_id, *asking]),
         outbox.c.cause.startswith(f"{row.turn_id}."),
         outbox.c.cause == f"inbox:{row.id}",
     )
@@ -128,7 +131,7 @@ def _with_turn(connection: sa.Connection, row: AskedRow, *, brief: bool = False)
     return AskedTurn(
         row,
         None if turn is None else turn.end_reason,
-        turn is not None and turn.parked_at is not None,
+        bool(asking),
         events_of_turn(connection, row.turn_id),
         _texts_of(connection, causes),
         TokenSums(*(None if count is None else int(count) for count in tokens)),

@@ -168,7 +168,8 @@ def begin(
     CHILDREN.add(connection, child)
     where = tenant, caller.address
     task = _event(f"{TASK_EVENT}{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
-    hand_over(connection, task, caller.user_id, child.session_key, now)
+    if hand_over(connection, task, caller.user_id, child.session_key, now) is None:
+        raise ToolError("This task has ended, and its result is not kept any more.")
     return child
 
 
@@ -215,6 +216,17 @@ def any_ended(connection: sa.Connection, call_keys: Collection[str]) -> bool:
 def is_parked(connection: sa.Connection, turn_id: str) -> bool:
     """Return True if a turn waits."""
     return connection.execute(sa.select(turns.c.parked_at).where(turns.c.id == turn_id)).scalar() is not None
+
+
+def asking_turns(connection: sa.Connection, turn_id: str) -> list[str]:
+    """Return the turns that wait for their person's word: this one, or those of tasks for whose results it waits."""
+    if approvals.pending(connection, turn_id) is not None:
+        return [turn_id]
+    awaited = CHILDREN.find(connection, parent_turn_id=turn_id, state=ChildState.RUNNING, in_background=False)
+    keys = [child.session_key for child in awaited]
+    query = sa.select(turns.c.id).join(sessions, sessions.c.id == turns.c.session_id).where(sessions.c.key.in_(keys))
+    parked = connection.execute(query.where(turns.c.end_reason.is_(None), turns.c.parked_at.is_not(None))).scalars()
+    return [asking for id_ in parked.all() for asking in asking_turns(connection, id_)]
 
 
 def end(connection: sa.Connection, turn: TurnRow, reason: EndReason, text: str, now: datetime) -> None:

@@ -12,6 +12,7 @@ from agent.tools.base import ToolError
 from agent.transcript import EndReason
 from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
 from gateway.store import approvals, children, inbox
+from gateway.store.approvals import Approval
 from gateway.store.children import CHILDREN, Child, ChildState
 from gateway.store.engine import Store
 from gateway.store.erasure import Extent
@@ -110,6 +111,29 @@ async def test_the_end_of_a_task_releases_the_turn_that_waits_for_it(store: Stor
     assert (ChildState.FAILED, "half") == (ended.state, ended.result)
 
 
+async def test_a_turn_asks_its_person_if_its_task_does(store: Store) -> None:
+    await begin_turn(store, "root", DIRECT)
+    one = await give(store, "root", "one 1")
+    await begin_turn(store, "turn one-1", one.session_key)
+    await store.commit(approvals.set_parked, "root", NOON)
+    assert [] == await store.read(lambda connection: children.asking_turns(connection, "root"))
+    asked = Approval(
+        id="a1",
+        tenant="default",
+        turn_id="turn one-1",
+        user_id=ANA,
+        call_key="turn one-1/0/0",
+        tool="pay",
+        fingerprint="",
+        may_remember=False,
+        numbered=False,
+        asked_at=NOON,
+        until=NOON + timedelta(minutes=10),
+    )
+    await store.commit(approvals.ask, asked)
+    assert ["turn one-1"] == await store.read(lambda connection: children.asking_turns(connection, "root"))
+
+
 async def test_a_stop_reaches_the_tasks_of_tasks_but_not_those_of_others(store: Store) -> None:
     await begin_turn(store, "root", DIRECT)
     await begin_turn(store, "bens", DIRECT + "0", BEN)
@@ -167,8 +191,24 @@ async def test_ended_tasks_are_kept_for_an_hour_and_go_with_their_person(store: 
 async def test_forgetting_a_person_forgets_their_tasks(store: Store) -> None:
     def story(connection: sa.Connection) -> int:
         fill(connection)
-        given = GivenTask(description="x", prompt="x", type="fork", model=None, in_background=True)
-        children.begin(connection, "turn0/0/0", "default", given, LIMITS, NOON)
+        child = Child(
+            id="turn0/0/0",
+            tenant="default",
+            user_id=ANA,
+            parent_key=DIRECT,
+            parent_turn_id="turn0",
+            session_key=children.key_of(DIRECT, "x"),
+            label="x",
+            description="x",
+            type="general",
+            model=None,
+            in_background=False,
+            state=ChildState.DONE,
+            result="what Ana asked",
+            began_at=NOON,
+            ended_at=NOON,
+        )
+        assert CHILDREN.add(connection, child)
         carried_out(connection, Extent.TALK)
         return CHILDREN.count(connection)
 
