@@ -1,5 +1,6 @@
 """Tasks of agents as rows, on every engine: each begins once and ends once, within its limits."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -10,14 +11,14 @@ from agent.delegation.delegation_config import DelegationConfig
 from agent.delegation.tasks import GivenTask
 from agent.tools.base import ToolError
 from agent.transcript import EndReason
-from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
+from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender, SystemEvent
 from gateway.store import approvals, children, inbox
 from gateway.store.approvals import Approval
 from gateway.store.children import CHILDREN, Child, ChildState
 from gateway.store.engine import Store
 from gateway.store.erasure import Extent
 from gateway.store.inbox import NewRow
-from gateway.store.journal import TurnRow, shard_of
+from gateway.store.journal import TurnRow, root_of, shard_of
 from tests.contract.test_mailboxes import begin_turn
 from tests.fakes.spine import NOON
 from tests.fakes.talks import ANA, BEN, DIRECT, carried_out, fill
@@ -213,3 +214,21 @@ async def test_forgetting_a_person_forgets_their_tasks(store: Store) -> None:
         return CHILDREN.count(connection)
 
     assert 0 == await store.commit(story)
+
+
+@pytest.mark.parametrize("name", [":subagent:root:1", "../%3A 1", "日本語 1", "x" * 99 + "1", "-- 1"])
+async def test_no_description_breaks_out_of_its_key(store: Store, name: str) -> None:
+    await begin_turn(store, "root", DIRECT)
+    one = await give(store, "root", name)
+    assert DIRECT == root_of(one.session_key)
+    assert re.fullmatch(r"[a-z0-9-]{1,40}", one.label)
+
+
+async def test_a_long_result_is_told_up_to_a_bound(store: Store) -> None:
+    await begin_turn(store, "root", DIRECT)
+    one = await give(store, "root", "one 1", later=True)
+    await begin_turn(store, "turn one-1", one.session_key)
+    await store.commit(children.end, turn_of(one), EndReason.COMPLETED, "x" * 1_000_000, NOON)
+    (row,) = await store.read(lambda connection: inbox.waiting(connection, 0, 100, DIRECT))
+    assert isinstance(row.event, SystemEvent)
+    assert len(row.event.data) < children.MAX_TOLD_CHARS + 100

@@ -260,3 +260,99 @@ async def test_a_skill_with_context_fork_runs_beside_the_conversation(tmp_path: 
         forks = [each for each in await gateway.store.read(CHILDREN.find) if each.type == "fork"]
     assert ["tuning", "tuning-2"] == sorted(each.label for each in forks)
     assert all("instructions" not in json.dumps(received.body["messages"][1:]) for received in model.requests)
+
+
+SCOUT = """\
+---
+description: Looks things up
+tools: [pay]
+permission_mode: bypass
+---
+You are the scout.
+"""
+
+
+async def test_an_agent_of_a_file_works_on_a_task_and_never_may_more_than_the_conversation(tmp_path: Path) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "scout.md").write_text(SCOUT)
+
+    def brain(body: dict[str, Any]) -> Answer:
+        if "You are the scout" in json.dumps(body["messages"][0]):
+            assert ["pay", "read_result"][: len(body["tools"])] == [tool["function"]["name"] for tool in body["tools"]]
+            if body["messages"][-1]["role"] == "tool":
+                return Reply(results(body)[-1]["error"])
+            return Reply(calls=(Call("pay", '{"n": 7}'),))
+        if body["messages"][-1]["role"] == "tool":
+            return Reply(" | ".join(str(result["error"] or result["data"]["result"]) for result in results(body)))
+        return Reply(calls=(task("rent", subagent_type="scout"), task("tax", subagent_type="scuot")))
+
+    config = CONFIG + '[permissions]\nmode = "plan"\n'
+    model = FakeModel(brain)
+    async with model, TestGateway(config, model=model, tools=(PAY,), directory=tmp_path) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("Pay.")
+        said = (await ada.answer("plan mode")).text
+    assert "There is no agent 'scuot'. There are: general, fork, scout." in said.replace("&#x27;", "'")
+    assert not any(message.buttons for message in ada.messages())
+
+
+async def test_what_tasks_cost_counts_for_their_person() -> None:
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            return Reply("found", usage=(90_000, 400))
+        if body["messages"][-1]["role"] == "tool":
+            return Reply("Never asked.")
+        return Reply(calls=(task("trains"),))
+
+    model = FakeModel(brain)
+    config = CONFIG + "[budgets]\nuser_tokens = 90_000\n"
+    async with model, TestGateway(config, model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("How do I get there?")
+        said = await ada.answer()
+    assert "Never asked." not in said.text
+    assert 2 == len(model.requests)
+
+
+async def test_messages_reach_a_running_task_and_it_can_be_stopped() -> None:
+    slow = {"seconds": 1.0}
+
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            if "by night" in last(body):
+                return Reply("A night train.", delay_s=60.0)
+            return Reply("Any train.", delay_s=slow["seconds"])
+        if body["messages"][-1]["role"] == "tool":
+            return Reply("Well.")
+        if "night" in last(body):
+            return Reply(calls=(Call("send_message", '{"to": "trains", "text": "by night, please"}'),))
+        if "enough" in last(body):
+            return Reply(calls=(Call("task_stop", '{"task": "trains"}'),))
+        return Reply(calls=(task("trains", run_in_background=True),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG, model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("Find me a train.")
+        await gateway.until(lambda: any(is_task(each.body) for each in model.requests), "the task")
+        await ada.say("at night!")
+        await gateway.until(lambda: any("by night" in last(e.body) and is_task(e.body) for e in model.requests), "it")
+        await ada.say("enough")
+        await gateway.settle()
+        assert {"stopped"} == {child.state.value for child in await gateway.store.read(CHILDREN.find)}
+    assert all("night train" not in message.text for message in ada.messages())
+
+
+async def test_a_task_that_does_not_end_is_ended() -> None:
+    def brain(body: dict[str, Any]) -> Answer:
+        if is_task(body):
+            return Reply("too late", delay_s=60.0)
+        if body["messages"][-1]["role"] == "tool":
+            return Reply(f"It {results(body)[-1]['data']['status']}.")
+        return Reply(calls=(task("trains"),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG + "deadline_s = 0.3\n[model]\nlocal = false\n", model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("How do I get there?")
+        await ada.answer("It failed.")
