@@ -135,6 +135,8 @@ class TenantChange:
         for name in self._tenants.keys() - made.keys():
             self._tasks.keep(f"end of {name}", partial(self._let_go, self._tenants.pop(name)))
         self._chores.begin_schedules()
+        if changed:
+            self._shared.channels.renew_menus()  # /agent comes with the first of them
         return sorted(changed)
 
     def _changed_agents(self, new: Tenant) -> list[str]:

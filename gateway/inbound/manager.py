@@ -293,6 +293,11 @@ class ChannelManager:
         spec = held.spec
         return spec.everywhere or spec.channel in OWN_VIEWS or self._ownership.lease(in_name(spec.name)) is not None
 
+    def renew_menus(self) -> None:
+        """Set the command menus of all channels anew, in the background."""
+        for channel in self.now_ready():
+            self._tasks.create_task(self._set_commands(channel))
+
     async def _set_commands(self, channel: Channel) -> None:
         """Set the command menus; failing does no harm."""
         if isinstance(channel, HasCommands):

@@ -121,8 +121,11 @@ async def test_an_agent_has_its_own_tools_and_a_reload_takes_up_its_file(tmp_pat
         with pytest.raises(GatewayError, match=r'finder.md:4: stesp: there is no such key; did you mean "steps"'):
             await here.operator("POST /v1/reload")
         assert "host" == (await ask(here, ANA, "three"))[0]
+        menu = here.sim.world.bot().commands
+        assert "agent" in [each["command"] for each in menu["es"]]
         (tmp_path / "agents" / "finder.md").unlink()
         await here.operator("POST /v1/reload")
+        await here.until(lambda: "agent" not in [each["command"] for each in menu["es"]], "the menu without /agent")
         assert ("coach", ["four"]) == await ask(here, ANA, "four")
 
 
