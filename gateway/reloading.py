@@ -20,6 +20,7 @@ from gateway.delivery.owner_notices import OwnerNotices
 from gateway.errors import GatewayError
 from gateway.operators.models import Reloaded
 from gateway.shared import Shared
+from gateway.store.causes import Notice
 from gateway.supervision import Supervised
 from gateway.tenant import Tenant, TenantDeps
 from gateway.texts import HARNESS
@@ -217,7 +218,7 @@ class Reloader:
         """Tell owners about a problem once, and again if it returns after a good reload."""
         problem = str(refused)
         self._breakage = self._breakage or secrets.token_hex(4)
-        cause = f"reload:{self._breakage}:{hashlib.blake2s(problem.encode(), digest_size=6).hexdigest()}"
+        cause = Notice("reload", f"{self._breakage}:{hashlib.blake2s(problem.encode(), digest_size=6).hexdigest()}")
         await self._words.say(
             cause, lambda locale: HARNESS.text(locale, "reload.refused", problem=escape(problem[:1000]))
         )

@@ -39,6 +39,7 @@ from gateway.store import outbox
 from gateway.store.addresses import file_of
 from gateway.store.agent_tables import bring_up
 from gateway.store.backup import copies_of_older
+from gateway.store.causes import Notice
 from gateway.store.engine import Store, reading
 from gateway.store.erasure import erase, of_person, pending
 from gateway.store.inbox import InboxRow
@@ -60,7 +61,7 @@ class StoredProcess(DetachedProcess):
         self._agents = AgentChoice(product.name, self.people)
         configure_choice(self._agents, settings, product.title, read_agents(settings, DEFAULT_TENANT))
 
-    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: Notice) -> None:
         plain = plain_text(parse(text)).strip()  # its channels are not loaded here
         part = OutboxPart(cause, 0, 0, Action.SEND, where, Rendered(plain), plain, locale=person.locale)
         outbox.put(connection, person.tenant, [part], now())

@@ -19,13 +19,14 @@ from gateway.commands.decisions import VOID, whom
 from gateway.operators.actions import OperationRefused
 from gateway.operators.people import CANONICAL_SENDER
 from gateway.operators.service import Operators
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.people import Person
 from gateway.texts import HARNESS
 
 YES, NO = frozenset({"yes", "sí", "si", "ok"}), frozenset({"no", "cancel", "cancelar"})
 
-Tell = Callable[[Connection, Person, Address, str, str, Sequence[Button]], None]
+Tell = Callable[[Connection, Person, Address, Notice, str, Sequence[Button]], None]
 """Function that puts a message to a person into the outbox: connection, person, address, cause, Markdown, buttons."""
 
 _NUMBER_CHARS = 6
@@ -113,7 +114,7 @@ class _LinkSteps:
         role = HARNESS.text(stays.locale, f"people.role_{done.role}")
         said = HARNESS.text(stays.locale, "linking.asked", who=_whom(done.joins, done.link.other_sender), role=role)
         buttons = self._buttons(done, stays, where, "link_join")
-        self._deps.tell(connection, stays, where, f"link:{done.link.id}", said, buttons)
+        self._deps.tell(connection, stays, where, Notice("link", done.link.id), said, buttons)
         agreed = asked.say("linking.agreed", who=_whom(done.stays, done.link.sender))
         return Reply(agreed, changed=self._follow_up(done))
 
@@ -124,7 +125,7 @@ class _LinkSteps:
             return Reply(_refusal(asked, done))
         if done.link.other_place is not None:
             said = _linked_text(done, done.stays.locale, done.link.sender)
-            self._deps.tell(connection, done.stays, done.link.other_place, f"linked:{done.link.id}", said, ())
+            self._deps.tell(connection, done.stays, done.link.other_place, Notice("linked", done.link.id), said, ())
         linked = _linked_text(done, asked.principal.locale, done.link.other_sender)
         return Reply(linked, changed=self._follow_up(done))
 
@@ -160,7 +161,8 @@ class _LinkSteps:
             return Reply(_refusal(asked, done))
         for person, place in linking.places(done):
             if place != asked.address:  # the reply tells this side
-                said, cause = HARNESS.text(person.locale, "linking.undone"), f"unlinked:{link_id}:{person.user_id[-8:]}"
+                cause = Notice("unlinked", f"{link_id}:{person.user_id[-8:]}")
+                said = HARNESS.text(person.locale, "linking.undone")
                 self._deps.tell(connection, person, place, cause, said, ())
         return Reply(asked.say("linking.undone"), changed=self._follow_up(done))
 

@@ -22,6 +22,7 @@ from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
 from gateway.ownership import Ownership
 from gateway.store import chats, leases, outbox
+from gateway.store.causes import Undelivered
 from gateway.store.engine import Connection, Store
 from gateway.store.leases import Lease
 from gateway.store.outbox import OPEN, Action, OutboxPart, OutboxRow, PartState
@@ -284,7 +285,7 @@ def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:
     log.warning(
         "attempt_failed",
         outbox_id=row.id,
-        cause=row.part.source_id,
+        cause=str(row.part.cause),
         lane=row.part.address.lane,
         action=row.part.action,
         attempts=row.attempts,
@@ -297,10 +298,10 @@ def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:
 
 def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
     """Return the notice that a reply could not be delivered; none about a notice."""
-    if part.source_id.startswith("dead:"):
+    if isinstance(part.cause, Undelivered):
         return []
     text = HARNESS.text(part.locale, "delivery.not_delivered")
-    return to_parts(channel, OutboundMessage(part.address, f"dead:{part.source_id}", text, locale=part.locale))
+    return to_parts(channel, OutboundMessage(part.address, Undelivered(str(part.cause)), text, locale=part.locale))
 
 
 def _save_outcome(
@@ -314,5 +315,5 @@ def _save_outcome(
     if outcome.park:
         outbox.park(connection, row.tenant, address.lane, outcome.error, now)
     if outcome.drop_rest:
-        outbox.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
+        outbox.dead_letter_rest(connection, row.part.cause, row.id, outcome.error, now)
     outbox.put(connection, row.tenant, apology, now)

@@ -130,7 +130,7 @@ class LiveAnswer:
         return StreamedDraft(
             self._channel,
             self._address,
-            self._message.source_id,
+            str(self._message.cause),
             self._deps.now_s,
             every_s=self._channel.limits.edit_interval_s,
             timeout_s=self._deps.config.send_timeout_s,
@@ -189,10 +189,10 @@ class LiveAnswer:
         try:
             await self._keep_showing()
         except Fenced as fenced:
-            log.info("live_answer_fenced", turn_id=self._message.source_id, error=str(fenced))
+            log.info("live_answer_fenced", turn_id=str(self._message.cause), error=str(fenced))
             self._events.close()
         except Exception:  # noqa: BLE001  one live answer: logged; the turn and its final answer go on
-            log.exception("live_answer_broken", turn_id=self._message.source_id)
+            log.exception("live_answer_broken", turn_id=str(self._message.cause))
             self._events.close()
 
     async def _keep_showing(self) -> None:
@@ -297,7 +297,7 @@ class LiveAnswer:
         try:
             await call_within(self._deps.config.send_timeout_s, asked)
         except ChannelError as failure:
-            log.debug("call_failed", turn_id=self._message.source_id, error=str(failure))
+            log.debug("call_failed", turn_id=str(self._message.cause), error=str(failure))
 
     # ------------------------------------------------------------ messages that grow
 
@@ -319,7 +319,7 @@ class LiveAnswer:
 
     async def _find_message(self) -> None:
         """Find the message that was being sent when the process ended; its lane may know it by now."""
-        query = partial(outbox.recovered_parts, turn_id=self._message.source_id)
+        query = partial(outbox.recovered_parts, answer=self._message.cause)
         stored = await self._deps.store.read(query, lasting=True)
         last = len(self._parts) - 1
         if last < len(stored) and stored[last].platform_id is not None:
@@ -417,7 +417,7 @@ class LiveAnswer:
             self._pacer.slow_down(self._address.chat, failure.retry_after_s or 1.0)
             return
         except ChannelError as failure:
-            log.debug("live_edit_refused", turn_id=self._message.source_id, error=str(failure))
+            log.debug("live_edit_refused", turn_id=str(self._message.cause), error=str(failure))
         shown.seen = rendered
 
 

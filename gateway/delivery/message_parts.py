@@ -8,6 +8,7 @@ from agent.catalogue import NAMES
 from channels.base import Channel, DeletesMessages, EditsMessages, TextUnit
 from channels.messages import Address, Button, Rendered
 from gateway.delivery.splitter import MAX_PARTS, SplitPart, split
+from gateway.store.causes import Cause
 from gateway.store.outbox import Action, MediaRef, OutboxPart
 from gateway.texts import HARNESS
 
@@ -22,7 +23,7 @@ class OutboundMessage:
     """Message before it is split into parts."""
 
     address: Address
-    source_id: str  # turn id or other cause, unique per message
+    cause: Cause  # unique per message
     text: str  # Markdown
     reply_to: str | None = None
     secret_ref: str | None = None
@@ -133,7 +134,7 @@ def _with_files(
 def _part(message: OutboundMessage, number: int, rendered: Rendered, plain: str) -> OutboxPart:
     reply_to = message.reply_to if number == 0 else None
     return OutboxPart(
-        message.source_id,
+        message.cause,
         number,
         0,
         Action.SEND,

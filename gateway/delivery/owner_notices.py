@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -11,6 +12,7 @@ from gateway.access.config import Role
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import chats, outbox, people
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import OutboxPart
 from gateway.store.people import Person
@@ -26,13 +28,13 @@ class OwnerNotices:
         self._channels = channels
         self._clock = clock
 
-    async def say(self, cause: str, text_of: Callable[[str | None], str]) -> None:
+    async def say(self, cause: Notice, text_of: Callable[[str | None], str]) -> None:
         """Send each owner a text in their language, once per cause."""
         parts = await self.parts(DEFAULT_TENANT, cause, lambda owner: text_of(owner.locale))
         await self._store.commit(outbox.put, DEFAULT_TENANT, parts, self._clock())
 
     async def parts(
-        self, tenant: str, cause: str, text_of: Callable[[Person], str], down: str = ""
+        self, tenant: str, cause: Notice, text_of: Callable[[Person], str], down: str = ""
     ) -> list[OutboxPart]:
         """Return the notices, without owners whose channel does not load.
 
@@ -42,7 +44,8 @@ class OwnerNotices:
         known = self._channels.is_configured
         query = partial(owner_chats, tenant=tenant, down=down, is_known=known)
         for owner, where in await self._store.read(query, lasting=True):
-            said = OutboundMessage(where, f"{cause}:{owner.user_id[-8:]}", text_of(owner), locale=owner.locale)
+            own = replace(cause, key=f"{cause.key}:{owner.user_id[-8:]}")
+            said = OutboundMessage(where, own, text_of(owner), locale=owner.locale)
             channel = await self._load(where)
             if channel is not None:
                 parts += to_parts(channel, said)

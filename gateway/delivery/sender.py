@@ -17,6 +17,7 @@ from gateway.delivery.message_parts import recovered_mark
 from gateway.failpoints import failpoint
 from gateway.safety.vault import CannotOpen, SecretOf, Vault, is_sealed
 from gateway.store import inbox, outbox, reply_routes
+from gateway.store.causes import AnswerOf
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxPart, OutboxRow
 from gateway.telemetry import FAULTS, series
@@ -107,8 +108,9 @@ class PartSender:
             raise Permanent(f"its own way to be answered: {refusal}") from None
 
     async def _find_recipient(self, part: OutboxPart) -> str | None:
-        turn_id = part.source_id.partition(".")[0]  # after the dot: number of the turn's approvals
-        sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=turn_id), lasting=True)
+        if not isinstance(part.cause, AnswerOf):
+            return None
+        sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=part.cause.turn_id), lasting=True)
         return None if sender is None else sender.removeprefix(f"{part.address.channel}:")
 
     async def _load_file(self, ref: MediaRef) -> OutboundMedia:

@@ -36,6 +36,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import ReceptionDeps, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
 from gateway.store import chats, earlier, groups, inbox, offers, outbox, people
+from gateway.store.causes import Notice, ReplyTo
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.people import Person
@@ -279,7 +280,7 @@ class Admission:
         if people.guess_timezone(self._connection, person.user_id, zone):
             text = words.zone_text(person.locale, zone)
             self._put(
-                event.tenant, OutboundMessage(event.address, f"zone:{person.user_id}", text, locale=person.locale)
+                event.tenant, OutboundMessage(event.address, Notice("zone", person.user_id), text, locale=person.locale)
             )
         known = people.person_of(self._connection, person.user_id) or person
         self.done.people.append(known)
@@ -289,7 +290,7 @@ class Admission:
         answers = id_ if inbox.route_of(event) is not None else None
         said = OutboundMessage(
             event.address,
-            f"inbox:{id_}",
+            ReplyTo(id_),
             text,
             reply_route_of=answers,
             locale=getattr(event, "locale", None),

@@ -20,6 +20,7 @@ from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.operators.shown_people import lookalikes
 from gateway.store import chats, groups, outbox, people
+from gateway.store.causes import Cause, Notice, ReplyTo
 from gateway.store.engine import Connection
 from gateway.store.outbox import Action
 from gateway.store.people import Person
@@ -76,7 +77,7 @@ class OwnerCards:
         place = hashlib.blake2s(account.encode(), digest_size=4).hexdigest()
         channel, _, name = account.partition(":")
         for owner, where in self._places(tenant, channel, name):
-            cause = f"crowd:{place}:{self.now:%Y%m%d%H}:{owner.user_id[-8:]}"
+            cause = Notice("crowd", f"{place}:{self.now:%Y%m%d%H}:{owner.user_id[-8:]}")
             text = words.crowd_text(account, owner.locale, tenk)
             put(tenant, OutboundMessage(where, cause, text, locale=owner.locale))
 
@@ -86,10 +87,9 @@ class OwnerCards:
         `verdict` is the end of the text's key: approved, denied or blocked.
         """
         owners = people.holding(self.connection, asked.tenant, Role.OWNER, Role.OPERATOR)
-        names, by_cause = (
-            lookalikes(owners),
-            {_cause(asked, owner, named=named): owner for owner in owners for named in (False, True)},
-        )
+        names, by_cause = lookalikes(owners), dict[Cause, Person]()
+        for owner in owners:
+            by_cause |= {_cause(asked, owner, named=named): owner for named in (False, True)}
         decider = people.person_of(self.connection, by)
         shown: list[Address] = []
         for cause, where in outbox.said_for(self.connection, by_cause):
@@ -109,7 +109,7 @@ class OwnerCards:
         if group is None or not group.allowed or decider is None:
             return []
         since, shown = self.now - groups.KEPT_FOR, []
-        asked = [f"inbox:{id_}" for id_ in groups.refused_in(self.connection, group, GROUP_NOT_LISTED, since)]
+        asked = [ReplyTo(id_) for id_ in groups.refused_in(self.connection, group, GROUP_NOT_LISTED, since)]
         for cause, where in outbox.said_for(self.connection, asked):
             if (channel := self.channel_of(where)) is not None:
                 text = HARNESS.text(decider.locale, "groups.verdict", who=escape(decider.display_name))
@@ -139,5 +139,5 @@ class OwnerCards:
         return found
 
 
-def _cause(asked: Ticket, owner: Person, *, named: bool) -> str:
-    return f"asked:{asked.id}:{owner.user_id[-8:]}{':n' if named else ''}"
+def _cause(asked: Ticket, owner: Person, *, named: bool) -> Notice:
+    return Notice("asked", f"{asked.id}:{owner.user_id[-8:]}{':n' if named else ''}")

@@ -30,6 +30,7 @@ from gateway.inbound.owner_cards import ChannelOf, OwnerCards
 from gateway.inbound.session_key import session_key
 from gateway.safety.vault import Vault
 from gateway.store import inbox, outbox, people
+from gateway.store.causes import Notice, ReplyTo
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.people import AuditRow, Person
@@ -146,7 +147,7 @@ class StrangerReception:
         asked = pairing.waiting_of(self._connection, event)
         if asked is None:
             return False
-        cause = f"named:{asked.id}"
+        cause = Notice("named", asked.id)
         if not outbox.said_for(self._connection, [cause]):
             TICKETS.patch(self._connection, {"display_name": name}, id=asked.id, state=asked.state)
             told = AuditRow(self._now, asked.sender, "name_given", asked.id, f"{asked.display_name} to {name}")
@@ -170,7 +171,7 @@ class StrangerReception:
         self._put(
             event.tenant,
             OutboundMessage(
-                event.address, f"inbox:{id_}", text, secret_ref=secret_ref, reply_route_of=answers, locale=event.locale
+                event.address, ReplyTo(id_), text, secret_ref=secret_ref, reply_route_of=answers, locale=event.locale
             ),
         )
 

@@ -170,7 +170,7 @@ def messages_of(turn: KeptTurn, channel: Channel, address: Address) -> Iterator[
     ended = next((event for event in turn.events if isinstance(event, TurnEnded)), None)
     if ended is None:
         return  # its answer is under way
-    for part in to_parts(channel, OutboundMessage(address, turn.source_id, ended.text)):
+    for part in to_parts(channel, OutboundMessage(address, turn.answer, ended.text)):
         kept = OutboundPart(address=address, rendered=part.rendered, idem_key=idem_key(part))
         yield KeptMessage(turn.ended_at or turn.started_at, kept)
 

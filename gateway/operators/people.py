@@ -44,6 +44,7 @@ from gateway.operators.models import (
 from gateway.operators.process import AccessChange
 from gateway.operators.shown_people import lookalikes, search_words, to_requests, to_user
 from gateway.store import chats, erasure, groups, inbox, people
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.erasure import ErasureAsked, Extent, newest_row
 from gateway.store.groups import Group
@@ -132,7 +133,7 @@ class PeopleActions(OperatorsBase):
                 return _refusal(done, call.now)
             ran.append(done)
             said = words.welcome_text(done)
-            self.process.say(connection, done.person, done.address, said, f"approved:{done.request.id}")
+            self.process.say(connection, done.person, done.address, said, Notice("approved", done.request.id))
             row = self.process.take_up(connection, done.said, done.person, call.now)
             cards = self.process.show_verdict(connection, done.request, "approved", call.by)
             return AccessChange(done.person, (done.address, *cards), row)
@@ -244,7 +245,7 @@ class PeopleActions(OperatorsBase):
             OperationRefused: the person is unknown or blocked, or has no direct chat.
             GatewayError: the channel of the chat is not running.
         """
-        person, cause = await self._person(who), f"operator:{new_id()}"
+        person, cause = await self._person(who), Notice("operator", new_id())
 
         def job(connection: Connection) -> Address | OperationRefused:
             place = next(iter(chats.own_chats(connection, person.tenant, person.user_id)), None)
@@ -280,7 +281,9 @@ class PeopleActions(OperatorsBase):
             for side, where in linking.places(done):
                 with suppress(GatewayError):  # the undo holds even if no message can be sent now
                     text = HARNESS.text(side.locale, "linking.undone_by")
-                    self.process.say(connection, side, where, text, f"unlinked:{link.id}:{side.user_id[-8:]}")
+                    self.process.say(
+                        connection, side, where, text, Notice("unlinked", f"{link.id}:{side.user_id[-8:]}")
+                    )
             return done
 
         done = await call.commit(job)

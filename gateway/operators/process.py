@@ -9,6 +9,7 @@ from channels.messages import Address, InboundEvent
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError
 from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -37,7 +38,7 @@ class OperatedProcess(Protocol):
         """Return all people from memory, or None if only the store has them."""
         ...
 
-    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: Notice) -> None:
         """Put a Markdown message into the outbox within a commit, once per cause.
 
         Raises:
@@ -101,7 +102,7 @@ class DetachedProcess:
     def everybody(self, _tenant: str | None) -> Sequence[Person] | None:
         return None
 
-    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: Notice) -> None:
         pass
 
     def take_up(

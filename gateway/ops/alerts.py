@@ -19,6 +19,7 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.owner_notices import OwnerNotices, owner_chats
 from gateway.ops.status import OF_TENANT, Trouble, tenant_of
 from gateway.store import outbox
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import OutboxPart
 from gateway.store.rows import Rows
@@ -160,7 +161,7 @@ class OwnerAlerts:
             **({} if trouble is None else trouble.counts),
         }
         said = f"alerts.{kind}" + ("" if trouble else "_over")
-        cause = f"alert:{place}"
+        cause = Notice("alert", place)
         return await self._words.parts(audience, cause, lambda owner: HARNESS.text(owner.locale, said, **values), down)
 
 

@@ -32,6 +32,7 @@ from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.status import GatewayStatus
 from gateway.shared import Shared
 from gateway.store import chats, erasure, groups, outbox, people
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -83,7 +84,7 @@ class RunningProcess:
     def everybody(self, tenant: str | None) -> Sequence[Person]:
         return self.shared.people.everybody(tenant)
 
-    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: str) -> None:
+    def say(self, connection: Connection, person: Person, where: Address, text: str, cause: Notice) -> None:
         said = OutboundMessage(where, cause, text, locale=person.locale)
         _put_message(self.shared.channels, connection, person, where, said)
 
@@ -155,7 +156,7 @@ def link_deps(shared: Shared) -> LinkDeps:
     """Make the dependencies of linking. Sessions and lanes are told about each step after its commit."""
 
     def tell(
-        connection: Connection, person: Person, where: Address, cause: str, text: str, buttons: Sequence[Button]
+        connection: Connection, person: Person, where: Address, cause: Notice, text: str, buttons: Sequence[Button]
     ) -> None:
         said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
         _put_message(shared.channels, connection, person, where, said)

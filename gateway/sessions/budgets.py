@@ -33,6 +33,7 @@ from gateway.safety.redaction import escape_controls
 from gateway.sessions.config import BudgetsConfig
 from gateway.store import budgets, outbox, people
 from gateway.store.budgets import Cap, CapReached, CapUse
+from gateway.store.causes import Notice
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import TurnRow
 from gateway.store.outbox import OutboxPart
@@ -320,7 +321,7 @@ class BudgetWatch:
             used = words_of(use, owner.locale)
             return HARNESS.text(owner.locale, key, who=escape(who), percent=use.percent, used=used)
 
-        return await self._words.parts(cap.tenant or DEFAULT_TENANT, f"cap:{place}:{cap.day}", text_of)
+        return await self._words.parts(cap.tenant or DEFAULT_TENANT, Notice("cap", f"{place}:{cap.day}"), text_of)
 
 
 def words_of(use: CapUse, locale: str | None = None) -> str:

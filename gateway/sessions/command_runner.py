@@ -36,6 +36,7 @@ from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.user_items import read_text_file
 from gateway.store import approvals, children, inbox, journal, outbox, people
+from gateway.store.causes import DueReply, ReplyTo
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -301,7 +302,7 @@ class CommandRunner:
             reply = wanted.run(connection) if isinstance(wanted, Write) else wanted
             said = OutboundMessage(
                 row.event.address,
-                f"inbox:{row.id}",
+                DueReply(row.id) if isinstance(row.event, SystemEvent) else ReplyTo(row.id),
                 reply.text,
                 secret_ref=reply.secret_ref,
                 buttons=reply.buttons,

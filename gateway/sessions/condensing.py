@@ -22,6 +22,7 @@ from gateway.sessions import commits
 from gateway.sessions.commits import CostsBeside
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.turn_lifecycle import Claim
+from gateway.store.causes import Notice
 from gateway.store.children import SUBAGENT
 from gateway.telemetry import SUMMARIES, series
 
@@ -61,7 +62,7 @@ class SummaryKeeper:
         )
         said = OutboundMessage(
             turn.address,
-            f"summary:{turn.id}",
+            Notice("summary", turn.id),
             self.deps.shown.texts.text(self.locale, key, count=count),
             reply_route_of=self.claim.answers,
             locale=self.locale,

@@ -19,6 +19,7 @@ from gateway.commands.decisions import ANSWERS
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.sessions.turn_lifecycle import Claim
 from gateway.store.approvals import Approval
+from gateway.store.causes import QuestionOf
 
 STYLES = {Consent.ALLOWED: ButtonStyle.PRIMARY, Consent.DENIED: ButtonStyle.DANGER}
 
@@ -56,7 +57,7 @@ class Questions:
             asked = f"{asked}\n\n{self._list_answers(words, locale)}"
         return OutboundMessage(
             turn.address,
-            claim.source_id,
+            QuestionOf(claim.turn.id, claim.answer.waits),
             asked,
             turn.reply_to,
             reply_route_of=claim.answers,

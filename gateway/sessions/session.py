@@ -53,6 +53,7 @@ from gateway.sessions.turn import RunningTurn
 from gateway.sessions.turn_lifecycle import Cancellations, Claim
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.spans import span, trace_id_of
+from gateway.store.causes import ReplyTo
 from gateway.store.children import SUBAGENT
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
@@ -446,7 +447,7 @@ class Session:
         text = self._deps.shown.texts.text(locale, key) if key else ""
         channel = await self._process.channels.when_loaded(row.event.address)
         said = OutboundMessage(
-            row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=locale
+            row.event.address, ReplyTo(row.id), text, reply_route_of=own_route_id(row), locale=locale
         )
         parts = to_parts(channel, said)
         refuse = partial(

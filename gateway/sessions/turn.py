@@ -106,7 +106,7 @@ class RunningTurn(TurnLifecycle):
         self._watched = TurnEvents(deps.shown.watch.note_event, *(followers(channel, turn, clean) if is_seen else ()))
         self._answer = OutboundMessage(
             turn.address,
-            claim.source_id,
+            claim.answer,
             "",
             turn.reply_to,
             reply_route_of=claim.answers,
@@ -167,7 +167,7 @@ class RunningTurn(TurnLifecycle):
         claim = self.claim
         standing: Sequence[outbox.RecoveredPart] = ()
         if claim.resumed:
-            query = partial(outbox.recovered_parts, turn_id=claim.source_id)
+            query = partial(outbox.recovered_parts, answer=claim.answer)
             standing = await self._deps.store.read(query, lasting=True)
         self._live.start(claim.message_id, standing, answer_text(claim.events))
 

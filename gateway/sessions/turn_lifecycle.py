@@ -13,6 +13,7 @@ from enum import Enum
 from agent.consent import Parked
 from agent.transcript import EndReason, JournalEvent
 from gateway.sessions.inbox_rules import joins
+from gateway.store.causes import AnswerOf
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
 
@@ -35,12 +36,10 @@ class Claim:
         return now - self.turn.started_at - self.waited
 
     @property
-    def source_id(self) -> str:
-        """Return the outbox source id of its answer; another one after each wait, so that the question is not
-        overwritten.
-        """
+    def answer(self) -> AnswerOf:
+        """Return the cause of its answer; another one after each wait, so that the question is not overwritten."""
         waits = sum(isinstance(event, Parked) and event.asks for event in self.events) if self.resumed else 0
-        return self.turn.id if not waits else f"{self.turn.id}.{waits}"
+        return AnswerOf(self.turn.id, waits)
 
 
 class Cancellations:

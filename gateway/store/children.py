@@ -168,7 +168,7 @@ def begin(
     CHILDREN.add(connection, child)
     where = tenant, caller.address
     task = _event(f"{TASK_EVENT}{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
-    if hand_over(connection, task, caller.user_id, child.session_key, now) is None:
+    if hand_over(connection, task, caller.user_id, child.session_key, now, caller.turn_id) is None:
         raise ToolError("This task has ended, and its result is not kept any more.")
     return child
 
@@ -233,7 +233,7 @@ def end(connection: sa.Connection, turn: TurnRow, reason: EndReason, text: str, 
     """End the task of a turn, once: its result goes to the call that waits for it, else to the parent's session."""
     child = of_turn(connection, turn.id)
     if child is not None:
-        _hand_back(connection, child, _STATES.get(reason, ChildState.FAILED), text, turn.address, now)
+        _hand_back(connection, child, _STATES.get(reason, ChildState.FAILED), text, turn.address, now, turn.id)
 
 
 def give_up(connection: sa.Connection, row: InboxRow, why: str, now: datetime) -> None:
@@ -243,7 +243,13 @@ def give_up(connection: sa.Connection, row: InboxRow, why: str, now: datetime) -
 
 
 def _hand_back(
-    connection: sa.Connection, child: Child, state: ChildState, text: str, address: Address, now: datetime
+    connection: sa.Connection,
+    child: Child,
+    state: ChildState,
+    text: str,
+    address: Address,
+    now: datetime,
+    from_turn: str | None = None,
 ) -> None:
     if not _settle(connection, child, state, text, now):
         return
@@ -260,7 +266,7 @@ def _hand_back(
         data=f"{child.description}\n\n{text[:MAX_TOLD_CHARS]}",
         head=f'task notification: the task "{child.label}" is {state.value}; this is its result',
     )
-    hand_over(connection, event, child.user_id, child.parent_key, now)
+    hand_over(connection, event, child.user_id, child.parent_key, now, from_turn)
 
 
 _STATES = {EndReason.COMPLETED: ChildState.DONE, EndReason.STOPPED: ChildState.STOPPED}
@@ -339,7 +345,7 @@ def send(
             data=text,
             head=f"message from {sender}",
         )
-        hand_over(connection, event, caller.user_id, reached[name], now)
+        hand_over(connection, event, caller.user_id, reached[name], now, caller.turn_id)
     return Receivers(open_, full)
 
 

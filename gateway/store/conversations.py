@@ -18,6 +18,7 @@ from agent.ports import Summary
 from agent.transcript import JOURNAL_EVENT, JournalEvent
 from channels.messages import INBOUND_EVENT, InboundMessage
 from gateway.store import people
+from gateway.store.causes import AnswerOf
 from gateway.store.dialect import insert_into, upsert
 from gateway.store.heads import ConversationHead, list_heads
 from gateway.store.journal import TurnRow, next_seq, permission_mode_of
@@ -81,10 +82,9 @@ class KeptTurn:
     events: Sequence[JournalEvent]  # how it began, what joined it, how often it waited, how it ended
 
     @property
-    def source_id(self) -> str:
-        """Return the outbox source id of the answer."""
-        waits = sum(isinstance(event, Parked) and event.asks for event in self.events)
-        return self.id if not waits else f"{self.id}.{waits}"
+    def answer(self) -> AnswerOf:
+        """Return the cause of the answer."""
+        return AnswerOf(self.id, sum(isinstance(event, Parked) and event.asks for event in self.events))
 
 
 def kept_turns(

@@ -36,16 +36,23 @@ class SessionStopped:
 
 
 def hand_over(
-    connection: sa.Connection, event: SystemEvent, user_id: str, session_key: str, now: datetime
+    connection: sa.Connection,
+    event: SystemEvent,
+    user_id: str,
+    session_key: str,
+    now: datetime,
+    from_turn: str | None = None,
 ) -> InboxRow | None:
     """Admit an event to a session of a person; return None if an event of this id was admitted before.
+
+    `from_turn` is the turn that sends it, in whose trace it is shown.
 
     It goes where the chat is now, if the chat has moved since its address was kept.
     """
     user_id = now_of(connection, user_id)
     address, session_key = chats.in_living_chat(connection, event.tenant, event.address, session_key)
     event = event if address == event.address else replace(event, address=address)
-    id_ = admit(connection, NewRow(event, user_id, session_key), now)
+    id_ = admit(connection, NewRow(event, user_id, session_key, from_turn=from_turn), now)
     if id_ is None:
         return None
     row = InboxRow(id_, event.tenant, session_key, user_id, event, now)

@@ -59,6 +59,7 @@ class NewRow:
     outcome: Outcome | None = None
     detail: str | None = None
     kept: bool = True  # False: of what it says nothing is stored
+    from_turn: str | None = None  # the turn that hands it over; None: no turn does
 
 
 def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
@@ -77,6 +78,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "sender": event.sender_key,
             "user_id": row.user_id,
             "session_key": row.session_key,
+            "from_turn": row.from_turn,
             "shard": None if row.session_key is None else shard_of(row.session_key),
             "payload": _payload(row),
             "received_at": event.received_at,
@@ -142,6 +144,7 @@ def quarantine(
             "sender": "",
             "user_id": None,
             "session_key": None,
+            "from_turn": None,
             "payload": _storable(rejected.raw, RAW_CHARS),
             "received_at": now,
             "admitted_at": now,

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from channels.base import OWN_VIEWS
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from channels.viewers.viewer_frames import MOST_NUMBERS
+from gateway.store.causes import Cause, read_cause
 from gateway.store.dialect import insert_new
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import IN_OWN_VIEWS, outbox
@@ -83,7 +84,7 @@ _MEDIA: TypeAdapter[tuple[MediaRef, ...]] = TypeAdapter(tuple[MediaRef, ...])
 class OutboxPart:
     """One part of something to be said, and what is done to say it."""
 
-    source_id: str  # the turn, or what else it answers
+    cause: Cause
     number: int  # its place among the parts of that, from 0
     revision: int  # 0: the message itself, or its placeholder; above: what edits or deletes that
     action: Action
@@ -123,7 +124,7 @@ class PartsPut:
 
 def idem_key(part: OutboxPart) -> str:
     """25 characters that name this part for ever: minted once, the same for every attempt."""
-    digest = hashlib.sha256(f"{part.source_id}/{part.number}/{part.revision}".encode()).digest()
+    digest = hashlib.sha256(f"{part.cause}/{part.number}/{part.revision}".encode()).digest()
     return base64.b32encode(digest[:15]).decode().lower() + "t"
 
 
@@ -173,7 +174,7 @@ def shown_after(
 
 
 def _find_open(connection: sa.Connection, part: OutboxPart) -> list[OutboxRow]:
-    same = (outbox.c.cause == part.source_id, outbox.c.part == part.number, outbox.c.op == part.revision)
+    same = (outbox.c.cause == str(part.cause), outbox.c.part == part.number, outbox.c.op == part.revision)
     return [to_row(found) for found in connection.execute(sa.select(outbox).where(*same, IS_OPEN))]
 
 
@@ -181,7 +182,8 @@ def _to_values(row: OutboxRow) -> dict[str, object]:
     part = row.part
     return {
         "tenant_id": row.tenant,
-        "cause": part.source_id,
+        "kind": part.cause.kind,
+        "cause": str(part.cause),
         "part": part.number,
         "op": part.revision,
         "action": part.action,
@@ -214,7 +216,7 @@ def _to_values(row: OutboxRow) -> dict[str, object]:
 def to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
     """Return a part as its row keeps it."""
     part = OutboxPart(
-        source_id=found.cause,
+        cause=read_cause(found.kind, found.cause),
         number=found.part,
         revision=found.op,
         action=Action(found.action),
@@ -242,12 +244,12 @@ def to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
     )
 
 
-def said_for(connection: sa.Connection, causes: Collection[str]) -> list[tuple[str, Address]]:
+def said_for(connection: sa.Connection, causes: Collection[Cause]) -> list[tuple[Cause, Address]]:
     """Return the messages for these causes, sent or waiting, and their addresses; without those refused or given up."""
-    ours = (outbox.c.cause.in_(causes), outbox.c.part == 0, outbox.c.op == 0)
+    ours = (outbox.c.cause.in_([str(cause) for cause in causes]), outbox.c.part == 0, outbox.c.op == 0)
     given_up = outbox.c.state.in_([PartState.DEAD, PartState.DISCARDED])
     rows = connection.execute(sa.select(outbox).where(*ours, ~given_up).order_by(outbox.c.id))
-    return [(row.cause, Address(row.channel, row.account, row.chat, row.thread)) for row in rows]
+    return [(read_cause(row.kind, row.cause), Address(row.channel, row.account, row.chat, row.thread)) for row in rows]
 
 
 _OPEN_BEHIND = (
@@ -436,11 +438,11 @@ def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: date
     )
 
 
-def dead_letter_rest(connection: sa.Connection, source_id: str, after_id: int, reason: str, now: datetime) -> int:
+def dead_letter_rest(connection: sa.Connection, cause: Cause, after_id: int, reason: str, now: datetime) -> int:
     """Give up the parts of a reply behind a refused one; how many there were."""
     done = connection.execute(
         sa.update(outbox)
-        .where(outbox.c.cause == source_id, outbox.c.id > after_id, IS_OPEN)
+        .where(outbox.c.cause == str(cause), outbox.c.id > after_id, IS_OPEN)
         .values(state=PartState.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
     )
     return done.rowcount
@@ -476,10 +478,10 @@ class RecoveredPart:
     rendered: Rendered | None  # what it was told to say for good; None: a placeholder yet
 
 
-def recovered_parts(connection: sa.Connection, turn_id: str) -> list[RecoveredPart]:
+def recovered_parts(connection: sa.Connection, answer: Cause) -> list[RecoveredPart]:
     """Return the parts of a turn's answer that the live answer began, in order."""
     columns = (outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.rendered, outbox.c.markup, outbox.c.platform_id)
-    query = sa.select(*columns).where(outbox.c.cause == turn_id).order_by(outbox.c.part, outbox.c.op)
+    query = sa.select(*columns).where(outbox.c.cause == str(answer)).order_by(outbox.c.part, outbox.c.op)
     found: dict[int, RecoveredPart] = {}
     for row in connection.execute(query):
         before = found.get(row.part)
@@ -494,7 +496,7 @@ def standing_id(connection: sa.Connection, part: OutboxPart) -> str | None:
     return connection.execute(
         sa.select(outbox.c.platform_id)
         .where(
-            outbox.c.cause == part.source_id,
+            outbox.c.cause == str(part.cause),
             outbox.c.part == part.number,
             outbox.c.op < part.revision,
             outbox.c.state == PartState.SENT,

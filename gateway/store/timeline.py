@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, ModelResponded
+from channels.messages import INBOUND_EVENT, SystemEvent
+from gateway.store.causes import AnswerOf, Cause, ReplyTo, read_cause
 from gateway.store.children import TASK_EVENT
 from gateway.store.journal import CHILD_MARK
 from gateway.store.tables.traffic import inbox, outbox
@@ -58,7 +60,8 @@ class Hop:
     """One thing that happened to a message, or to the turn that took it."""
 
     at: datetime
-    name: str  # received | admitted | settled | claimed | called_beside | part_put | part_STATE | a journal event's
+    name: str
+    """received, admitted, settled, claimed, called_beside, part_put, part_STATE, handed_over, or a journal event's."""
     turn_id: str | None = None
     inbox_id: int | None = None
     facts: Facts = field(default_factory=dict)  # what there is to know of it: ids, names, counts, seconds; no words
@@ -144,14 +147,15 @@ def hops(
     wanted = sorted({*taken, *tasks_of(connection, tenant, taken)})
     journal = list(_of_journal(connection, tenant, wanted))
     waits = Counter(hop.turn_id for hop in journal if hop.name == "parked")
-    causes = [f"inbox:{id_}" for id_ in inbox_ids]
-    causes += [id_ if not wait else f"{id_}.{wait}" for id_ in wanted for wait in range(waits[id_] + 1)]
+    causes: list[Cause] = [ReplyTo(id_) for id_ in inbox_ids]
+    causes += [AnswerOf(id_, wait) for id_ in wanted for wait in range(waits[id_] + 1)]
     found = [
         *_of_messages(connection, tenant, wanted, inbox_ids),
         *_of_turns(connection, tenant, wanted),
         *journal,
         *_of_calls_beside(connection, tenant, wanted),
         *_of_parts(connection, tenant, causes),
+        *_of_handed(connection, tenant, wanted),
     ]
     return sorted(found, key=lambda hop: (hop.at, hop.name in BEHIND))  # stable: of one instant as listed above
 
@@ -221,11 +225,13 @@ def _of_calls_beside(connection: sa.Connection, tenant: str, turn_ids: Collectio
             yield Hop(row.at, "called_beside", row.turn_id, None, used)
 
 
-def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -> Iterator[Hop]:
-    """Return what was sent, part by part; after each wait a turn uses another `Claim.source_id`."""
+def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[Cause]) -> Iterator[Hop]:
+    """Return what was sent, part by part; after each wait a turn has another cause."""
     columns = sa.select(
         outbox.c.id,
+        outbox.c.kind,
         outbox.c.cause,
+        outbox.c.lane,
         outbox.c.part,
         outbox.c.op,
         outbox.c.action,
@@ -237,11 +243,13 @@ def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -
         outbox.c.created_at,
         outbox.c.done_at,
     ).where(outbox.c.tenant_id == tenant)
-    for some in _batches(causes):
+    for some in _batches(map(str, causes)):
         for row in connection.execute(columns.where(outbox.c.cause.in_(some)).order_by(outbox.c.id)):
-            cause, _, inbox_id = row.cause.partition("inbox:")
-            turn_id, row_id = (None, int(inbox_id)) if inbox_id else (cause.partition(".")[0], None)
-            part = {"outbox_id": row.id, "part": row.part, "op": row.op, "action": row.action}
+            cause = read_cause(row.kind, row.cause)
+            turn_id = cause.turn_id if isinstance(cause, AnswerOf) else None
+            row_id = cause.inbox_id if isinstance(cause, ReplyTo) else None
+            part: dict[str, JsonValue] = {"kind": cause.kind, "target": row.lane, "outbox_id": row.id}
+            part |= {"part": row.part, "op": row.op, "action": row.action}
             yield Hop(row.created_at, "part_put", turn_id, row_id, part)
             receipt = {
                 "attempts": row.attempts,
@@ -251,6 +259,30 @@ def _of_parts(connection: sa.Connection, tenant: str, causes: Collection[str]) -
             }
             if row.done_at is not None or row.attempts:
                 yield Hop(row.done_at or row.created_at, f"part_{row.state}", turn_id, row_id, part | receipt)
+
+
+def _of_handed(connection: sa.Connection, tenant: str, turn_ids: Collection[str]) -> Iterator[Hop]:
+    """Return the events that turns sent to other sessions, over the channel `system`."""
+    columns = sa.select(
+        inbox.c.id,
+        inbox.c.from_turn,
+        inbox.c.session_key,
+        inbox.c.payload,
+        inbox.c.admitted_at,
+        inbox.c.outcome,
+        inbox.c.turn_id,
+    ).where(inbox.c.tenant_id == tenant)
+    for some in _batches(turn_ids):
+        for row in connection.execute(columns.where(inbox.c.from_turn.in_(some)).order_by(inbox.c.id)):
+            event = INBOUND_EVENT.validate_json(row.payload) if row.payload else None
+            facts = {
+                "kind": event.name if isinstance(event, SystemEvent) else None,
+                "target": row.session_key,
+                "state": row.outcome or ("claimed" if row.turn_id else "waiting"),
+                "inbox_id": row.id,
+                "to_turn": row.turn_id,
+            }
+            yield Hop(row.admitted_at, "handed_over", row.from_turn, None, facts)
 
 
 def _batches(ids: Iterable[str | int]) -> Iterator[list[str | int]]:

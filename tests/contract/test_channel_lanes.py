@@ -16,6 +16,7 @@ from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_p
 from gateway.delivery.pacing import Pacer
 from gateway.safety.vault import Vault
 from gateway.store import outbox
+from gateway.store.causes import Notice
 from gateway.store.tables.traffic import outbox as outbox_table
 from gateway.supervision import Faults, Run, Supervised
 from tests.contract.channel_rig import Rig, Trouble
@@ -77,7 +78,7 @@ class Lanes(Supervised):
 async def say(rig: Rig, delivery: Delivery, cause: str, *texts: str) -> None:
     """Commit something to be said, as a turn does: each text a part of it."""
     for text in texts:
-        parts = to_parts(rig.channel, OutboundMessage(rig.address, f"{cause}-{text}", text))
+        parts = to_parts(rig.channel, OutboundMessage(rig.address, Notice("test", f"{cause}-{text}"), text))
         await rig.store.commit(outbox.put, "default", parts, BEGAN)
 
 

@@ -16,6 +16,7 @@ from channels.clocks import wall_now
 from channels.messages import Address, Rendered
 from gateway.ops.home_check import check_database_clock
 from gateway.store import inbox, journal, leases, outbox, people
+from gateway.store.causes import AnswerOf
 from gateway.store.engine import Connection, Store, link_to
 from gateway.store.inbox import NewRow
 from gateway.store.journal import Fence, shard_of
@@ -216,7 +217,8 @@ async def test_what_waits_is_counted_by_shard_by_account_and_by_age(cluster: Clu
             if key == keys[2]:
                 inbox.claim(connection, [id_], "t1")
         here = Address("telegram", "main", "42")
-        parts = [OutboxPart(f"x{number}", 0, 0, Action.SEND, here, Rendered("x"), "x") for number in range(2)]
+        causes = [AnswerOf(f"x{number}") for number in range(2)]
+        parts = [OutboxPart(cause, 0, 0, Action.SEND, here, Rendered("x"), "x") for cause in causes]
         outbox.put(connection, "default", parts, now - timedelta(seconds=400))
         connection.execute(sa.update(table).where(table.c.cause == "x1").values(not_before=now + timedelta(days=1)))
 

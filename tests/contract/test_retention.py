@@ -18,6 +18,7 @@ from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered
 from gateway.ops.housekeeper import sweep
 from gateway.ops.retention_config import RetentionConfig
 from gateway.store import inbox, journal, outbox, people, reply_routes, retention
+from gateway.store.causes import AnswerOf
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
@@ -79,7 +80,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
     journal.append(connection, turn, 2 * number, [item, TurnEnded(EndReason.COMPLETED, "hi")], at)
     outbox.put_file(connection, "default", f"blob-{number}", b"x" * 100, at)
     media = (MediaRef(AttachmentKind.DOCUMENT, "a.txt", "text/plain", f"blob-{number}"),)
-    part = OutboxPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
+    part = OutboxPart(AnswerOf(turn_id), 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
     outbox.put(connection, "default", [part], at)
     people.record(connection, "default", AuditRow(at, "cli", "noted", "s", ""))
     inbox.settle_turn(connection, turn_id, row, Outcome.ANSWERED, at)

@@ -24,6 +24,7 @@ from agent.transcript import (
 )
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
 from gateway.store import earlier, inbox, journal, outbox
+from gateway.store.causes import AnswerOf
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
@@ -123,7 +124,7 @@ async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> N
 
 
 def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> OutboxPart:
-    return OutboxPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
+    return OutboxPart(AnswerOf(cause), number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
 
 
 async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:

@@ -16,9 +16,9 @@ INBOX = (
     "CASE WHEN i % 2 = 0 THEN 'answered' ELSE 'cleared' END, i FROM n"
 )
 OUTBOX = (
-    "INSERT INTO outbox (tenant_id, cause, part, op, action, lane, channel, account, chat, rendered, plain, idem_key, "
-    "state, attempts, platform_id, marked, created_at, done_at) {numbers} "
-    "SELECT 'default', 't' || i, 0, 0, 'send', 'telegram:main:1', 'telegram', 'main', '1', 'x', 'x', 'k', "
+    "INSERT INTO outbox (tenant_id, kind, cause, part, op, action, lane, channel, account, chat, rendered, plain, "
+    "idem_key, state, attempts, platform_id, marked, created_at, done_at) {numbers} "
+    "SELECT 'default', 'answer', 't' || i, 0, 0, 'send', 'telegram:main:1', 'telegram', 'main', '1', 'x', 'x', 'k', "
     "'sent', 1, '7', false, i, i FROM n"
 )
 TURNS = (

@@ -77,6 +77,12 @@ async def test_tasks_of_one_response_run_side_by_side_and_their_results_are_the_
         assert 1 == len(ada.messages())
     assert ["", "planes", "trains"] == sorted(turn["task"] for turn in shown["turns"])
     assert [None, traced["turn"], traced["turn"]] == [turn["parent"] for turn in shown["turns"]]
+    handed = [hop["facts"] for hop in traced["hops"] if hop["hop"] == "handed_over"]
+    assert [("task", "planes", "answered"), ("task", "trains", "answered")] == sorted(
+        (facts["kind"], facts["target"].rpartition(":")[2], facts["state"]) for facts in handed
+    )
+    (said,) = [hop["facts"] for hop in traced["hops"] if hop["hop"] == "part_sent"]
+    assert ("answer", "telegram:main:1") == (said["kind"], said["target"])
     for hops in (traced["hops"], shown["hops"]):
         assert ["", "planes", "trains"] == sorted(hop["facts"]["task"] for hop in hops if hop["hop"] == "claimed")
 

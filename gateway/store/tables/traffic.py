@@ -66,6 +66,7 @@ inbox = sa.Table(
     sa.Column("sender", sa.String(160), nullable=False),  # canonical: telegram:42
     sa.Column("user_id", Id),  # whom access found the sender to be; None for strangers
     sa.Column("session_key", sa.String(512)),  # None where it never reaches a session
+    sa.Column("from_turn", Id),  # the turn that sent it to this session; None: no turn did
     sa.Column("payload", sa.Text, nullable=False),  # the event as JSON; "" where nothing of it is kept
     sa.Column("received_at", Instant, nullable=False),
     sa.Column("admitted_at", Instant, nullable=False),
@@ -84,6 +85,8 @@ IS_WAITING = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox
 partial_index("ix_inbox_waiting", inbox.c.outcome, inbox.c.id, where=IS_WAITING)
 _is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a turn takes this index
 partial_index("ix_inbox_claimed", inbox.c.turn_id, where=_is_claimed)
+_is_handed = inbox.c.from_turn.is_not(None)
+partial_index("ix_inbox_handed", inbox.c.from_turn, where=_is_handed)
 _is_settled = inbox.c.done_at.is_not(None)
 partial_index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, where=_is_settled)
 _is_read_along = sa.and_(inbox.c.outcome.in_(["context", "quarantined"]), inbox.c.payload != "")
@@ -98,6 +101,7 @@ outbox = sa.Table(
     metadata,
     sa.Column("id", Sequence64, primary_key=True),  # the order within a lane
     tenant_column(),
+    sa.Column("kind", sa.String(16), nullable=False),  # of the cause, see gateway.store.causes
     sa.Column("cause", sa.String(64), nullable=False),  # turn id, or what else it answers: "inbox:17"
     sa.Column("part", sa.SmallInteger, nullable=False),
     sa.Column("op", sa.SmallInteger, nullable=False),  # 0 the placeholder or the only send, 1 its final edit

@@ -42,6 +42,7 @@ from gateway.operators.models import (
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
 from gateway.store import chats, groups, outbox, people, reports
+from gateway.store.causes import ReplyTo
 from gateway.store.engine import Connection
 from gateway.store.erasure import Extent
 from gateway.store.outbox import Action, OutboxPart
@@ -77,7 +78,7 @@ class World:
             linking.give(connection, KEY, "default", code_of(KEY, link.id), other, NOON)
             linking.agree(connection, None, other.user_id, NOON)
             linking.connect(connection, None, mine.user_id, NOON)
-            part = OutboxPart("inbox:1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("hello"), "hello")
+            part = OutboxPart(ReplyTo(1), 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("hello"), "hello")
             outbox.put(connection, "default", [part], NOON)
             connection.exec_driver_sql("UPDATE outbox SET state = 'dead'")
 

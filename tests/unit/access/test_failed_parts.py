@@ -10,6 +10,7 @@ from gateway.operators.messages import NoSuchPart, PartNotFailed
 from gateway.operators.process import AccessChange, DetachedProcess
 from gateway.operators.service import Operators
 from gateway.store import outbox, reports
+from gateway.store.causes import ReplyTo
 from gateway.store.engine import Connection, reading
 from gateway.store.outbox import Action, OutboxPart
 from tests.fakes.fresh_database import QuickStore
@@ -35,7 +36,7 @@ async def store(tmp_path: Path) -> AsyncIterator[QuickStore]:
     def fill(connection: Connection) -> None:
         for number, state in enumerate(STATES):
             where = Address("sim", "main", "2") if number == 6 else CHAT
-            part = OutboxPart(f"inbox:{number}", 0, 0, Action.SEND, where, Rendered("hello"), "hello")
+            part = OutboxPart(ReplyTo(number), 0, 0, Action.SEND, where, Rendered("hello"), "hello")
             outbox.put(connection, "default", [part], NOON)
             connection.exec_driver_sql("UPDATE outbox SET state = ? WHERE id = ?", (state, number + 1))
         outbox.park(connection, "default", "sim:main:2", "they blocked the bot", NOON)

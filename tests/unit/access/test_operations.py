@@ -62,7 +62,7 @@ async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gat
     await gateway.operators.approve("cli", CodeEntry(code=code_of(KEY, second)))
     assert ["owner", "member"] == [change.person.role for change in gateway.changes if change.person]
     assert ["42", "43"] == [address.chat for address, _, _ in gateway.said]
-    assert [f"approved:{first}", f"approved:{second}"] == [cause for _, _, cause in gateway.said]
+    assert [f"approved:{first}", f"approved:{second}"] == [str(cause) for _, _, cause in gateway.said]
     assert [True, False] == ["owner" in text for _, text, _ in gateway.said]
     owner = gateway.snapshot.find("default", "telegram:42")
     assert "owner" == (owner and owner.role)

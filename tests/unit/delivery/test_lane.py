@@ -7,10 +7,11 @@ import pytest
 
 from channels.messages import Address, Rendered
 from gateway.delivery.lane import due_in_s
+from gateway.store.causes import AnswerOf
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
-PART = OutboxPart("t1", 0, 0, Action.SEND, Address("sim", "main", "c1"), Rendered("hi"), "hi")
+PART = OutboxPart(AnswerOf("t1"), 0, 0, Action.SEND, Address("sim", "main", "c1"), Rendered("hi"), "hi")
 ROW = OutboxRow(1, "default", PART, "k", PartState.READY, created_at=NOON)
 
 

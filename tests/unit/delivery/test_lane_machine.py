@@ -15,6 +15,7 @@ from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.delivery.retry_policy import BACKOFF
 from gateway.store import chats, outbox
+from gateway.store.causes import AnswerOf
 from gateway.store.engine import Store
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.amounts import share
@@ -131,7 +132,7 @@ class Lanes(AsyncMachine):
             words = [f"r{self.replies}p{number}." for number in range(parts)]
             text = "\n\n".join(f"{word} " + "x" * 90 for word in words)
             address = self.address(chat)
-            composed = to_parts(self.spine.channel, OutboundMessage(address, f"t{self.replies}", text))
+            composed = to_parts(self.spine.channel, OutboundMessage(address, AnswerOf(f"t{self.replies}"), text))
             assert parts == len({part.number for part in composed})
             self.said += [(chat, word) for word in words]
             self.add(fates)

@@ -11,6 +11,7 @@ from channels.messages import Address
 from gateway.delivery.lane_worker import LaneReader
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.store import outbox
+from gateway.store.causes import AnswerOf
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang
@@ -33,7 +34,7 @@ async def tell(
     claimed: bool = False,
 ) -> list[OutboxRow]:
     """Commit a reply as a turn does."""
-    parts = to_parts(spine.channel, OutboundMessage(address, cause, text))
+    parts = to_parts(spine.channel, OutboundMessage(address, AnswerOf(cause), text))
     first_claimed = claimed and spine.delivery.reserve(parts[0])
     put = put_unheard if silently else outbox.put
     return await spine.store.commit(put, "default", parts, spine.now, first_claimed=first_claimed)

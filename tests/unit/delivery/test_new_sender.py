@@ -14,6 +14,7 @@ from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.ownership import SharedOwnership
 from gateway.store import outbox
+from gateway.store.causes import AnswerOf
 from gateway.store.engine import Store
 from gateway.store.leases import Lease, Round
 from gateway.store.tables.traffic import outbox as outbox_table
@@ -58,7 +59,7 @@ async def test_what_was_at_hand_before_another_sent_there_is_read_anew(spine: Sp
         own = DeliveryConfig(), lambda: spine.now, lambda _ref, text: text
         delivery = Delivery(spine.store, spine.channels, *own, tasks, spine.vault, ownership)
         await delivery.recover()
-        parts = to_parts(spine.channel, OutboundMessage(CHAT, "t1", WORDS))
+        parts = to_parts(spine.channel, OutboundMessage(CHAT, AnswerOf("t1"), WORDS))
         rows = await spine.store.commit(outbox.put, "default", parts, spine.now)
         async with asyncio.timeout(30):
             while len(spine.channel.parts) < 2:
@@ -97,7 +98,7 @@ async def test_what_is_committed_while_a_new_sender_looks_goes_before_what_is_co
     await hold(spine, ownership, 1)
 
     async def say(text: str) -> None:
-        parts, now = to_parts(spine.channel, OutboundMessage(CHAT, text, text)), spine.now
+        parts, now = to_parts(spine.channel, OutboundMessage(CHAT, AnswerOf(text), text)), spine.now
         claimed = delivery.reserve(parts[0])
         await spine.store.commit(outbox.put, "default", parts, now, first_claimed=claimed)
 
@@ -140,7 +141,7 @@ async def test_a_lease_that_ran_out_and_came_back_keeps_the_order(spine: Spine, 
         await delivery.recover()
 
         async def say(text: str) -> None:
-            parts = to_parts(spine.channel, OutboundMessage(CHAT, text, text))
+            parts = to_parts(spine.channel, OutboundMessage(CHAT, AnswerOf(text), text))
             claimed = delivery.reserve(parts[0])
             await spine.store.commit(outbox.put, "default", parts, spine.now, first_claimed=claimed)
 

@@ -8,12 +8,14 @@ import pytest
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Rendered
 from gateway.delivery.retry_policy import BACKOFF, MOST_MOVES, PROMPT_TRIES, decide
+from gateway.store.causes import AnswerOf
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 
 STEPS_S = BACKOFF.steps_s
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY_S = 86_400.0
-PART = OutboxPart("turn", 1, 0, Action.SEND, Address("telegram", "main", "42"), Rendered("bold", "[]"), "bold")
+CHAT = Address("telegram", "main", "42")
+PART = OutboxPart(AnswerOf("turn"), 1, 0, Action.SEND, CHAT, Rendered("bold", "[]"), "bold")
 ROW = OutboxRow(1, "default", PART, "k", PartState.SENDING, attempts=1, created_at=NOW)
 
 

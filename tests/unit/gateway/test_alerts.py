@@ -25,6 +25,7 @@ from gateway.ops.instrumentation import ModelWatch
 from gateway.ops.status import GatewayStatus, ModelHealth, Trouble, tenant_of
 from gateway.shared import Shared
 from gateway.store import outbox, people, reports
+from gateway.store.causes import AnswerOf, Notice, Undelivered
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
 from gateway.store.tables.traffic import chats as chats_table
@@ -100,7 +101,13 @@ def test_letters_that_failed_are_counted_without_alerts_and_apologies() -> None:
     with database() as connection:
         assert reports.FailedLetters(0, 0, 0, "nobody noted why") == reports.failed_letters(connection)
         for number, (cause, state) in enumerate(
-            [("turn", "dead"), ("other", "unknown"), ("alert:1", "dead"), ("dead:turn", "dead"), ("sent", "sent")]
+            [
+                (AnswerOf("turn"), "dead"),
+                (AnswerOf("other"), "unknown"),
+                (Notice("alert", "1"), "dead"),
+                (Undelivered("turn"), "dead"),
+                (AnswerOf("sent"), "sent"),
+            ]
         ):
             part = OutboxPart(cause, 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x")
             outbox.put(connection, "default", [part], NOON)
@@ -214,7 +221,7 @@ async def test_each_trouble_is_a_tenants(tmp_path: Path) -> None:
     for model in ("openai:ours", "openai:bells"):
         watch.note_failure(model, ModelFailure(FailureKind.AUTH, "no such key"))
     watch.note_response("openai:bells-spare")
-    dead = OutboxPart("t1", 0, 0, Action.SEND, Address("telegram", "bell", "42"), Rendered("x"), "x")
+    dead = OutboxPart(AnswerOf("t1"), 0, 0, Action.SEND, Address("telegram", "bell", "42"), Rendered("x"), "x")
 
     def die(connection: sa.Connection) -> None:
         (row,) = outbox.put(connection, "bell", [dead], NOON)

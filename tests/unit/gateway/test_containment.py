@@ -11,6 +11,7 @@ from gateway import failpoints
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions.config import SessionsConfig
+from gateway.store.causes import AnswerOf
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.spine import Spine, put_unheard
@@ -25,7 +26,7 @@ def logs() -> Iterator[list[MutableMapping[str, object]]]:
 
 
 async def written(spine: Spine, text: str, chat: str, cause: str) -> None:
-    parts = to_parts(spine.channel, OutboundMessage(Address("sim", "main", chat), cause, text))
+    parts = to_parts(spine.channel, OutboundMessage(Address("sim", "main", chat), AnswerOf(cause), text))
     await spine.store.commit(put_unheard, "default", parts, spine.now)
 
 

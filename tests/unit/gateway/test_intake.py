@@ -18,6 +18,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import ReceptionDeps
 from gateway.store import outbox, people
+from gateway.store.causes import AnswerOf
 from gateway.store.chats import cursor_of, of_account
 from gateway.store.inbox import InboxRow
 from gateway.store.outbox import put
@@ -197,7 +198,7 @@ def membership(door: Door, change: Membership) -> MembershipChanged:
 async def test_a_person_who_blocks_the_bot_hears_nothing_until_they_are_back(door: Door) -> None:
     await door.receive(door.spine.message("hello"))
     await door.receive(membership(door, Membership.BLOCKED))
-    parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, "t1", "an answer"))
+    parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, AnswerOf("t1"), "an answer"))
     await door.spine.store.commit(put, "default", parts, door.spine.now)
     await door.spine.quiet()
     assert [] == door.spine.channel.calls
@@ -261,7 +262,7 @@ async def test_an_event_that_breaks_the_admission_holds_up_nothing(door: Door) -
 
 async def park(door: Door, chat: str) -> str:
     address = door.spine.message("", chat=chat).address
-    parts = to_parts(door.spine.channel, OutboundMessage(address, "t1", "an answer"))
+    parts = to_parts(door.spine.channel, OutboundMessage(address, AnswerOf("t1"), "an answer"))
 
     def job(connection: sa.Connection) -> None:
         put(connection, "default", parts, door.spine.now)

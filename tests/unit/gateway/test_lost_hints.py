@@ -20,6 +20,7 @@ from gateway.errors import StoreUnavailable
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import ReceptionDeps
 from gateway.ops.unannounced import Unannounced
+from gateway.store.causes import AnswerOf
 from gateway.store.outbox import OutboxRow
 from tests.fakes.agents import a_tool
 from tests.fakes.door import KEYS, UnheardHealth
@@ -192,7 +193,7 @@ async def test_parts_are_sent_once_and_in_order_whichever_hints_there_are(spine:
     chats, hints = ["c1", "c2", "c3"], list[OutboxRow]()
     for number in range(12):
         address = Address("sim", "main", chance.choice(chats))
-        parts = to_parts(spine.channel, OutboundMessage(address, f"t{number}", f"{number:02}"))
+        parts = to_parts(spine.channel, OutboundMessage(address, AnswerOf(f"t{number}"), f"{number:02}"))
         claimed = chance.random() < 0.5 and spine.delivery.reserve(parts[0])
         hints += await spine.store.commit(put_unheard, "default", parts, spine.now, first_claimed=claimed)
         for row in chance.sample(hints, chance.randint(0, min(3, len(hints)))):

@@ -11,6 +11,7 @@ from gateway.access import codes, pairing
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
 from gateway.cluster.process import wait_until_idle
 from gateway.delivery.retry_policy import decide
+from gateway.store.causes import AnswerOf
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.people import KEY, database, message
 from tests.fakes.set_clock import DAY, SetClock
@@ -35,7 +36,7 @@ async def test_drain_ends_after_its_seconds(jump: timedelta) -> None:
 @JUMPS
 def test_part_is_retried_soon_and_not_given_up(jump: timedelta) -> None:
     machine = SetClock()
-    part = OutboxPart("t1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x")
+    part = OutboxPart(AnswerOf("t1"), 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x")
     row = OutboxRow(1, "default", part, "k", PartState.READY, attempts=1, created_at=machine.steady())
     machine.set_by(jump)
     machine.pass_s(60.0)

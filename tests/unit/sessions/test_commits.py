@@ -25,6 +25,7 @@ from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.inbox_rules import new_turn
 from gateway.store import inbox, journal
+from gateway.store.causes import AnswerOf
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence
 from gateway.store.tables.traffic import inbox as inbox_table
@@ -132,7 +133,7 @@ async def test_a_local_effect_is_applied_once_a_key(rig: Rig) -> None:
 async def test_an_end_is_journal_outcomes_and_deliveries_at_once(rig: Rig, reason: EndReason, outcome: str) -> None:
     await rig.claim(2)
     turn = rig.place.turn
-    parts = to_parts(FakeChannel(), OutboundMessage(turn.address, turn.id, "bye"))
+    parts = to_parts(FakeChannel(), OutboundMessage(turn.address, AnswerOf(turn.id), "bye"))
     await rig.write(
         commits.end,
         seq=1,

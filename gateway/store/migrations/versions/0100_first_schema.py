@@ -227,6 +227,7 @@ def upgrade() -> None:
         sa.Column("sender", sa.String(length=160), nullable=False),
         sa.Column("user_id", sa.String(length=36), nullable=True),
         sa.Column("session_key", sa.String(length=512), nullable=True),
+        sa.Column("from_turn", sa.String(length=36), nullable=True),
         sa.Column("payload", sa.Text(), nullable=False),
         sa.Column("received_at", sa.BigInteger(), nullable=False),
         sa.Column("admitted_at", sa.BigInteger(), nullable=False),
@@ -248,6 +249,14 @@ def upgrade() -> None:
         unique=False,
         sqlite_where=sa.text("turn_id IS NOT NULL"),
         postgresql_where=sa.text("turn_id IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_inbox_handed",
+        "inbox",
+        ["from_turn"],
+        unique=False,
+        sqlite_where=sa.text("from_turn IS NOT NULL"),
+        postgresql_where=sa.text("from_turn IS NOT NULL"),
     )
     op.create_index("ix_inbox_message", "inbox", ["channel", "account", "chat", "message_id"], unique=False)
     op.create_index(
@@ -377,6 +386,7 @@ def upgrade() -> None:
         "outbox",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("cause", sa.String(length=64), nullable=False),
         sa.Column("part", sa.SmallInteger(), nullable=False),
         sa.Column("op", sa.SmallInteger(), nullable=False),
