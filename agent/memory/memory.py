@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+MEMORY = "memory"
+"""Name of the tool; an agent without it neither recalls nor remembers."""
+
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """Form of a name, which is also the name of its file."""
 

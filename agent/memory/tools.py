@@ -15,7 +15,6 @@ from agent.ports import Change, LocalEffect
 from agent.tools.base import Effect, Tool, ToolContext, ToolError, tool, tools_of
 from agent.wellformed import clean
 
-MEMORY = "memory"
 MAX_ASKED_CHARS = 280
 """Longest text of a memory that the person is asked about first, so that the question shows all of it."""
 

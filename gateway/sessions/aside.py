@@ -75,7 +75,7 @@ async def answer_aside(
         known.starts,
         known.summary,
         permissions=session.conversation.permissions_of(state.id, row.user_id),
-        memory=await deps.user_items.memory.read_memory(principal),
+        memory=await deps.memory_of(session.key).read_memory(principal),
     )
     await deps.turns_of[CHAT](asked, ports, replace(agent, tools=readers, limits=limits))
     return deps.process.scrubber.last_look(aside.said).strip()

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agent.catalogue import Catalogue
 from agent.loop import Agent, run_turn
+from agent.memory.memory import MEMORY
 from agent.ports import Principal, Turn, TurnEvent, TurnPorts
 from agent.read_only_turn import run_read_only
 from agent.transcript import EndReason, JournalEvent
@@ -25,7 +26,7 @@ from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
-from gateway.sessions.prompt_hooks import HeardItems
+from gateway.sessions.prompt_hooks import NO_MEMORY, HeardItems, MemoryPort
 from gateway.sessions.questions import Questions
 from gateway.sessions.signs import StatusReactions
 from gateway.sessions.turn_lifecycle import Cancellations
@@ -150,6 +151,11 @@ class SessionDeps:
     kinds: RowClassifier
     user_items: HeardItems
     shown: Shown
+
+    def memory_of(self, session_key: str) -> MemoryPort:
+        """Return the memory of a session's agent; an empty one if it lacks the tool."""
+        has_memory = self.in_force.of(session_key).toolbox.find(MEMORY) is not None
+        return self.user_items.memory if has_memory else NO_MEMORY
 
     def principal_of(self, turn: TurnRow, session_key: str) -> Principal:
         """Return the person of a turn as they speak in its session, also if they may not command the bot any more."""

@@ -76,13 +76,6 @@ class HeardItems:
         text = heard.replace if isinstance(heard.replace, str) else item.text
         return _add(replace(item, text=text), heard.context)
 
-    async def recall(
-        self, principal: Principal, items: tuple[UserItem, ...], note_cost: NoteCost
-    ) -> tuple[UserItem, ...]:
-        """Return the messages of a turn, the last one with the memories that matter to them."""
-        recalled = await self.memory.recall(principal, "\n".join(item.text for item in items), note_cost)
-        return (*items[:-1], replace(items[-1], recalled=recalled)) if recalled else items
-
     async def begin(self, event: InboundEvent, item: UserItem) -> UserItem:
         """Return the first words of a conversation, with those that hooks add at its start."""
         if not self.hooks.listens(HookPoint.SESSION_START):

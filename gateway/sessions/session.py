@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 
 import structlog
@@ -425,7 +426,9 @@ class Session:
 
         principal = self._deps.principal_of(turn, self.key)
         note_spender(turn, principal)
-        return await self._deps.user_items.recall(principal, items, note)
+        words = "\n".join(item.text for item in items)
+        recalled = await self._deps.memory_of(self.key).recall(principal, words, note)
+        return (*items[:-1], replace(items[-1], recalled=recalled)) if recalled else items
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """Fail rows that cannot start a turn and apologise; fail them even if the apology cannot be sent."""

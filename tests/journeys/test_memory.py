@@ -153,7 +153,7 @@ async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails() 
 
 
 async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) -> None:
-    async with TestGateway(CONFIG, directory=tmp_path) as gateway:
+    async with TestGateway(f"{CONFIG}team = true\n", directory=tmp_path) as gateway:
         ada = gateway.person("telegram", 1)
         await tell_of_mornings(gateway, ada)
         assert "Wrote 1 memories" in await tenk(tmp_path, "memory", "export", "telegram:1", "out")
@@ -177,3 +177,8 @@ async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) 
         assert "rules" in await tenk(tmp_path, "memory", "import", "team", "team")
         await ada.say("/memory")
         assert "rules" not in (await ada.answer("I remember one thing")).text
+        await ada.say("What are our rules?")
+        await ada.answer("A short answer.")
+        prompt, heard = said_to_model(gateway.model)
+        assert "- team/rules.md (user, " in prompt
+        assert "team/rules.md (user, less than a day old; an operator wrote it): Our rules\nBe kind." in heard
