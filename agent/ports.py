@@ -327,8 +327,8 @@ class JournalPort(Protocol):
         """
         ...
 
-    def steering_waits(self) -> bool:
-        """Return True if `steer` would claim something now."""
+    def steering_waits(self, *, by_person: bool = False) -> bool:
+        """Return True if `steer` would claim something now; `by_person`: something that a person wrote."""
         ...
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:

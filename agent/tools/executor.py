@@ -245,11 +245,14 @@ class _Round:
         self._waiting.extendleft(reversed(awaited))
 
     async def _overtake(self) -> bool:
-        """Skip the calls that have not started if the person stopped the turn or wrote a message; return True if so."""
+        """Skip the calls that have not started if the person stopped the turn or wrote a message; return True if so.
+
+        What an agent wrote is read between two rounds of calls.
+        """
         if self._ports.watchers.stopping() is not None:
             await self._skip()
             return True
-        if self._awaited or not self._ports.journal.steering_waits():
+        if self._awaited or not self._ports.journal.steering_waits(by_person=True):
             return False  # before a message joins the turn, each call has its result
         skipped = [_skip_call(call, SKIPPED) for call in self._waiting]
         steered = await self._journal.steer(skipped)

@@ -97,7 +97,7 @@ class _CallJournal:
     async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
         pass
 
-    def steering_waits(self) -> bool:
+    def steering_waits(self, *, by_person: bool = False) -> bool:
         return False
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:

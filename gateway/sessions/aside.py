@@ -155,7 +155,7 @@ class AsideJournal:
         """As in any turn of this conversation."""
         return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
-    def steering_waits(self) -> bool:
+    def steering_waits(self, *, by_person: bool = False) -> bool:
         return False
 
     async def finish(

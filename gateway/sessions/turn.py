@@ -41,6 +41,7 @@ from agent.transcript import (
 from agent.turn_events import TurnEvents
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Reaction, SendsMedia
+from channels.messages import SystemEvent
 from gateway.delivery.live_answer import HiddenAnswer, LiveAnswer, followers
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
@@ -265,9 +266,12 @@ class RunningTurn(TurnLifecycle):
 
     # ---------------------------------------------------------------- messages that join it
 
-    def steering_waits(self) -> bool:
+    def steering_waits(self, *, by_person: bool = False) -> bool:
         """Return True if a queued message can steer this turn."""
-        return self.may_steer(self._session.conversation.mode) and bool(self._session.mailbox.steering(self._turn))
+        if not self.may_steer(self._session.conversation.mode):
+            return False
+        waiting = self._session.mailbox.steering(self._turn)
+        return any(not by_person or not isinstance(row.event, SystemEvent) for row in waiting)
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
         """Claim what the principal said meanwhile, with the results it causes, in one commit."""

@@ -115,7 +115,7 @@ def task_of(connection: sa.Connection, board: Board, id_: str, now: datetime) ->
 
 def newest_tasks(connection: sa.Connection, limit: int, now: datetime) -> list[Task]:
     """Return the tasks of all boards that were changed last."""
-    return _with_stale(connection, TASKS.find(connection, order=TASKS.c.changed_at.desc(), limit=limit), now)
+    return _with_stale(connection, TASKS.find(connection, order=(TASKS.c.changed_at.desc(), *_ORDER), limit=limit), now)
 
 
 def add(connection: sa.Connection, board: Board, new: Sequence[NewTask], key: str, now: datetime) -> BoardChange:

@@ -124,7 +124,7 @@ class FakeTurnPort:
     async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
         return {id_: self.pictures[id_] for id_ in ids if id_ in self.pictures}
 
-    def steering_waits(self) -> bool:
+    def steering_waits(self, *, by_person: bool = False) -> bool:
         return bool(self.waiting)
 
     async def consent(self, ask: AskedCall) -> Consent | None:
