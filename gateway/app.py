@@ -128,8 +128,12 @@ class Gateway:
         servers: KnownServers | None = None,
         read_again: Callable[[], Settings] | None = None,
         flags: Sequence[PermissionRule] = (),
+        clocks: Clocks | None = None,
     ) -> None:
-        """Create the gateway; `run` starts it. `extra_tools` come after the agent's own, the rest is as in `serve`."""
+        """Create the gateway; `run` starts it. `extra_tools` come after the agent's own, the rest is as in `serve`.
+
+        `clocks` are the machine's by default.
+        """
         self._product = load_product(settings.agent.product)
         self._settings = in_force(settings, self._product)
         self._read_again = read_again or (lambda: settings)
@@ -137,6 +141,7 @@ class Gateway:
         self._extra_tools = extra_tools
         self._show = show
         self._flags = flags
+        self._clocks = clocks or Clocks()
         self._servers = servers or KnownServers()
         self._people = AccessSnapshot()
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
@@ -179,7 +184,7 @@ class Gateway:
         process = await open_process(settings, store, secrets)
 
         # shared by all tenants
-        clocks, api_channel, ownership = Clocks(), ApiChannel(clock=steady_now), process.ownership
+        clocks, api_channel, ownership = self._clocks, ApiChannel(clock=steady_now), process.ownership
         accounts = ConfiguredAccounts(tenants, self._people, key, api_channel)
         channels = ChannelManager(
             accounts.list_accounts(settings.channels), store, steady_now, tasks, tenants, ownership=ownership

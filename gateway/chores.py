@@ -17,6 +17,7 @@ from gateway.shared import Shared
 from gateway.store.agent_tables import AgentTables, bring_up
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import Erasure, Progress, erase
+from gateway.store.schedules import HEARTBEAT, SCHEDULED, DueEvent
 from gateway.supervision import Chore, Supervised, repeat
 from gateway.tenant import Tenant
 
@@ -54,9 +55,17 @@ class Chores:
         for name, schedule in (("", scheduler.PEOPLES), *sources):
             if schedule is not None and name not in self._scheduled:
                 self._scheduled.add(name)
-                clocks, is_configured = self._shared.clocks, self._shared.channels.is_configured
-                due = partial(scheduler.take_due, self._shared.store, schedule, clocks.now, clocks.dates, is_configured)
+                store, clocks = self._shared.store, self._shared.clocks
+                due = partial(scheduler.take_due, store, schedule, clocks.now, clocks.dates, self._may_admit)
                 self._keep(Chore("schedule", scheduler.LOOK_S, due))
+
+    def _may_admit(self, due: DueEvent) -> bool:
+        """Return True if the account of a due event is configured, and schedules are, if it is one of them."""
+        if not self._shared.channels.is_configured(due.address):
+            return False
+        tenant = self._tenants.get(due.tenant)
+        config = None if tenant is None else tenant.settings.schedules
+        return due.turn not in (SCHEDULED, HEARTBEAT) or (config is not None and config.enabled)
 
     def _keep(self, chore: Chore) -> None:
         run = partial(repeat, chore)

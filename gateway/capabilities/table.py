@@ -103,6 +103,15 @@ def make_consolidation(settings: Settings, deps: CapabilityDeps) -> Capability |
     return ConsolidationCapability(memory.consolidation, deps, settings.agent.product, settings.model.name)
 
 
+def make_schedules(settings: Settings, deps: CapabilityDeps) -> Capability | None:
+    """Make the schedules."""
+    if settings.schedules is None or not settings.schedules.enabled:
+        return None
+    from gateway.capabilities import schedules  # noqa: PLC0415  nothing of it loads without its table
+
+    return schedules.make_schedules(settings, settings.schedules, deps)
+
+
 def make_notes(settings: Settings, _deps: CapabilityDeps) -> Capability | None:
     """Make the tools `think` and `todo`."""
     if settings.tools is None:
@@ -138,6 +147,7 @@ MAKERS: tuple[Make, ...] = (
     make_memory,
     make_notes,
     make_programs,
+    make_schedules,
     make_skills,
     make_teams,
     make_web,
@@ -152,6 +162,7 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
     for is_on, added in (
         (settings.tools is not None, ["think", "todo"]),
         (settings.memory is not None, ["memory"]),
+        (settings.schedules is not None, ["schedule"]),
         (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
         (settings.skills is not None, ["skill", "skill_search"]),
         (settings.delegation is not None, DELEGATION_TOOLS),

@@ -111,6 +111,7 @@ ABILITIES: Mapping[str, Ability] = {
     "integrations": Ability("[integrations]", "many services behind one MCP server, such as mail"),
     "memory": Ability("[memory]", "what people tell, remembered in later conversations"),
     "skills": Ability("[skills]", "instructions for tasks, in folders"),
+    "schedules": Ability("[schedules]", "work at set times, by itself"),
     "delegation": Ability("[delegation]", "tasks for agents of its own"),
     "teams": Ability("[teams]", "a board of tasks that agents share"),
     "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),

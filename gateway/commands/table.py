@@ -38,7 +38,7 @@ class CommandTable:
         self.talk = talk
         self._texts = texts
         self._commands: dict[str, Command] = {}
-        self._system = {command.name: command for command in commands if command.system}
+        self._fixed_system = self._system = {command.name: command for command in commands if command.system}
         for command in (*(command for command in commands if not command.system), listing):
             if command.name in self._commands or command.name == talk:
                 raise ValueError(f"two commands are called /{command.name}")
@@ -47,8 +47,10 @@ class CommandTable:
 
     def replace_added(self, added: Sequence[Command]) -> None:
         """Take the commands of capabilities in place of those before; a name that is taken stays with its command."""
-        taken = {*self._fixed, self.talk}
-        self._commands = self._fixed | {command.name: command for command in added if command.name not in taken}
+        taken = {*self._fixed, *self._fixed_system, self.talk}
+        free = {command.name: command for command in added if command.name not in taken}
+        self._commands = self._fixed | {name: command for name, command in free.items() if not command.system}
+        self._system = self._fixed_system | {name: command for name, command in free.items() if command.system}
 
     def parse(self, text: str) -> tuple[Command | None, str, str] | None:
         """Return the command of a text, its name and its arguments.

@@ -25,6 +25,7 @@ from agent.mcp.integrations import IntegrationsConfig
 from agent.memory.config import MemoryConfig
 from agent.permissions.chain import PermissionsConfig
 from agent.programs.config import ProgramConfig, ProgramName
+from agent.schedules.schedules_config import SchedulesConfig
 from agent.skills.config import SkillsConfig
 from agent.tools.notes_config import NotesConfig
 from agent.web.config import WebConfig
@@ -159,6 +160,7 @@ class TenantConfig(BaseModel):
     budgets: BudgetsConfig | None = None
     sessions: SessionsConfig | None = None
     skills: SkillsConfig | None = None
+    schedules: SchedulesConfig | None = None
     delegation: DelegationConfig | None = None
     teams: TeamsConfig | None = None
     workspace: WorkspaceConfig | None = None
@@ -206,6 +208,8 @@ class Settings(BaseModel):
     channels: ChannelsConfig = ChannelsConfig()
     skills: SkillsConfig | None = None
     """None: no skills."""
+    schedules: SchedulesConfig | None = None
+    """None: people have reminders only."""
     delegation: DelegationConfig | None = None
     """None: the agent gives no tasks to others."""
     teams: TeamsConfig | None = None

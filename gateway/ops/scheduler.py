@@ -9,7 +9,7 @@ from datetime import datetime
 
 import structlog
 
-from channels.messages import Address, SystemEvent
+from channels.messages import SystemEvent
 from gateway.store import schedules
 from gateway.store.engine import Connection, Store
 from gateway.store.handover import SYSTEM, hand_over
@@ -40,16 +40,16 @@ async def take_due(
     schedule: Schedule,
     clock: Callable[[], datetime],
     dates: Callable[[], datetime],
-    is_configured: Callable[[Address], bool] = lambda _address: True,
+    may_admit: Callable[[DueEvent], bool] = lambda _due: True,
 ) -> None:
-    """Admit the events due by the wall clock `dates`, except those for accounts that are not configured."""
+    """Admit the events due by the wall clock `dates`, except those that may not be admitted."""
     now = dates()
     due_at = await store.read(lambda connection: schedule.next_at(connection, now))
     if due_at is None or due_at > now:
         return
 
     def take(connection: Connection) -> list[InboxRow]:
-        due = [each for each in schedule.take(connection, now) if is_configured(each.address)]
+        due = [each for each in schedule.take(connection, now) if may_admit(each)]
         rows = (hand_over(connection, _to_event(each, now), each.user_id, each.session_key, clock()) for each in due)
         return [row for row in rows if row is not None]
 

@@ -21,12 +21,14 @@ from agent.schedules.prompts import DATA_HEAD, request_text
 from agent.schedules.rules import RULES, Every, Once, Rule, Slot, due_slots, next_slot
 from agent.transcript import EndReason
 from channels.messages import INBOUND_EVENT, Address, ChatKind, SystemEvent
+from gateway.store.children import SUBAGENT
 from gateway.store.handover import SYSTEM, hand_over
 from gateway.store.people import ids_of
 from gateway.store.rows import Rows
 from gateway.store.tables.people import users
 from gateway.store.tables.schedules import schedules
 from gateway.store.tables.traffic import inbox, parked_lanes
+from gateway.store.tables.turns import turns
 
 SCHEDULED, HEARTBEAT = "scheduled", "heartbeat"
 """Kinds of turns that schedules start; what a heartbeat has to say may be nothing."""
@@ -157,6 +159,12 @@ def is_mine(principal: Principal) -> sa.ColumnElement[bool]:
 def list_prompts(connection: sa.Connection, principal: Principal) -> list[StoredSchedule]:
     """Return the schedules of a person that start turns, in the order in which they were made."""
     return SCHEDULES.find(connection, is_mine(principal), command=None)
+
+
+def starts_itself(connection: sa.Connection, key: str) -> bool:
+    """Return True if no person has begun the turn of a call: a schedule has, or a task works."""
+    kind = sa.select(turns.c.kind).where(turns.c.id == key.partition("/")[0])
+    return connection.execute(kind).scalar() in (SCHEDULED, HEARTBEAT, SUBAGENT)
 
 
 def set_pause(connection: sa.Connection, row: StoredSchedule, pause: Pause, now: datetime) -> bool:

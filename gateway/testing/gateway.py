@@ -20,11 +20,13 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
 from agent.tools.base import Tool
+from channels.clocks import Clocks
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.shared.simulator import AnySimulator
 from channels.simulators.shared.world import AnyMessage
@@ -61,6 +63,7 @@ class TestGateway:
         tools: Sequence[Tool] = (),
         model: FakeModel | None = None,
         show: Callable[[str], None] | None = None,
+        dates: Callable[[], datetime] | None = None,
     ) -> None:
         """Create it.
 
@@ -72,6 +75,7 @@ class TestGateway:
             tools: tools beside the agent's own.
             model: a model that is open already; None is a new one.
             show: prints on the operator's terminal.
+            dates: returns the time of day, which a test may move; None is the machine's.
         """
         sides = [each if not isinstance(each, str) else PLATFORMS[each].with_bot() for each in platforms]
         self.platforms = {side.name: side for side in sides}
@@ -79,6 +83,7 @@ class TestGateway:
         self._owns_model = model is None
         self._config, self._environ = config, {} if environ is None else environ
         self._directory, self._tools, self._show = directory, tools, show
+        self._clocks = None if dates is None else Clocks(dates=dates)
         self._closing = AsyncExitStack()
         self._people = 0
 
@@ -104,7 +109,7 @@ class TestGateway:
             self.home.mkdir(mode=0o700, exist_ok=True)
             self.store = await Store.open(read().database_url)
             stack.push_async_callback(self.store.aclose)
-            self._gateway = Gateway(read(), self.store, self._tools, self._show, read_again=read)
+            self._gateway = Gateway(read(), self.store, self._tools, self._show, read_again=read, clocks=self._clocks)
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             running = tasks.create_task(self._gateway.run())
             stack.callback(running.cancel)
