@@ -1,5 +1,6 @@
 """Several agents in one tenant: each answers in its own conversations, chosen by group, account or person."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ def who(body: dict[str, Any]) -> str:
     """Return which agent the model was to be."""
     prompt = str(body["messages"][0]["content"])
     return next((name for name in ("finder", "host") if f"You are the {name}." in prompt), "coach")
+
+
+def tell_who(body: dict[str, Any]) -> Reply:
+    return Reply(f"{who(body)}: {' + '.join(said(body))}")
 
 
 async def ask(here: House, chat: int, text: str, person: int = ANA) -> tuple[str, list[str]]:
@@ -78,7 +83,7 @@ async def test_each_agent_remembers_its_own_conversation_also_after_a_restart(tm
 async def test_a_message_that_waits_stays_with_the_agent_to_which_it_was_said(tmp_path: Path) -> None:
     write_agents(tmp_path, finder=FINDER)
     async with house(tmp_path) as here:
-        here.model.brain = lambda body: Reply(f"{who(body)}: {' + '.join(said(body))}", delay_s=0.3)
+        here.model.brain = lambda body: replace(tell_who(body), delay_s=0.3)
         await command(here, ANA, "/mode followup", "wait")
         here.sim.say(ANA, "one")
         await here.asked(1)

@@ -19,6 +19,7 @@ from tests.fakes.postgres import PostgresServer
 from tests.fakes.views import FakePage
 from tests.journeys.house import House, slow
 from tests.journeys.machines import Machines, machines
+from tests.journeys.test_agents import FINDER, tell_who, write_agents
 from tests.journeys.test_console import visiting
 
 pytestmark = [pytest.mark.gate, pytest.mark.timeout(120)]
@@ -61,6 +62,26 @@ async def test_what_comes_in_elsewhere_reaches_the_owner_and_its_heir(tmp_path: 
         said = await all_.until(heir, lambda said: 256 in [one["shards"] for one in said["members"].values()])
         (own,) = [one for one in said["members"].values() if "this one" in one["state"]]
         assert "chores" in own["leases"]
+
+
+async def test_an_agent_chosen_on_one_machine_answers_what_another_takes_in(
+    tmp_path: Path, server: PostgresServer
+) -> None:
+    write_agents(tmp_path, finder=FINDER)
+    async with machines(tmp_path, server, 2) as all_:
+        here, sim = all_.here, all_.here.sim
+        here.model.brain = tell_who
+        heir, chat = await chat_read_for_elsewhere(all_)
+        sim.say(chat, "one")
+        await here.told(chat, "coach: one")
+        sim.say(chat, "/agent finder")
+        await here.told(chat, "finder answers")
+        sim.say(chat, "two")
+        await here.told(chat, "finder: two")
+        await all_.die(1 - heir)
+        await all_.wait_for_owners()
+        sim.say(chat, "three")
+        await here.told(chat, "finder: two + three")
 
 
 async def chat_read_for_elsewhere(all_: Machines) -> tuple[int, int]:
