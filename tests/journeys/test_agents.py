@@ -9,6 +9,7 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.testing.model import Reply
 from tests.journeys.house import House, house, said
+from tests.journeys.test_forgetting import until_done
 from tests.journeys.test_memory import call_memory
 
 ANA, BEA = 1, 2
@@ -145,3 +146,16 @@ async def test_an_agent_recalls_what_was_told_to_it_alone(tmp_path: Path) -> Non
             await command(here, ANA, "/new", "")
             assert agent == (await ask(here, ANA, f"Should I practise in the morning as the {agent}"))[0]
             assert is_known == ("Mornings work better than evenings." in str(here.model.requests[-1].body))
+
+
+async def test_what_is_forgotten_with_one_agent_is_forgotten_with_all(tmp_path: Path) -> None:
+    write_agents(tmp_path, finder=FINDER)
+    async with house(tmp_path) as here:
+        await ask(here, ANA, "Zanzibar")
+        await command(here, ANA, "/agent finder", "finder answers")
+        await ask(here, ANA, "Tombuctu")
+        await command(here, ANA, "/forget talk yes", "our conversations are deleted")
+        await until_done(here)
+        assert ("finder", ["hello"]) == await ask(here, ANA, "hello")
+        await command(here, ANA, "/agent coach", "coach answers")
+        assert ("coach", ["again"]) == await ask(here, ANA, "again")
