@@ -167,7 +167,16 @@ def begin(
     )
     CHILDREN.add(connection, child)
     where = tenant, caller.address
-    task = _event(f"{TASK_EVENT}{call_key}", where, now, "task", turn=SUBAGENT, said=new.prompt)
+    task = _event(
+        f"{TASK_EVENT}{call_key}",
+        where,
+        now,
+        "task",
+        turn=SUBAGENT,
+        said=new.prompt,
+        data=new.description,  # with data beside it, the prompt does not count as the person's own words alone
+        head="name of this task, which another agent has written",
+    )
     if hand_over(connection, task, caller.user_id, child.session_key, now, caller.turn_id) is None:
         raise ToolError("This task has ended, and its result is not kept any more.")
     return child

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from agent.tools.base import Effect, Tool
@@ -320,6 +321,7 @@ async def test_what_tasks_cost_counts_for_their_person() -> None:
     assert 2 == len(model.requests)
 
 
+@pytest.mark.gate
 async def test_messages_reach_a_running_task_and_it_can_be_stopped() -> None:
     slow = {"seconds": 1.0}
 
@@ -349,6 +351,7 @@ async def test_messages_reach_a_running_task_and_it_can_be_stopped() -> None:
     assert all("night train" not in message.text for message in ada.messages())
 
 
+@pytest.mark.gate
 async def test_a_task_that_does_not_end_is_ended() -> None:
     def brain(body: dict[str, Any]) -> Answer:
         if is_task(body):
