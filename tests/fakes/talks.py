@@ -57,7 +57,15 @@ def add_turn(connection: sa.Connection, at: int, user: str, key: str, chat: str)
     came |= {"user_id": user, "session_key": key, "payload": payload, "received_at": NOON, "admitted_at": NOON}
     connection.execute(inbox.insert(), place | came | {"attempts": 0, "outcome": "answered", "id": at + 1})
     said = {"cause": turn, "part": 0, "op": 0, "action": "send", "lane": f"telegram:main:{chat}", "rendered": "r"}
-    said |= {"plain": "p", "idem_key": turn, "state": "sent", "attempts": 1, "marked": False, "created_at": NOON}
+    said |= {
+        "kind": "answer",
+        "plain": "p",
+        "idem_key": turn,
+        "state": "sent",
+        "attempts": 1,
+        "marked": False,
+        "created_at": NOON,
+    }
     connection.execute(outbox.insert(), place | said)
     for id_ in {file_id(f"{turn}/0/0"), PICTURE} if user == ANA else {file_id(f"{turn}/0/0")}:
         kept = connection.execute(sa.select(blobs.c.id).where(blobs.c.id == id_)).scalar()
