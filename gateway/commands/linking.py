@@ -39,9 +39,8 @@ class LinkDeps:
     key: bytes
     seals: SealedButtons
     tell: Tell
-    changed: Callable[[Sequence[Person], Sequence[Address], Sequence[str]], None]
-    """Called after the commit with changed people, chats with new messages, and turns whose approvals were withdrawn.
-    """
+    changed: Callable[[Sequence[Person], Sequence[str]], None]
+    """Called after the commit with changed people, and turns whose approvals were withdrawn."""
 
 
 def link_commands(deps: LinkDeps, operators: Operators) -> tuple[Command, ...]:
@@ -167,11 +166,10 @@ class _LinkSteps:
         return Reply(asked.say("linking.undone"), changed=self._follow_up(done))
 
     def _follow_up(self, done: Linked) -> Changed:
-        """Return what to update after the commit: people, and chats with messages."""
+        """Return what to update after the commit."""
         joined = done.joins.user_id in done.stays.aliases
         people = (done.stays,) if joined else (done.stays, done.joins)
-        places = [place for _, place in linking.places(done)]
-        return Changed(after=partial(self._deps.changed, people, places, done.unparked))
+        return Changed(after=partial(self._deps.changed, people, done.unparked))
 
     def _buttons(self, both: Linked, reader: Person, where: Address, yes: str) -> tuple[Button, ...]:
         account, id_, until = f"{where.channel}:{where.account}", short_id(both.link.id), both.link.expires_at

@@ -81,8 +81,8 @@ class OwnerCards:
             text = words.crowd_text(account, owner.locale, tenk)
             put(tenant, OutboundMessage(where, cause, text, locale=owner.locale))
 
-    def show_verdict(self, asked: Ticket, verdict: str, by: str) -> Sequence[Address]:
-        """Replace every message about this request by the decision; return the chats.
+    def show_verdict(self, asked: Ticket, verdict: str, by: str) -> None:
+        """Replace every message about this request by the decision.
 
         `verdict` is the end of the text's key: approved, denied or blocked.
         """
@@ -91,7 +91,6 @@ class OwnerCards:
         for owner in owners:
             by_cause |= {_cause(asked, owner, named=named): owner for named in (False, True)}
         decider = people.person_of(self.connection, by)
-        shown: list[Address] = []
         for cause, where in outbox.said_for(self.connection, by_cause):
             owner, channel = by_cause[cause], self.channel_of(where)
             if channel is None:
@@ -100,23 +99,19 @@ class OwnerCards:
             text = words.verdict_text(asked, verdict, who, names, owner.locale)
             (part, *_) = to_parts(channel, OutboundMessage(where, cause, text, locale=owner.locale))
             outbox.put(self.connection, asked.tenant, [replace(part, revision=1, action=Action.EDIT)], self.now)
-            shown.append(where)
-        return shown
 
-    def show_allowed(self, group_id: str, by: str) -> Sequence[Address]:
-        """Replace every message that asked to allow a group by the name of who allowed it; return the chats."""
+    def show_allowed(self, group_id: str, by: str) -> None:
+        """Replace every message that asked to allow a group by the name of who allowed it."""
         group, decider = groups.GROUPS.get(self.connection, id=group_id), people.person_of(self.connection, by)
         if group is None or not group.allowed or decider is None:
-            return []
-        since, shown = self.now - groups.KEPT_FOR, []
+            return
+        since = self.now - groups.KEPT_FOR
         asked = [ReplyTo(id_) for id_ in groups.refused_in(self.connection, group, GROUP_NOT_LISTED, since)]
         for cause, where in outbox.said_for(self.connection, asked):
             if (channel := self.channel_of(where)) is not None:
                 text = HARNESS.text(decider.locale, "groups.verdict", who=escape(decider.display_name))
                 (part, *_) = to_parts(channel, OutboundMessage(where, cause, text, locale=decider.locale))
                 outbox.put(self.connection, group.tenant, [replace(part, revision=1, action=Action.EDIT)], self.now)
-                shown.append(where)
-        return shown
 
     def _places(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, Address]]:
         """Return each owner with the chat to ask them in: at the request's account if possible, else the latest one."""

@@ -18,7 +18,6 @@ from gateway.operators.models import (
     Trace,
     TraceQuery,
 )
-from gateway.operators.process import AccessChange
 from gateway.operators.tracing import trace_person
 from gateway.store import outbox, reports
 from gateway.store.engine import Connection
@@ -105,9 +104,7 @@ class MessageActions(OperatorsBase):
         Raises:
             NoSuchPart, PartNotFailed: nothing was changed.
         """
-        address = await self._decide(call, id_, lambda c: outbox.redrive(c, self.store.home_tenant, id_))
-        if address is not None:
-            self.process.announce(AccessChange(told=(address,)))
+        await self._decide(call, id_, lambda c: outbox.redrive(c, self.store.home_tenant, id_))
         return OutboxChange(id=id_, state="ready")
 
     @action(Rank.OPERATOR, audit="outbox_discarded")

@@ -135,8 +135,8 @@ class PeopleActions(OperatorsBase):
             said = words.welcome_text(done)
             self.process.say(connection, done.person, done.address, said, Notice("approved", done.request.id))
             row = self.process.take_up(connection, done.said, done.person, call.now)
-            cards = self.process.show_verdict(connection, done.request, "approved", call.by)
-            return AccessChange(done.person, (done.address, *cards), row)
+            self.process.show_verdict(connection, done.request, "approved", call.by)
+            return AccessChange(done.person, row)
 
         return await self._change(call, job)
 
@@ -150,15 +150,16 @@ class PeopleActions(OperatorsBase):
         id_ = (await self._pending(number)).id
         ran: list[Ticket] = []
 
-        def job(connection: Connection) -> AccessChange | OperationRefused:
+        def job(connection: Connection) -> Ticket | OperationRefused:
             done = pairing.deny(connection, id_, call.by, call.now, repeated=bool(ran))
             if done is None:
                 return _refusal(NotApproved(Why.UNKNOWN), call.now)
             ran.append(done)
-            return AccessChange(told=self.process.show_verdict(connection, done, "denied", call.by))
+            self.process.show_verdict(connection, done, "denied", call.by)
+            return done
 
-        self.process.announce(await call.commit(job))
-        return DeniedRequest(request=id_, sender=ran[-1].sender, name=ran[-1].display_name)
+        denied = await call.commit(job)
+        return DeniedRequest(request=id_, sender=denied.sender, name=denied.display_name)
 
     @action(Rank.OPERATOR, audit="person_blocked")
     async def block(self, call: ActionCall, wanted: BlockWish) -> User:
@@ -202,8 +203,9 @@ class PeopleActions(OperatorsBase):
     ) -> AccessChange | OperationRefused:
         if isinstance(done, Why):
             return _refusal(NotApproved(done), call.now)
-        show = self.process.show_verdict
-        return AccessChange(done, [where for asked in waiting for where in show(connection, asked, "blocked", call.by)])
+        for asked in waiting:
+            self.process.show_verdict(connection, asked, "blocked", call.by)
+        return AccessChange(done)
 
     @action(Rank.OPERATOR, audit="role_changed")
     async def set_role(self, call: ActionCall, who: str, wanted: RoleChange) -> User:
@@ -256,7 +258,6 @@ class PeopleActions(OperatorsBase):
             return place
 
         place = await call.commit(job)
-        self.process.announce(AccessChange(told=(place,)))
         return SentMessage(account=f"{place.channel}:{place.account}", chat=place.chat)
 
     @action(Rank.OPERATOR, audit="people_unlinked")
@@ -287,8 +288,8 @@ class PeopleActions(OperatorsBase):
             return done
 
         done = await call.commit(job)
-        for side, where in linking.places(done):
-            self.process.announce(AccessChange(side, (where,)))
+        for side, _ in linking.places(done):
+            self.process.announce(AccessChange(side))
         return await self._to_user(done.joins)
 
     @action(Rank.MACHINE, audit="forget_asked")
@@ -354,7 +355,8 @@ class PeopleActions(OperatorsBase):
         row = None
         if person is not None and person.role != Role.BLOCKED:
             row = self.process.take_up(connection, said, person, now)
-        return AccessChange(told=self.process.show_allowed(connection, group_id, by), row=row)
+        self.process.show_allowed(connection, group_id, by)
+        return AccessChange(row=row)
 
     async def _change(self, call: ActionCall, job: Callable[[Connection], AccessChange | OperationRefused]) -> User:
         """Commit a decision about a person and return the changed person."""

@@ -18,10 +18,9 @@ from gateway.store.tickets import Ticket
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """The changes of a commit that sessions, lanes and the snapshot of people need to know."""
+    """The changes of a commit that sessions and the snapshot of people need to know."""
 
     person: Person | None = None  # the changed person
-    told: Sequence[Address] = ()  # chats with new parts in the outbox
     row: InboxRow | None = None  # the person's earlier message, admitted now
     unparked: Collection[str] = ()  # ids of turns whose pending approval was cancelled
 
@@ -52,16 +51,16 @@ class OperatedProcess(Protocol):
         """Admit, within a commit, the message that a person sent while they waited. Return its row, or None."""
         ...
 
-    def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> Sequence[Address]:
-        """Show the decision about a request on the owners' cards. Return the chats with these cards."""
+    def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> None:
+        """Show the decision about a request on the owners' cards."""
         ...
 
-    def show_allowed(self, connection: Connection, group_id: str, by: str) -> Sequence[Address]:
-        """Show who allowed a group on the operators' cards. Return the chats with these cards."""
+    def show_allowed(self, connection: Connection, group_id: str, by: str) -> None:
+        """Show who allowed a group on the operators' cards."""
         ...
 
     def announce(self, change: AccessChange) -> None:
-        """Tell sessions and lanes about a change, after its commit and in the order of commits."""
+        """Tell sessions about a change, after its commit and in the order of commits."""
         ...
 
     async def status(self, tenant: str | None) -> Status | None:
@@ -110,11 +109,11 @@ class DetachedProcess:
     ) -> InboxRow | None:
         return None
 
-    def show_verdict(self, _connection: Connection, _asked: Ticket, _what: str, _by: str) -> Sequence[Address]:
-        return ()
+    def show_verdict(self, _connection: Connection, _asked: Ticket, _what: str, _by: str) -> None:
+        pass
 
-    def show_allowed(self, _connection: Connection, _group_id: str, _by: str) -> Sequence[Address]:
-        return ()
+    def show_allowed(self, _connection: Connection, _group_id: str, _by: str) -> None:
+        pass
 
     def announce(self, change: AccessChange) -> None:
         pass

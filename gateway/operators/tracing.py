@@ -170,7 +170,7 @@ def decision_text(row: reports.InboxLine, way: Iterable[Hop], asked: str | None,
 
 def _waits(row: reports.InboxLine, way: Iterable[Hop], now: datetime) -> str:
     waited = _seconds(now - row.admitted_at)
-    last = [hop for hop in way if hop.turn_id is not None and hop.inbox_id is None]
+    last = [hop for hop in way if hop.turn_id is not None and hop.inbox_id is None and hop.name != "handed_over"]
     if row.turn is None:
         wait = f"it has waited for {waited} and no turn has started"
         return f"Not answered yet: {wait}. Is a gateway running (`tenk status`)?"

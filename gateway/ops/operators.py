@@ -93,11 +93,11 @@ class RunningProcess:
     ) -> InboxRow | None:
         return take_up(connection, said, person, now, self.agents)
 
-    def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> Sequence[Address]:
-        return self._cards(connection).show_verdict(asked, what, by)
+    def show_verdict(self, connection: Connection, asked: Ticket, what: str, by: str) -> None:
+        self._cards(connection).show_verdict(asked, what, by)
 
-    def show_allowed(self, connection: Connection, group_id: str, by: str) -> Sequence[Address]:
-        return self._cards(connection).show_allowed(group_id, by)
+    def show_allowed(self, connection: Connection, group_id: str, by: str) -> None:
+        self._cards(connection).show_allowed(group_id, by)
 
     def _cards(self, connection: Connection) -> OwnerCards:
         return OwnerCards(connection, self.shared.channels.now_loaded, steady_now())
@@ -106,11 +106,9 @@ class RunningProcess:
         shared = self.shared
         if change.person is not None:
             shared.people.put(change.person)
-        for where in change.told:
-            shared.delivery.reread(where)
         if change.row is not None:
             shared.bus.publish(change.row)
-        elif change.told:
+        elif change.person is not None:
             shared.bus.reread()  # an earlier attempt of this commit may have admitted a row without our knowing
         shared.sessions.parking.release(change.unparked)
 
@@ -153,7 +151,7 @@ def _put_message(
 
 
 def link_deps(shared: Shared) -> LinkDeps:
-    """Make the dependencies of linking. Sessions and lanes are told about each step after its commit."""
+    """Make the dependencies of linking. Sessions are told about each step after its commit."""
 
     def tell(
         connection: Connection, person: Person, where: Address, cause: Notice, text: str, buttons: Sequence[Button]
@@ -161,12 +159,10 @@ def link_deps(shared: Shared) -> LinkDeps:
         said = OutboundMessage(where, cause, text, buttons=tuple(buttons), locale=person.locale)
         _put_message(shared.channels, connection, person, where, said)
 
-    def announce(people: Sequence[Person], told: Sequence[Address], unparked: Sequence[str]) -> None:
+    def announce(people: Sequence[Person], unparked: Sequence[str]) -> None:
         for person in people:
             shared.people.put(person)
         shared.sessions.forget_all()  # owners of conversations have changed
-        for where in told:
-            shared.delivery.reread(where)
         shared.sessions.parking.release(unparked)
 
     seals = SealedButtons(shared.secrets.keys.buttons)

@@ -448,8 +448,8 @@ def dead_letter_rest(connection: sa.Connection, cause: Cause, after_id: int, rea
     return done.rowcount
 
 
-def redrive(connection: sa.Connection, tenant: str, id_: int) -> Address | None:
-    """Put a failed part back to be said; where it goes, None where it is not failed. What may be there is marked."""
+def redrive(connection: sa.Connection, tenant: str, id_: int) -> bool:
+    """Put a failed part back to be said; False where it is not failed. What may be there is marked."""
     query = sa.update(outbox).where(outbox.c.id == id_, outbox.c.tenant_id == tenant, IS_FAILED)
     row = connection.execute(
         query.values(
@@ -458,9 +458,11 @@ def redrive(connection: sa.Connection, tenant: str, id_: int) -> Address | None:
             not_before=None,
             error=None,
             done_at=None,
-        ).returning(outbox.c.channel, outbox.c.account, outbox.c.chat, outbox.c.thread)
+        ).returning(*outbox.c)
     ).first()
-    return None if row is None else Address(*row)
+    if row is not None:
+        tell(connection, PartsPut((to_row(row),)))
+    return row is not None
 
 
 def discard(connection: sa.Connection, tenant: str, id_: int, now: datetime) -> bool:

@@ -7,26 +7,17 @@ import pytest
 
 from channels.messages import Address, Rendered
 from gateway.operators.messages import NoSuchPart, PartNotFailed
-from gateway.operators.process import AccessChange, DetachedProcess
+from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
 from gateway.store import outbox, reports
 from gateway.store.causes import ReplyTo
 from gateway.store.engine import Connection, reading
-from gateway.store.outbox import Action, OutboxPart
+from gateway.store.outbox import Action, OutboxPart, PartsPut
 from tests.fakes.fresh_database import QuickStore
 from tests.fakes.spine import NOON, quick_store
 
 CHAT = Address("sim", "main", "1")
 STATES = ("dead", "unknown", "sent", "discarded", "ready", "sending", "ready")
-
-
-class Woken(DetachedProcess):
-    def __init__(self) -> None:
-        super().__init__()
-        self.woken: list[Address] = []
-
-    def announce(self, change: AccessChange) -> None:
-        self.woken += change.told
 
 
 @pytest.fixture
@@ -47,13 +38,14 @@ async def store(tmp_path: Path) -> AsyncIterator[QuickStore]:
 
 
 async def test_what_failed_is_said_again_or_given_up_and_recorded(store: QuickStore) -> None:
-    process = Woken()
-    operators = Operators(store, b"", lambda: NOON, process)
+    woken: list[PartsPut] = []
+    store.listen(PartsPut, woken.append)
+    operators = Operators(store, b"", lambda: NOON, DetachedProcess())
     for id_ in (1, 2):
         assert "ready" == (await operators.retry_part("cli", id_)).state
     lines = {line.id: line for line in await store.read(lambda c: reports.outbox_lines(c, "default", 10))}
     assert [("ready", False), ("ready", True)] == [(lines[id_].state, lines[id_].maybe_doubled) for id_ in (1, 2)]
-    assert [CHAT, CHAT] == process.woken
+    assert [CHAT, CHAT] == [row.part.address for put in woken for row in put.rows]
     audit = await store.read(reports.audit_log)
     assert [("outbox_retried", "outbox:2"), ("outbox_retried", "outbox:1")] == [
         (row.action, row.subject) for row in audit

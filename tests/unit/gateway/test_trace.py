@@ -135,7 +135,7 @@ CUT = hop("turn_ended", reason="max_steps")
         ),
         (replace(ROW, outcome="failed", detail="it could not begin"), [], "got an apology: it could not begin"),
         (replace(WAITS, turn=None), [], "no turn has started"),
-        (WAITS, [hop("parked", tool="pay")], "waits for the person's approval of pay"),
+        (WAITS, [hop("parked", tool="pay", approval="a1")], "waits for the person's approval of pay"),
         (WAITS, [hop("tool_intended")], "running for 60 min; its last"),
     ],
 )
