@@ -46,6 +46,9 @@ LOOKS_BACK = timedelta(days=7)
 WHOLE_LOOK = timedelta(minutes=10)
 """Time between two looks at all of `LOOKS_BACK`; those between look at what has ended since."""
 
+LATE = timedelta(minutes=1)
+"""Time after its end by which a turn is committed; a later one is met by the next look at all."""
+
 AT_ONCE = 200
 ANSWER_S = 120.0
 FIRST_REST, LONGEST_REST = timedelta(minutes=1), timedelta(hours=1)
@@ -145,7 +148,7 @@ class ConsolidationCapability(Capability):
             if len(page) < AT_ONCE or page[-1].ended_at <= since:
                 break
             since = page[-1].ended_at
-        self._since = quiet_since
+        self._since = quiet_since - LATE
 
     async def _consolidate(self, ended: EndedConversation) -> None:
         """Consolidate a conversation of this process, a passage after the other."""

@@ -169,6 +169,7 @@ def find_ended(
     reached = (
         sa.select(sa.func.coalesce(sa.func.max(consolidations.c.to_seq), 0))
         .where(consolidations.c.session_id == sessions.c.id)
+        .correlate(sessions)  # which is not in the FROM around it
         .scalar_subquery()
     )
     is_new = sa.exists().where(events.c.session_id == sessions.c.id, events.c.kind.in_(KINDS), events.c.seq >= reached)

@@ -120,6 +120,15 @@ async def test_a_conversation_has_ended_when_it_is_quiet_or_closed(store: Store)
     assert [] == await due(store, NOON + 8 * DAY)
 
 
+async def test_a_conversation_is_due_apart_from_others(store: Store) -> None:
+    ann, fence, other = await enrolled(store), await fence_of(store), "agent:coach:web:main:direct:2"
+    for _ in range(3):
+        await store.commit(talk, ann, ["I moved to Oslo"])
+    await store.of("default").commit(rows.keep, fence, await next_passage(store), result(), NOON)
+    short = await store.commit(talk, ann, ["Hi"], key=other)
+    assert [short] == [each.session_id for each in await due(store)]
+
+
 @pytest.mark.parametrize("key", [GROUP, f"{KEY}:subagent:child", "agent:coach:telegram:main:group:a:direct:b"])
 async def test_groups_and_children_are_never_read(store: Store, key: str) -> None:
     await store.commit(talk, await enrolled(store), ["My secret"], key=key)
