@@ -35,7 +35,7 @@ COLUMNS: Columns = {
     "id": lambda row: short(row["id"]),
     "last used (utc)": lambda row: minute(row["used_at"]),
     "person": _who,
-    "agent": lambda row: _agent(row["key"]),
+    "agent": "agent",
     "where": lambda row: _place(row["key"]),
     "turns": "turns",
     "mode": "mode",
@@ -89,11 +89,6 @@ def export(id_: str, config_path: Path | None) -> None:
     click.echo(json_text(whole, indent=1))
 
 
-def _agent(key: str) -> str:
-    """Return the agent of a session key."""
-    return (*key.split(":", 2), "")[1]
-
-
 def _place(key: str) -> str:
     """Return the account and chat kind of a session key: `telegram:main direct`."""
     words = key.split(":")
@@ -106,7 +101,7 @@ def timeline_lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield f"{session['id']}  begun {minute(session['created_at'])}"
     where, count = _place(session["key"]), session["turns"]
     counted = f"{count} {'turn' if count == 1 else 'turns'}"
-    yield f"{_who(session)} with {_agent(session['key'])}, {where}, mode {session['mode']}, {counted}"
+    yield f"{_who(session)} with {session['agent']}, {where}, mode {session['mode']}, {counted}"
     for turn in found["turns"]:
         ended = turn["end_reason"] or "under way"
         whose = f"task {turn['task']} of turn {short(turn['parent'])}" if turn["parent"] else _who(turn)

@@ -153,6 +153,7 @@ def to_conversation(head: ConversationHead) -> ConversationLine:
         id=head.id,
         person=shown_name(head.person) or head.user_id,
         user=head.user_id,
+        agent=head.agent,
         key=head.key,
         generation=head.generation,
         living=head.living,

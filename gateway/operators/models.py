@@ -416,6 +416,7 @@ class ConversationLine(Model):
     id: str
     person: str
     user: str
+    agent: str
     key: str
     generation: int = Field(description="/new raises it.")
     living: bool = Field(description="What is said in its chat next continues it.")

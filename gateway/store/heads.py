@@ -45,6 +45,10 @@ class ConversationHead:
     cost_microusd: int | None  # of the calls whose cost is known; None: of none
 
     @property
+    def agent(self) -> str:
+        return self.key.split(":")[1]
+
+    @property
     def platform(self) -> str:
         return self.key.split(":")[2].capitalize()
 
