@@ -10,20 +10,24 @@ import random
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
 
+from agent.delegation.board import TaskState
 from channels.messages import INBOUND_EVENT, Address, ChatKind, InboundMessage, Sender
 from gateway.coach import practice_rows, reminder_rows
 from gateway.store import (
     api_keys,
     api_turns,
     approvals,
+    boards,
     chats,
+    children,
     conversations,
     credentials,
     earlier,
@@ -52,7 +56,9 @@ ROOMS = (
     api_keys,
     api_turns,
     approvals,
+    boards,
     chats,
+    children,
     conversations,
     credentials,
     earlier,
@@ -81,6 +87,7 @@ OWN = frozenset({"tenant"})
 """Arguments that a caller never takes from another tenant."""
 
 STATES = ("pending", "ready", "sending", "sent", "dead", "unknown", "offered", "linked", "approved", "asked")
+BY_STATE: Mapping[str, type[StrEnum]] = {"children": children.ChildState, "tasks": TaskState}
 HANDED_ON = frozenset({"insert_new", "insert_into", "upsert"})
 
 
@@ -98,6 +105,8 @@ def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Rand
     match column.type:
         case Instant():
             return NOON + timedelta(minutes=draw.randrange(-600, 600))
+        case sa.Double():
+            return draw.random()
         case sa.Boolean():
             return draw.random() < 0.5
         case sa.Date():
@@ -105,8 +114,11 @@ def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Rand
         case Words():
             return frozenset({canary(tenant)})
         case Json() as kind:
-            texts = kind.adapter.json_schema()["type"] == "array"
-            return (canary(tenant),) if texts else Address("sim", "main", canary(tenant))
+            schema = kind.adapter.json_schema()
+            if schema["type"] == "array":
+                return (canary(tenant),)
+            is_address = "properties" in schema
+            return Address("sim", "main", canary(tenant)) if is_address else {"sim:main": canary(tenant)}
         case sa.LargeBinary():
             return canary(tenant).encode()
         case sa.Integer() | sa.BigInteger() | sa.SmallInteger():
@@ -115,6 +127,8 @@ def value_of(column: sa.Column[Any], tenant: str, number: int, draw: random.Rand
         return draw.choice(list(tickets.TicketKind if column.name == "kind" else tickets.TicketState))
     if column.table.name == "trusted" and column.name in {"kind", "digest"}:
         return draw.choice(list(trusted.TrustKind)) if column.name == "kind" else canary(tenant)
+    if column.table.name in BY_STATE and column.name == "state":
+        return draw.choice(list(BY_STATE[column.table.name]))
     if column.name in {"state", "outcome"}:
         return draw.choice(STATES)
     if column.name == "payload" and column.table.name == "inbox":

@@ -32,7 +32,7 @@ WITHOUT_TENANT = {
 
 OUR_OWN_IDS = frozenset(
     {"id", "user_id", "session_id", "turn_id", "link_id", "inbox_id", "call_key", "cause", "work", "effect_key"}
-    | {"state_hash", "code_mac"}
+    | {"state_hash", "code_mac", "memory_id"}
 )
 """Prefixes of keys that the gateway makes itself and never twice: such a key can belong to one tenant only."""
 
