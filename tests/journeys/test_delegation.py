@@ -127,7 +127,7 @@ async def pay(_context: object, _arguments: Number) -> str:
 PAY = Tool(name="pay", description="Pay.", arguments=Number, run=pay, effect=Effect.UNSAFE)
 
 
-async def test_a_task_asks_its_person_but_not_in_the_background() -> None:
+async def test_a_task_asks_its_person_but_not_in_the_background(tmp_path: Path) -> None:
     def brain(body: dict[str, Any]) -> Answer:
         if is_task(body):
             if body["messages"][-1]["role"] == "tool":
@@ -140,18 +140,21 @@ async def test_a_task_asks_its_person_but_not_in_the_background() -> None:
         return Reply(calls=(task("rent", run_in_background="background" in last(body)),))
 
     model = FakeModel(brain)
-    async with model, TestGateway(CONFIG, model=model, tools=(PAY,)) as gateway:
-        ada = gateway.person("telegram")
-        await ada.say("Pay the rent.")
-        asked = await ada.answer("pay")
-        assert asked.buttons
-        await ada.press(asked.buttons[0][0])
-        await ada.answer("paid")
-        await ada.say("Pay the rent in the background.")
-        await shown(gateway, ada, "Begun.")
-        denied = await ada.answer("asks for none")
-        assert not denied.buttons
-        await gateway.settle()
+    async with model:
+        async with TestGateway(CONFIG, directory=tmp_path, model=model, tools=(PAY,)) as gateway:
+            ada = gateway.person("telegram")
+            await ada.say("Pay the rent.")
+            asked = await ada.answer("pay")
+            side = gateway.platforms["telegram"]
+        async with TestGateway(CONFIG, [side], directory=tmp_path, model=model, tools=(PAY,)) as gateway:
+            ada = gateway.person("telegram", number=1)
+            await ada.press(asked.buttons[0][0])
+            await ada.answer("paid")
+            await ada.say("Pay the rent in the background.")
+            await shown(gateway, ada, "Begun.")
+            denied = await ada.answer("asks for none")
+            assert not denied.buttons
+            await gateway.settle()
 
 
 async def test_a_stop_ends_tasks_too() -> None:
