@@ -31,7 +31,7 @@ class PriceConfig(BaseModel):
     cache_read_usd_per_mtok: UsdPerMtok | None = None
     """Price of input read from the provider's cache; None: as other input."""
     cache_write_usd_per_mtok: UsdPerMtok | None = None
-    """Price of input written to the cache; None: as other input."""
+    """Price of input written to the cache for minutes, 1.6 times that for an hour; None: as other input."""
 
 
 class ProfileConfig(BaseModel):

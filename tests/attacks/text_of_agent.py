@@ -234,6 +234,7 @@ def prompted(text: str) -> None:
     layers.blank_old_results(items)
     layers.drop_results(items, layers.largest_results(items, len(text)))
     layers.collapse_steps(items, 1)
+    layers.show_notes(items, {layers.digest_of(span): text for span in layers.old_steps(items, 1)})
     for size in (100, 10_000):
         list(compaction._chunks(items, sizes.WindowRoom(size)))  # noqa: SLF001  what a summary is made of
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})

@@ -2,6 +2,7 @@
 
 import re
 
+from agent.context.sections import Section
 from tests.house.tree import PACKAGES, ROOT, files, is_migration, named, python_files
 
 TOP = {
@@ -52,3 +53,8 @@ def test_the_map_names_every_room() -> None:
 
 def test_configuration_holds_no_code() -> None:
     assert [] == [named(path) for path in python_files("config")]
+
+
+def test_every_section_of_the_prompt_is_filled() -> None:
+    filled = {name for path in python_files(*PACKAGES) for name in re.findall(r"Section\.([A-Z]+):", path.read_text())}
+    assert set(Section.__members__) == filled, "remove a section that no part of an agent fills"
