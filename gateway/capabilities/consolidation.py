@@ -32,7 +32,8 @@ from gateway.capabilities.memory import owner_of
 from gateway.commands.usage import usd_text
 from gateway.sessions.budgets import CONSOLIDATION
 from gateway.store import consolidation as rows
-from gateway.store.consolidation import EndedConversation, Passage, PassageOutcome, PassageResult
+from gateway.store.consolidation import EndedConversation, Passage, PassageResult
+from gateway.store.consolidation_log import PassageOutcome, count_since
 from gateway.store.engine import Connection
 
 log = structlog.get_logger()
@@ -245,7 +246,7 @@ def _heed_nothing(_event: ModelEvent) -> None:
 
 def _sum_up(connection: Connection, since: datetime) -> str:
     """Return the work since then in words; "" if there was none."""
-    counts, microusd = rows.count_since(connection, since)
+    counts, microusd = count_since(connection, since)
     if not counts:
         return ""
     told = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in sorted(counts.items()))

@@ -18,7 +18,7 @@ from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
 from gateway.errors import GatewayError
-from gateway.safety.names import minute
+from gateway.safety.names import minute, short
 from gateway.safety.private_files import replace_file
 
 AT_ONCE = 100
@@ -31,13 +31,25 @@ COLUMNS: Columns = {
     "description": lambda row: printable(row["description"]),
 }
 
+PASSAGE_COLUMNS: Columns = {
+    "at (utc)": lambda row: minute(row["at"]),
+    "conversation": lambda row: short(row["session"]),
+    "person": lambda row: printable(row["person"]),
+    "outcome": "outcome",
+    "messages": "messages",
+    "facts": "facts",
+    "memories": "memories",
+    "model": "model",
+    "cost": lambda row: "unknown" if row["cost_microusd"] is None else f"${row['cost_microusd'] / 1_000_000:.4f}",
+}
+
 agent_option = click.option("--agent", default=None, help="Agent by name. Default: the product of the tenant.")
 who_argument = click.argument("who")
 
 
 @click.group("memory")
 def command() -> None:
-    """List, show, export or import what an agent remembers of WHO.
+    """List, show, export or import what an agent remembers of WHO; list consolidations.
 
     WHO is a sender such as telegram:42, the end of a user id, or team: what everyone in the tenant shares.
     """
@@ -108,6 +120,16 @@ def import_(who: str, folder: Path, agent: str | None, config_path: Path | None)
     click.echo(f"Imported {len(good)} memories{f': {names}' if names else ''}.")
     if flaws:
         raise GatewayError("\n".join([f"{len(flaws)} files were left out:", *flaws]))
+
+
+@command.command("consolidations")
+@click.option("--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="Maximum number.")
+@json_option
+@config_option
+def consolidations(limit: int, as_json: bool, config_path: Path | None) -> None:
+    """List the passages of conversations that were consolidated last, with what came of them and what it cost."""
+    rows = get(config_path, "consolidations", limit=limit)["consolidations"]
+    print_rows(rows, PASSAGE_COLUMNS, "No conversation was consolidated.", as_json=as_json)
 
 
 def _product(config_path: Path | None) -> str:

@@ -6,9 +6,20 @@ from agent.memory.memory import MAX_BODY_CHARS, Memory, MemoryOrigin
 from gateway.access.ranks import Rank
 from gateway.operators.actions import ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
-from gateway.operators.models import KeptMemories, MemoriesImport, MemoriesPage, MemoriesQuery, MemoryText
+from gateway.operators.models import (
+    ConsolidatedPassage,
+    ConsolidatedPassages,
+    ConsolidationsQuery,
+    KeptMemories,
+    MemoriesImport,
+    MemoriesPage,
+    MemoriesQuery,
+    MemoryText,
+)
 from gateway.operators.people import find_person
 from gateway.store import memory as rows
+from gateway.store import people
+from gateway.store.consolidation_log import list_newest
 from gateway.store.engine import Connection
 from gateway.store.memory import MAX_MEMORIES, TEAM, MemoryFull, MemoryOwner, MemoryRow
 
@@ -57,6 +68,30 @@ class MemoryActions(OperatorsBase):
             return KeptMemories(user=owner.user_id, names=names)
 
         return await call.of_tenant(owner.tenant).commit(job)
+
+    @action(Rank.OPERATOR)
+    async def list_consolidations(self, _call: ActionCall, wanted: ConsolidationsQuery) -> ConsolidatedPassages:
+        """Return the newest passages of conversations that were consolidated."""
+        found = await self.store.read(partial(list_newest, limit=wanted.limit))
+        names = await self.store.read(partial(people.names_of, user_ids={each.user_id for each in found}))
+        return ConsolidatedPassages(
+            consolidations=tuple(
+                ConsolidatedPassage(
+                    session=each.session_id,
+                    user=each.user_id,
+                    person=names.get(each.user_id, each.user_id),
+                    agent=each.agent,
+                    outcome=each.outcome.value,
+                    messages=each.messages,
+                    facts=each.stated,
+                    memories=each.remembered,
+                    model=each.model,
+                    cost_microusd=each.cost_microusd,
+                    at=each.at,
+                )
+                for each in found
+            )
+        )
 
     def _owner(self, connection: Connection, who: str, agent: str) -> MemoryOwner:
         if who == EVERYONE:

@@ -604,6 +604,34 @@ class BoardTasks(Model):
     tasks: tuple[BoardTask, ...]
 
 
+class ConsolidationsQuery(Model):
+    """The number of passages to list."""
+
+    limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class ConsolidatedPassage(Model):
+    """A passage of a conversation that was consolidated, or given up."""
+
+    session: str
+    user: str
+    person: str
+    agent: str
+    outcome: str = Field(description="done, silent, given_up or skipped.")
+    messages: int
+    facts: int
+    memories: int
+    model: str = Field(description="Empty: none was asked.")
+    cost_microusd: int | None = Field(description="None: unknown.")
+    at: Moment
+
+
+class ConsolidatedPassages(Model):
+    """Passages, the newest first."""
+
+    consolidations: tuple[ConsolidatedPassage, ...]
+
+
 class UsageQuery(Model):
     """The number of days to look back."""
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any, TypedDict
 
 import sqlalchemy as sa
@@ -28,6 +27,7 @@ from agent.memory.memory import Memory
 from agent.transcript import JOURNAL_EVENT, ModelResponded, Steered, TurnStarted
 from channels.messages import Address
 from gateway.store import memory as memory_rows
+from gateway.store.consolidation_log import CONSOLIDATIONS, Consolidation, PassageOutcome
 from gateway.store.conversations import sender_of
 from gateway.store.inbox import PRESSED
 from gateway.store.journal import Fence, TurnRow, check_fence
@@ -51,35 +51,6 @@ EVENTS_AT_ONCE = 400
 DREAMS_AT_ONCE = 100
 KINDS = ("turn_started", "steered")
 """Events that hold what a person said."""
-
-
-class PassageOutcome(StrEnum):
-    """The outcomes of a passage."""
-
-    DONE = "done"
-    SILENT = "silent"  # the person said nothing themselves
-    GIVEN_UP = "given_up"  # the model's answers were broken; tried once more after the next conversation
-    SKIPPED = "skipped"  # given up twice
-
-
-@dataclass(frozen=True, slots=True)
-class Consolidation:
-    """A passage of a conversation that was consolidated, or given up."""
-
-    session_id: str
-    from_seq: int
-    tenant: str
-    agent: str
-    user_id: str
-    to_seq: int  # first place behind it
-    outcome: PassageOutcome
-    tries: int
-    messages: int
-    stated: int  # facts
-    remembered: int  # memories added or changed
-    model: str
-    cost_microusd: int | None  # None: unknown
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +105,6 @@ class Dream:
     wanted_at: datetime
 
 
-CONSOLIDATIONS = Rows(consolidations, Consolidation)
 ABSTRACTS = Rows(abstracts, Abstract)
 ENTITIES = Rows(entities, Entity)
 FACTS = Rows(facts, FactRow)
@@ -460,19 +430,3 @@ def dream_of(connection: sa.Connection, fence: Fence, wanted: Dream, now: dateti
     named = {normal_form(name) for fact in left for name in (fact.subject, fact.object)}
     ENTITIES.delete(connection, entities.c.key.not_in(sorted(named)), **_columns(owner))
     return True
-
-
-# ------------------------------------------------------------ for operators
-
-
-def count_since(connection: sa.Connection, since: datetime) -> tuple[dict[str, int], int]:
-    """Return how many passages had each outcome since then, and what they cost in microdollars, as far as is known."""
-    columns = consolidations.c.outcome, sa.func.count(), sa.func.sum(consolidations.c.cost_microusd)
-    recent = sa.select(*columns).where(consolidations.c.at >= since).group_by(consolidations.c.outcome)
-    found = connection.execute(recent).all()
-    return {row[0]: row[1] for row in found}, sum(int(row[2] or 0) for row in found)
-
-
-def list_newest(connection: sa.Connection, limit: int) -> list[Consolidation]:
-    """Return the newest consolidations of a tenant."""
-    return CONSOLIDATIONS.find(connection, order=consolidations.c.at.desc(), limit=limit)

@@ -17,17 +17,8 @@ from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.store import consolidation as rows
 from gateway.store import inbox, journal, retention
 from gateway.store import memory as memory_rows
-from gateway.store.consolidation import (
-    ABSTRACTS,
-    CONSOLIDATIONS,
-    DREAMS,
-    ENTITIES,
-    FACTS,
-    EndedConversation,
-    Passage,
-    PassageOutcome,
-    PassageResult,
-)
+from gateway.store.consolidation import ABSTRACTS, DREAMS, ENTITIES, FACTS, EndedConversation, Passage, PassageResult
+from gateway.store.consolidation_log import CONSOLIDATIONS, PassageOutcome
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import ERASURES, Erasure, Extent, Progress, erase, of_person
 from gateway.store.inbox import PRESSED, NewRow

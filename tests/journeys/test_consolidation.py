@@ -4,7 +4,8 @@ import asyncio
 import json
 from typing import Any
 
-from gateway.store.consolidation import ABSTRACTS, CONSOLIDATIONS, FACTS
+from gateway.store.consolidation import ABSTRACTS, FACTS
+from gateway.store.consolidation_log import CONSOLIDATIONS
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Answer, Reply
 
@@ -63,6 +64,8 @@ async def test_the_next_conversation_knows_what_the_last_one_was_about() -> None
         await ada.say("I moved to Oslo in January and practise the cello there.")
         await ada.answer("A short answer.")
         await wait_for_state(gateway, "1 done, 0.0060 USD")
+        (passage,) = (await gateway.operator("GET /v1/consolidations"))["consolidations"]
+        assert ("done", 1, 1, 6_000) == tuple(passage[key] for key in ("outcome", "messages", "facts", "cost_microusd"))
         await ada.say("/new")
         await ada.answer()
         await ada.say("What do you know of me?")

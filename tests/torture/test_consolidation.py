@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
 from channels.messages import Address
 from gateway.store import journal
-from gateway.store.consolidation import ABSTRACTS, CONSOLIDATIONS, DREAMS, FACTS
+from gateway.store.consolidation import ABSTRACTS, DREAMS, FACTS
+from gateway.store.consolidation_log import CONSOLIDATIONS
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, enrol

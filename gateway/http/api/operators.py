@@ -164,6 +164,13 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
             models.ConversationExport,
             query=models.ExportQuery,
         ),
+        reads(
+            "/v1/consolidations",
+            "List passages of conversations that were consolidated.",
+            do.list_consolidations,
+            models.ConsolidatedPassages,
+            query=models.ConsolidationsQuery,
+        ),
         reads("/v1/tasks", "List tasks of boards.", do.list_tasks, models.BoardTasks, query=models.TasksQuery),
         reads(
             "/v1/usage",
