@@ -125,31 +125,29 @@ async def test_a_group_reads_writes_and_shows_no_memory() -> None:
         await gateway.until(lambda: any("in a direct chat" in each.text for each in side.answers(GROUP)), "the refusal")
 
 
-async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails() -> None:
+async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails(tmp_path: Path) -> None:
     def choose(body: dict[str, object]) -> Reply:
         return Reply("mornings.md\nmade-up.md" if "You choose which memories" in json.dumps(body) else "Light answer.")
 
-    async with FakeModel(choose) as light:
+    async with FakeModel(choose) as light, TestGateway(CONFIG, directory=tmp_path) as gateway:
+        ada = gateway.person("telegram")
+        await tell_of_mornings(gateway, ada)
         named = f'[model.light]\nname = "openai:small"\nbase_url = "{light.base_url}"\n'
-        async with TestGateway(f"{CONFIG}{named}") as gateway:
-            ada = gateway.person("telegram")
-            light.answers(call_memory(), "Noted.")
-            await ada.say("Mornings work better for me.")
-            await ada.answer("Noted.")
-            await gateway.settle()
-            light.forget()
-            await ada.say("¿Cuándo toco?")
-            await ada.answer("Light answer.")
-            chosen, asked = (json.dumps(request.body["messages"]) for request in light.requests[-2:])
-            assert "mornings.md (feedback, " in chosen and "¿Cuándo toco?" in chosen.encode().decode("unicode_escape")
-            assert "Mornings work better than evenings." in asked
-            (usage,) = (await gateway.operator("GET /v1/usage"))["rows"]
-            assert len(light.requests) == usage["calls"]
+        (tmp_path / "gateway.toml").write_text(f"{CONFIG}{named}")
+        await gateway.operator("POST /v1/reload")
+        await ada.say("¿Cuándo toco?")
+        await ada.answer("Light answer.")
+        chosen, asked = (json.dumps(request.body["messages"], ensure_ascii=False) for request in light.requests)
+        assert "mornings.md (feedback, " in chosen
+        assert "¿Cuándo toco?" in chosen
+        assert "Mornings work better than evenings." in asked
+        used = (await gateway.operator("GET /v1/usage"))["rows"]
+        assert {"openai:test": 2, "openai:small": 2} == {row["model"]: row["calls"] for row in used}
 
-            light.brain = lambda _body: Fault(status=400)
-            await ada.say("And in the morning?")
-            await ada.answer("A short answer.")
-            assert "Mornings work better than evenings." in said_to_model(gateway.model)[1]
+        light.brain = lambda _body: Fault(status=400)
+        await ada.say("And in the morning?")
+        await ada.answer("A short answer.")
+        assert "Mornings work better than evenings." in said_to_model(gateway.model)[1]
 
 
 async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) -> None:
