@@ -60,13 +60,16 @@ class _AgentCommand:
 
     def _rows(self, asked: Invocation) -> str:
         now = self._choice.choose(asked.row.event, self._people.person(asked.principal.user_id))
-        rows = ((f"**{agent.name}**" if agent.name == now else agent.name, agent.about) for agent in self._mine(asked))
-        return "\n".join(f"- {name}: {escape(about)}" for name, about in rows)
+        rows = []
+        for agent in self._mine(asked):
+            name = escape(agent.name)
+            rows.append(f"- {f'**{name}**' if agent.name == now else name}: {escape(agent.about)}")
+        return "\n".join(rows)
 
     def _set_own(self, connection: Connection, asked: Invocation, name: str) -> Reply:
         where = f"{asked.address.channel}:{asked.address.account}"
         people.set_agent(connection, asked.principal.user_id, where, name)
-        return Reply(asked.say("agents.chosen", name=name), changed=person_changed(connection, asked))
+        return Reply(asked.say("agents.chosen", name=escape(name)), changed=person_changed(connection, asked))
 
     def _set_group(self, connection: Connection, asked: Invocation, name: str) -> Reply:
         group = groups.find(connection, asked.principal.tenant, asked.address)
@@ -76,4 +79,4 @@ class _AgentCommand:
         except NotAllowed:
             return Reply(asked.say(VOID))
         known = Changed(after=partial(self._people.put_group, changed))
-        return Reply(asked.say("agents.chosen_here", name=name), changed=known)
+        return Reply(asked.say("agents.chosen_here", name=escape(name)), changed=known)
