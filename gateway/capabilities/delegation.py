@@ -43,6 +43,8 @@ by side. There are:
 The result of a task in the background comes by itself as a task notification, which is data; tell the person what \
 matters to them."""
 
+OWN_TASKS_END = "Tasks that you give in the background are stopped when yours ends."
+
 ON_ONE_TASK = """\
 You work on one task for another agent. No person reads along and no one answers questions: decide, and say what you \
 assumed. Your last text is the result, and the only thing that the other agent gets: complete, without preamble."""
@@ -158,7 +160,7 @@ class Delegation(Capability):
     def _sections_of_task(self, agent: Agent, gives_tasks: bool, principal: Principal) -> Mapping[Section, str]:
         sections = agent.sections(principal)
         about = sections.get(Section.TOOLS, "")
-        about = about if gives_tasks else about.replace(self._on_tasks(), "").strip()
+        about = f"{about} {OWN_TASKS_END}" if gives_tasks else about.replace(self._on_tasks(), "").strip()
         return {**sections, Section.TOOLS: f"{about}\n\n{ON_ONE_TASK}".strip()}
 
 

@@ -44,6 +44,9 @@ TASK_EVENT = "task:"
 ALL_ROWS = 2**62
 """Stands for the row before which all rows are stopped."""
 
+ENDED = "its task has ended"
+"""Reason for which rows of a task, and tasks of it, are cleared."""
+
 MAX_TOLD_CHARS = 30_000
 """Characters of a result that its event tells."""
 
@@ -282,11 +285,12 @@ _STATES = {EndReason.COMPLETED: ChildState.DONE, EndReason.STOPPED: ChildState.S
 
 
 def _settle(connection: sa.Connection, child: Child, state: ChildState, text: str, now: datetime) -> bool:
-    """Record the end of a task, once, and clear what waits in its session."""
+    """Record the end of a task, once; clear what waits in its session, and stop the tasks that it has begun."""
     ended = {"state": state, "result": text, "ended_at": now}
     if not CHILDREN.patch(connection, ended, id=child.id, state=ChildState.RUNNING):
         return False
-    inbox.clear_session(connection, child.session_key, ALL_ROWS, now, "its task has ended")
+    inbox.clear_session(connection, child.session_key, ALL_ROWS, now, ENDED)
+    stop_under(connection, child.session_key, now, ENDED)
     return True
 
 
@@ -298,7 +302,6 @@ def stop(connection: sa.Connection, child: Child, now: datetime, why: str) -> bo
     unparked = approvals.withdraw_session(connection, child.tenant, child.session_key, now, None)
     tell(connection, SessionStopped(child.tenant, child.session_key, ALL_ROWS))
     tell(connection, TurnsReleased(tuple(unparked)))
-    stop_under(connection, child.session_key, now, why)
     return True
 
 

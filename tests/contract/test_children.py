@@ -149,6 +149,19 @@ async def test_a_stop_reaches_the_tasks_of_tasks_but_not_those_of_others(store: 
     assert [] == await waiting(store, DIRECT)
 
 
+async def test_a_task_that_ends_stops_the_tasks_that_it_has_begun(store: Store) -> None:
+    await begin_turn(store, "root", DIRECT)
+    one = await give(store, "root", "one 1", later=True)
+    await begin_turn(store, "turn one-1", one.session_key)
+    two = await give(store, "turn one-1", "two 2", type_="critic", later=True)
+    await store.commit(children.end, turn_of(one), EndReason.COMPLETED, "found", NOON)
+    below = await store.read(lambda connection: CHILDREN.get(connection, id=two.id))
+    assert below is not None
+    assert ChildState.STOPPED is below.state
+    assert [] == await waiting(store, two.session_key)
+    assert ["task ended:root/0/1"] == await waiting(store, DIRECT)
+
+
 async def test_a_private_answer_in_a_group_gives_no_tasks(store: Store) -> None:
     await begin_turn(store, "root", DIRECT)
     asked = CommandInvoked(
