@@ -1,7 +1,6 @@
 """Rows of consolidation, the same on every engine."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -12,57 +11,28 @@ from agent.errors import Fenced
 from agent.memory.consolidation import FoundEntity
 from agent.memory.facts import PERSON, Relation, Statement
 from agent.memory.memory import Memory, MemoryOrigin, MemoryType
-from agent.transcript import EndReason, ModelResponded, Steered, TurnEnded, TurnStarted, Usage, UserItem
-from channels.messages import Address, ChatKind, InboundMessage, Sender
+from agent.transcript import ModelResponded, Usage, UserItem
+from channels.messages import ChatKind, InboundMessage, Sender
 from gateway.store import consolidation as rows
-from gateway.store import inbox, journal, retention
+from gateway.store import inbox, retention
 from gateway.store import memory as memory_rows
 from gateway.store.consolidation import ABSTRACTS, DREAMS, ENTITIES, FACTS, EndedConversation, Passage, PassageResult
 from gateway.store.consolidation_log import CONSOLIDATIONS, PassageOutcome
 from gateway.store.engine import Connection, Store
 from gateway.store.erasure import ERASURES, Erasure, Extent, Progress, erase, of_person
 from gateway.store.inbox import PRESSED, NewRow
-from gateway.store.journal import Fence, TurnRow, shard_of, take_all_shards
+from gateway.store.journal import Fence, shard_of, take_all_shards
 from gateway.store.memory import MEMORIES, MemoryOwner
-from gateway.store.people import Newcomer, enrol, join
+from gateway.store.people import join
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
+from tests.fakes.ended_talks import CHAT, KEY, enrolled, talk
 from tests.fakes.people import NOON, minutes
 
-KEY = "agent:coach:telegram:main:direct:1"
 GROUP = "agent:coach:telegram:main:group:-7"
-CHAT = Address("telegram", "main", "1")
 DAY = timedelta(days=1)
 LATER = NOON + minutes(11)
 TABLES = (CONSOLIDATIONS, ABSTRACTS, FACTS, ENTITIES, DREAMS, MEMORIES)
-
-
-async def enrolled(store: Store, sender: str = "telegram:1") -> str:
-    person = await store.commit(enrol, Newcomer("default", sender, "", sender, "member", "cli"), NOON)
-    return person.user_id
-
-
-def talk(
-    connection: Connection,
-    user_id: str,
-    items: Sequence[UserItem | str],
-    at: datetime = NOON,
-    *,
-    key: str = KEY,
-    generation: int = 1,
-    ended: bool = True,
-) -> str:
-    """Add a turn that began with these items; return its conversation's id."""
-    session = journal.open_session(connection, "default", key, "steer", generation, at)
-    turn = TurnRow(new_id(), "default", session.id, user_id, "chat", CHAT, None, at)
-    journal.begin_turn(connection, turn)
-    said = tuple(UserItem(each, None, at.isoformat()) if isinstance(each, str) else each for each in items)
-    added = [TurnStarted(said[:1]), *([Steered(0, said[1:])] if said[1:] else [])]
-    over = [TurnEnded(EndReason.COMPLETED, "Fine.")] if ended else []
-    journal.append(connection, turn, journal.next_seq(connection, session.id), [*added, *over], at)
-    if ended:
-        journal.end_turn(connection, turn.id, EndReason.COMPLETED, at)
-    return session.id
 
 
 async def due(store: Store, now: datetime = LATER) -> list[EndedConversation]:
