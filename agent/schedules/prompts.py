@@ -4,6 +4,9 @@ from datetime import timedelta
 
 from agent.schedules.rules import Every, Rule, Slot
 
+SCHEDULE = "schedule"
+"""The name of the tool."""
+
 NOTHING_TO_SAY = "NOTHING_TO_SAY"
 """The answer of a heartbeat that sends nothing."""
 

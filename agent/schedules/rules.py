@@ -87,6 +87,20 @@ def dump_rule(rule: Rule) -> str:
     return RULES.dump_json(rule).decode()
 
 
+def describe_rule(rule: Rule) -> str:
+    """Return a rule as the person or their model gave it."""
+    match rule:
+        case Cron(expression=expression):
+            return expression
+        case Once(day=day, at=at):
+            return f"{day:%Y-%m-%d} {at:%H:%M}"
+        case Every(minutes=minutes, begin=begin, end=end):
+            until = f"{end:%H:%M}" if end > time(0) else "24:00"
+            return f"{minutes} min" + ("" if begin == end else f", {begin:%H:%M}-{until}")
+        case Daily(at=at, weekdays=weekdays):
+            return f"{at:%H:%M}, {','.join(str(day) for day in weekdays)}"
+
+
 def to_instant(wall: datetime, zone: str) -> datetime:
     """Return the instant of a time on the wall, the first one if there are two."""
     return wall.replace(tzinfo=zone_of(zone)).astimezone(UTC)

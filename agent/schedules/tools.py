@@ -16,8 +16,6 @@ from agent.schedules.rules import BadTiming, Every, Once, Rule, check_interval, 
 from agent.tools.base import Effect, Tool, ToolContext, ToolError, tool, tools_of
 from agent.wellformed import clean
 
-SCHEDULE = "schedule"
-
 MAX_PROMPT_CHARS = 300
 """The question to the person shows as much of an argument."""
 
@@ -56,7 +54,7 @@ class ScheduleCall(BaseModel):
     cron: str | None = Field(
         None, max_length=100, description='Five fields, in the person\'s zone: "0 8 * * 1-5" is 8:00 on working days.'
     )
-    at: str | None = Field(None, max_length=20, description='Once instead, in the person\'s zone: "2026-12-24 18:30".')
+    at: str | None = Field(None, max_length=40, description='Once instead, in the person\'s zone: "2026-12-24 18:30".')
     every_minutes: int | None = Field(
         None,
         ge=1,

@@ -1,11 +1,11 @@
 """`/schedules`: people see their schedules, and pause, resume or delete them; and the news of one that was paused."""
 
 from collections.abc import Mapping, Sequence
-from datetime import time, timedelta
+from datetime import timedelta
 from functools import partial
 
 from agent.catalogue import escape
-from agent.schedules.rules import Cron, Daily, Every, Once, Rule
+from agent.schedules.rules import Every, describe_rule
 from channels.base import CommandOption
 from channels.messages import Button, ButtonStyle
 from gateway.access.buttons import SealedButtons, long_id, short_id
@@ -27,20 +27,6 @@ VERBS = {
     **dict.fromkeys(("resume", "reanudar", "seguir"), RESUME),
     **dict.fromkeys(("delete", "remove", "borrar", "eliminar"), DELETE),
 }
-
-
-def describe(rule: Rule) -> str:
-    """Return a rule as the person or their model gave it."""
-    match rule:
-        case Cron(expression=expression):
-            return expression
-        case Once(day=day, at=at):
-            return f"{day:%Y-%m-%d} {at:%H:%M}"
-        case Every(minutes=minutes, begin=begin, end=end):
-            until = f"{end:%H:%M}" if end > time(0) else "24:00"
-            return f"{minutes} min" + ("" if begin == end else f", {begin:%H:%M}-{until}")
-        case Daily(at=at, weekdays=weekdays):
-            return f"{at:%H:%M}, {','.join(str(day) for day in weekdays)}"
 
 
 class ScheduleCommands:
@@ -127,7 +113,7 @@ def _moment(row: StoredSchedule) -> str:
 
 def _line(asked: Invocation, number: int, row: StoredSchedule) -> str:
     rule = row.parsed
-    when = escape(describe(rule))
+    when = escape(describe_rule(rule))
     when = asked.say("schedules.when_every", when=when) if isinstance(rule, Every) else when
     state = (
         asked.say("schedules.next", at=_moment(row))

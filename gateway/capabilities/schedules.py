@@ -7,12 +7,12 @@ from datetime import timedelta
 from functools import partial
 
 from agent.ports import Change, Principal
-from agent.schedules.rules import dump_rule, next_slot
+from agent.schedules.rules import describe_rule, dump_rule, next_slot
 from agent.schedules.schedules_config import SchedulesConfig
 from agent.schedules.tools import NewSchedule, schedule_tools
 from agent.tools.base import Tool, ToolError
 from gateway.capabilities.base import Capability, CapabilityDeps
-from gateway.capabilities.schedule_commands import ScheduleCommands, describe
+from gateway.capabilities.schedule_commands import ScheduleCommands
 from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
 from gateway.inbound.session_key import agent_of
@@ -95,9 +95,8 @@ def _find(change: Change, name: str) -> StoredSchedule:
 
 def _to_data(row: StoredSchedule) -> Mapping[str, object]:
     """Return a schedule as data for the model."""
-    shown: dict[str, object] = {"name": row.name, "prompt": row.prompt, "when": describe(row.parsed), "zone": row.zone}
-    paused = {} if row.paused is Pause.NO else {"paused_by": row.paused.value}
-    return shown | ({"next": row.next_wall} if row.paused is Pause.NO else paused)
+    when = {"name": row.name, "prompt": row.prompt, "when": describe_rule(row.parsed), "zone": row.zone}
+    return when | ({"next": row.next_wall} if row.paused is Pause.NO else {"paused_by": row.paused.value})
 
 
 class Schedules(Capability):

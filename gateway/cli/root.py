@@ -27,6 +27,7 @@ COMMANDS = {
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
     "memory": ("gateway.cli.memory", "List, show, export or import what an agent remembers of a person."),
     "tasks": ("gateway.cli.tasks", "List the tasks that agents share on their boards."),
+    "schedules": ("gateway.cli.schedules", "List, pause, resume or delete schedules and reminders."),
     "keys": ("gateway.cli.keys", "Create, list and revoke API keys; rotate the encryption key."),
     "agents": ("gateway.cli.agents", "List the agents of a tenant."),
     "skills": ("gateway.cli.skills", "List, add or trust skills: written procedures for the model."),

@@ -632,6 +632,34 @@ class ConsolidatedPassages(Model):
     consolidations: tuple[ConsolidatedPassage, ...]
 
 
+class SchedulesQuery(Model):
+    """The number of schedules to list."""
+
+    limit: int = Field(default=50, ge=1, le=1_000)
+
+
+class ScheduleRow(Model):
+    """One schedule or reminder, without its text."""
+
+    id: str
+    tenant: str
+    user: str
+    person: str
+    agent: str
+    kind: str = Field(description="schedule, or the command that answers it, such as reminder.")
+    when: str = Field(description="Its rule: a cron expression, a time, or minutes of a heartbeat.")
+    zone: str
+    next_at: Moment
+    paused: str = Field(description="person, failures or operator; empty: it is not paused.")
+    failures: int = Field(description="Failed turns in a row.")
+
+
+class ScheduleList(Model):
+    """Schedules, the next first."""
+
+    schedules: tuple[ScheduleRow, ...]
+
+
 class UsageQuery(Model):
     """The number of days to look back."""
 

@@ -10,6 +10,7 @@ from gateway.operators.memories import MemoryActions
 from gateway.operators.messages import MessageActions
 from gateway.operators.models import ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
 from gateway.operators.people import PeopleActions
+from gateway.operators.schedules import ScheduleActions
 from gateway.operators.trust import TrustActions
 from gateway.operators.usage import UsageActions
 from gateway.store import outbox, tickets
@@ -23,6 +24,7 @@ class Operators(
     MessageActions,
     ConversationActions,
     BoardActions,
+    ScheduleActions,
     MemoryActions,
     UsageActions,
 ):

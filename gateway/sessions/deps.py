@@ -11,6 +11,7 @@ from agent.loop import Agent, run_turn
 from agent.memory.memory import MEMORY
 from agent.ports import Principal, Turn, TurnEvent, TurnPorts
 from agent.read_only_turn import run_read_only
+from agent.schedules.prompts import SCHEDULE
 from agent.transcript import EndReason, JournalEvent
 from channels.clocks import Clocks
 from channels.messages import Address
@@ -43,8 +44,9 @@ RunTurn = Callable[[Turn, TurnPorts, Agent], Awaitable[EndReason]]
 
 
 async def run_scheduled(turn: Turn, ports: TurnPorts, agent: Agent) -> EndReason:
-    """Run a turn that a schedule has started; the product's rules, which read people's words, never answer it."""
-    return await run_turn(turn, ports, replace(agent, is_products=False))
+    """Run a turn that a schedule has started: it makes no schedules, and rules for people's words never answer it."""
+    tools = tuple(tool for tool in agent.tools if tool.name != SCHEDULE)
+    return await run_turn(turn, ports, replace(agent, is_products=False, tools=tools))
 
 
 TURNS: Mapping[str, RunTurn] = {

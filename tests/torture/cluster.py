@@ -229,7 +229,7 @@ class ClusterWorld(World):
     async def wait_for_owners(self, timeout_s: float = 30.0) -> None:
         """Wait until every shard has a living owner."""
         free = f"SELECT count(*) FROM shards WHERE owner IS NULL OR owner NOT IN ({LIVING})"
-        await self.until(lambda: self._count(free) == 0, timeout_s, "an owner of every shard")
+        await self.until(lambda: self.count(free) == 0, timeout_s, "an owner of every shard")
 
     def holders(self, leases: str) -> dict[str, int]:
         """Return how many leases that match an SQL pattern each machine holds, by its home."""
@@ -252,7 +252,7 @@ class ClusterWorld(World):
 
     async def end(self) -> Verdict:
         """End all of them; what was found."""
-        backends = self._count("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenk'")
+        backends = self.count("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tenk'")
         for machine in self.machines:
             await machine.kill()
         self.export()
@@ -282,7 +282,7 @@ class ClusterWorld(World):
 
     def note_death(self) -> None:
         self.kills += 1
-        self.cut_sends += self._count("SELECT count(*) FROM outbox WHERE state = 'sending'")
+        self.cut_sends += self.count("SELECT count(*) FROM outbox WHERE state = 'sending'")
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         return self.looker.rows(query)

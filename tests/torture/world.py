@@ -183,7 +183,7 @@ class World:
         """Count what was on its way out when the gateway died."""
         self.kills += 1
         if self.database.exists():
-            self.cut_sends += self._count("SELECT count(*) FROM outbox WHERE state = 'sending'")
+            self.cut_sends += self.count("SELECT count(*) FROM outbox WHERE state = 'sending'")
 
     async def until(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
         """Wait for something in this world.
@@ -223,7 +223,7 @@ class World:
             await asyncio.sleep(0.03)
 
     def _unsettled(self) -> int:
-        return self._count(
+        return self.count(
             "SELECT (SELECT count(*) FROM inbox WHERE outcome IS NULL)"
             " + (SELECT count(*) FROM turns WHERE end_reason IS NULL)"
             " + (SELECT count(*) FROM outbox WHERE state IN ('ready', 'sending'))"
@@ -233,7 +233,7 @@ class World:
         rows = self._rows("SELECT chat, message_id FROM inbox WHERE event_id LIKE 'msg:%'")
         return not self._written.issubset(rows)
 
-    def _count(self, query: str) -> int:
+    def count(self, query: str) -> int:
         return sum(int(row[0]) for row in self._rows(query))
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:

@@ -142,6 +142,16 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
         ),
         acts("/v1/outbox/{part}/retry", "Send a failed part again.", _by_id(do.retry_part), models.OutboxChange),
         acts("/v1/outbox/{part}/discard", "Discard a failed part.", _by_id(do.discard_part), models.OutboxChange),
+        reads(
+            "/v1/schedules",
+            "List schedules and reminders.",
+            do.list_schedules,
+            models.ScheduleList,
+            query=models.SchedulesQuery,
+        ),
+        acts("/v1/schedules/{schedule}/pause", "Pause a schedule.", do.pause_schedule, models.ScheduleRow),
+        acts("/v1/schedules/{schedule}/resume", "Resume a schedule.", do.resume_schedule, models.ScheduleRow),
+        acts("/v1/schedules/{schedule}/delete", "Delete a schedule.", do.delete_schedule, models.ScheduleRow),
         reads("/v1/trace", "Trace a person's messages.", do.trace, models.Trace, query=models.TraceQuery),
         reads(
             "/v1/all-sessions",

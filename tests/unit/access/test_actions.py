@@ -1,11 +1,13 @@
 """Actions of the operators' service: each leaves its audit row, and refuses roles below its rank."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import time
 from pathlib import Path
 
 import pytest
 
 from agent.memory.memory import MemoryType
+from agent.schedules.rules import Daily
 from channels.messages import Address, Rendered
 from gateway.access import linking, pairing
 from gateway.access.codes import code_of
@@ -33,6 +35,7 @@ from gateway.operators.models import (
     OperatorMessage,
     OutboxQuery,
     RoleChange,
+    SchedulesQuery,
     TasksQuery,
     TimelineQuery,
     TraceQuery,
@@ -50,6 +53,7 @@ from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Newcomer
 from gateway.store.trusted import TrustKind
 from tests.fakes.people import KEY, NOON, message
+from tests.fakes.schedules import add_schedule
 from tests.fakes.spine import QuickStore, quick_store
 
 MEMBER = "telegram:1"
@@ -82,6 +86,7 @@ class World:
             part = OutboxPart(ReplyTo(1), 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("hello"), "hello")
             outbox.put(connection, "default", [part], NOON)
             connection.exec_driver_sql("UPDATE outbox SET state = 'dead'")
+            self.ids["schedule"] = add_schedule(connection, self.ids[MEMBER], Daily(at=time(13))).id
 
         await self.store.commit(job)
         self.ids["invite"] = (await self.operators.invite_by("cli", Terms())).invite
@@ -141,6 +146,10 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "read_memories": lambda w, by: w.operators.read_memories(by, MEMBER, MemoriesQuery(agent="coach")),
     "import_memories": lambda w, by: w.operators.import_memories(by, MEMBER, MEMORIES),
     "list_consolidations": lambda w, by: w.operators.list_consolidations(by, ConsolidationsQuery()),
+    "list_schedules": lambda w, by: w.operators.list_schedules(by, SchedulesQuery()),
+    "pause_schedule": lambda w, by: w.operators.pause_schedule(by, w.ids["schedule"]),
+    "resume_schedule": lambda w, by: w.operators.resume_schedule(by, w.ids["schedule"]),
+    "delete_schedule": lambda w, by: w.operators.delete_schedule(by, w.ids["schedule"]),
     "list_tasks": lambda w, by: w.operators.list_tasks(by, TasksQuery()),
     "trace": lambda w, by: w.operators.trace(by, TraceQuery(who=MEMBER)),
     "list_conversations": lambda w, by: w.operators.list_conversations(by, ConversationsQuery()),
