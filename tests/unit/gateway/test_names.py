@@ -120,6 +120,7 @@ def test_who_has_no_name_is_known_by_the_same_short_id_on_each_page_of_the_conso
         "used_at": "2026-11-23T13:56:14",
         "turns": 1,
         "cost_microusd": None,
+        "agent": "coach",
         "key": "k",
     }
     used = {"day": "2026-11-23", "user": id_, "name": "", "model": "m", "calls": 1, "input_tokens": 1}
