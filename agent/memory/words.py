@@ -58,9 +58,8 @@ def words_of(text: str) -> list[str]:
 
 
 def terms_of(query: str) -> tuple[Term, ...]:
-    """Return the words to search for; a plural finds its singular, too."""
-    words = words_of(query)
-    telling = [word for word in words if word not in _STOP_WORDS] or words
+    """Return the words to search for, none that says nothing; a plural finds its singular, too."""
+    telling = [word for word in words_of(query) if word not in _STOP_WORDS]
     longest = sorted(telling, key=len, reverse=True)[:MAX_TERMS]
     return tuple(dict.fromkeys(_term(word) for word in telling if word in longest))
 

@@ -1,7 +1,7 @@
 """Memory: an agent remembers facts about the people it talks to, and recalls those that matter to a message."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import structlog
@@ -10,20 +10,21 @@ from agent.bounded import Interrupted
 from agent.memory.config import MemoryConfig
 from agent.memory.index import MAX_LINES, write_index
 from agent.memory.memory import Memory, MemoryHead
-from agent.memory.recall import HOW_FRAMED, MAX_RECALLED, choice_request, manifest_of, rank, read_choice, show
+from agent.memory.recall import HOW_FRAMED, MAX_MANIFEST, MAX_RECALLED, choice_request, manifest_of, read_choice, show
+from agent.memory.search_tools import search_tools
 from agent.memory.tools import memory_tools
 from agent.ports import Change, ChatModel, ModelEvent, ModelFailure, NoteCost, Principal
 from agent.tools.base import Tool, ToolError
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.memory_commands import MemoryCommands
+from gateway.capabilities.memory_search import MemorySearch
 from gateway.commands.base import Command, Handle
 from gateway.config.settings import Settings
 from gateway.sessions.user_items import frame
 from gateway.store import memory as rows
 from gateway.store.engine import Connection
 from gateway.store.memory import MAX_MEMORIES, TEAM, MemoryFull, MemoryOwner, MemoryRow, NameTaken
-from gateway.threads import run_in_thread
 
 log = structlog.get_logger()
 
@@ -85,8 +86,9 @@ class MemoryCapability(Capability):
         self._store = deps.store
         self._clock = deps.clocks.dates
         self._light = deps.light
-        self._tools = memory_tools(StoredMemories(product))
-        self._commands = MemoryCommands(product, deps.seals)
+        self._search = MemorySearch(deps.store, self._owners, deps.clocks.now)
+        self._tools = (*memory_tools(StoredMemories(product)), *search_tools(self._search))
+        self._commands = MemoryCommands(product, deps.seals, self._search)
 
     def tools(self) -> Sequence[Tool]:
         return self._tools if self._has_model else ()
@@ -100,6 +102,9 @@ class MemoryCapability(Capability):
     def reconfigure(self, settings: Settings) -> None:
         if settings.memory is not None:
             self._config = settings.memory
+
+    async def run(self, changed: Callable[[], None]) -> None:
+        await self._search.run()
 
     async def check(self) -> Sequence[Finding]:
         if not self._has_model:
@@ -130,36 +135,35 @@ class MemoryCapability(Capability):
     async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
         if principal.in_group or not self._has_model or not words.strip():
             return ""
-        owners = self._owners(principal)
-
-        def look(connection: Connection) -> list[MemoryHead]:
-            found: dict[str, MemoryHead] = {}
-            for owner in reversed(owners):  # of one name the person's own counts
-                found |= {head.name: head for head in rows.list_heads(connection, owner)}
-            return list(found.values())
-
-        heads = await self._store.read(look, lasting=True)
-        if not heads:
-            return ""
-        chosen = await self._choose(heads, words, note_cost)
-        recalled = await self._store.read(partial(_read, owners=owners, names=[head.name for head in chosen]))
+        recalled = await self._choose(self._owners(principal), words, note_cost)
         if not recalled:
             return ""
         team = frozenset(row.name for row in recalled if row.user_id == TEAM)
-        log.info("memories_recalled", count=len(recalled), of=len(heads))
+        log.info("memories_recalled", count=len(recalled))
         return frame(HOW_FRAMED, None, show(recalled, self._clock(), team))
 
-    async def _choose(self, heads: Sequence[MemoryHead], words: str, note_cost: NoteCost) -> Sequence[MemoryHead]:
+    async def _choose(self, owners: Sequence[MemoryOwner], words: str, note_cost: NoteCost) -> Sequence[MemoryRow]:
         """Return the memories that matter to these words; without a light model, or if it fails, by their own words."""
         light = self._light.model
-        if light is not None and (chosen := await self._ask_light(light, heads, words, note_cost)) is not None:
-            return chosen
-        return await run_in_thread(rank, heads, words, MAX_RECALLED)
+        if light is not None and (chosen := await self._ask_light(light, owners, words, note_cost)) is not None:
+            return await self._store.read(partial(_read, owners=owners, names=[head.name for head in chosen]))
+        return await self._search.find_memories(owners, words, MAX_RECALLED)
 
     async def _ask_light(
-        self, light: ChatModel, heads: Sequence[MemoryHead], words: str, note_cost: NoteCost
+        self, light: ChatModel, owners: Sequence[MemoryOwner], words: str, note_cost: NoteCost
     ) -> Sequence[MemoryHead] | None:
-        manifest = await run_in_thread(manifest_of, heads, words)
+        def look(connection: Connection) -> list[MemoryHead]:
+            found: dict[str, MemoryHead] = {}
+            for owner in reversed(owners):  # of one name the person's own counts
+                found |= {head.name: head for head in rows.list_heads(connection, owner, MAX_MANIFEST + 1)}
+            return list(found.values())
+
+        newest = await self._store.read(look, lasting=True)
+        is_all = len(newest) <= MAX_MANIFEST
+        fit = () if is_all else await self._search.find_memories(owners, words, MAX_MANIFEST)
+        manifest = manifest_of(fit, newest)
+        if not manifest:
+            return ()
         try:
             async with asyncio.timeout(self._config.recall_s):
                 response = await light.respond(choice_request(manifest, words), _heed_nothing)

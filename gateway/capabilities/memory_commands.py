@@ -19,11 +19,11 @@ from agent.memory.memory import (
     MemoryOrigin,
     MemoryType,
 )
-from agent.memory.recall import rank
 from agent.wellformed import clean, cut_text
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, Button, ButtonStyle, OutboundMedia
 from gateway.access.buttons import SealedButtons, long_id, short_id
+from gateway.capabilities.memory_search import MemorySearch
 from gateway.commands.base import Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.store import memory as rows
@@ -44,9 +44,10 @@ NO_SUBJECT = "all"
 class MemoryCommands:
     """The command of one tenant, and its buttons."""
 
-    def __init__(self, product: str, seals: SealedButtons) -> None:
+    def __init__(self, product: str, seals: SealedButtons, search: MemorySearch) -> None:
         self._product = product
         self._seals = seals
+        self._search = search
 
     def commands(self) -> Sequence[Command]:
         what = CommandOption("what", "menu.memory.what")
@@ -100,11 +101,9 @@ class MemoryCommands:
         row = await asked.store.read(partial(rows.find_memory, owner=owner, name=_name_of(wanted)), lasting=True)
         if row is not None:
             return self._reply_with(asked, row)
-        found = rank(await asked.store.read(partial(rows.list_heads, owner=owner), lasting=True), wanted, MOST_SHOWN)
-        if not found:
+        known = await self._search.find_memories([owner], wanted, MOST_SHOWN)
+        if not known:
             return Reply(asked.say("memory.unknown", wanted=escape(cut_text(wanted, LABEL_CHARS))))
-        names = [head.name for head in found]
-        known = await asked.store.read(partial(rows.find_memories, owner=owner, names=names), lasting=True)
         text = asked.plural("memory.found", len(known), wanted=escape(cut_text(wanted, LABEL_CHARS)))
         return Reply(f"{text}\n\n{_lines(asked, known)}", buttons=self._show_buttons(asked, known))
 

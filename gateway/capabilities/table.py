@@ -161,7 +161,7 @@ def tool_names(settings: Settings) -> tuple[str, ...]:
     names = [f"cli__{name}" for name in settings.cli]
     for is_on, added in (
         (settings.tools is not None, ["think", "todo"]),
-        (settings.memory is not None, ["memory"]),
+        (settings.memory is not None, ["memory", "memory_expand", "memory_search"]),
         (settings.schedules is not None, ["schedule"]),
         (settings.web is not None, ["web_fetch", "web_search", "social_search"]),
         (settings.skills is not None, ["skill", "skill_search"]),

@@ -17,6 +17,7 @@ from gateway.store.people import ids_of
 from gateway.store.rows import Rows
 from gateway.store.tables.base import new_id
 from gateway.store.tables.memory import memories
+from gateway.store.tables.passages import passages
 
 TEAM = ""
 """User id of the memories that all people of a tenant share."""
@@ -137,6 +138,18 @@ def save_memory(connection: sa.Connection, owner: MemoryOwner, memory: Memory) -
 
 def _index(connection: sa.Connection, row: MemoryRow) -> None:
     search.index_memory(connection, row, id_=row.id, tenant=row.tenant, agent=row.agent, user_id=row.user_id)
+
+
+INDEXED_AT_ONCE = 100
+
+
+def index_missing(connection: sa.Connection) -> int:
+    """Index some memories that have no passage, as after an insert by hand; return how many."""
+    has_none = ~sa.exists().where(passages.c.memory_id == memories.c.id)
+    missing = MEMORIES.find(connection, has_none, limit=INDEXED_AT_ONCE)
+    for row in missing:
+        _index(connection, row)
+    return len(missing)
 
 
 def change_memory(connection: sa.Connection, owner: MemoryOwner, memory: Memory) -> MemoryRow | None:

@@ -20,8 +20,7 @@ from agent.transcript import JOURNAL_EVENT, JournalEvent, Steered, TurnEnded, Tu
 from gateway.store.conversations import sender_of
 from gateway.store.dialect import insert_new
 from gateway.store.people import ids_of
-from gateway.store.search_index import ids_with_word
-from gateway.store.tables.base import EPOCH
+from gateway.store.search_index import ids_with
 from gateway.store.tables.passages import passages
 from gateway.store.tables.turns import events, sessions, turns
 
@@ -104,13 +103,6 @@ OVERLAP = timedelta(minutes=10)
 """Turns that ended so long before the last one are looked at again: commits are not in the order of clocks."""
 
 TURNS_AT_ONCE = 50
-
-
-def indexed_until(connection: sa.Connection) -> datetime:
-    """Return the instant from which on ended turns may have no passage."""
-    last = sa.select(passages.c.at).where(passages.c.turn_id.is_not(None)).order_by(passages.c.id.desc()).limit(1)
-    at = connection.execute(last).scalar()
-    return EPOCH if at is None else at - OVERLAP
 
 
 def read_turns(connection: sa.Connection, ended_at: datetime, id_: str = "") -> TurnsRead:
@@ -213,8 +205,7 @@ def find(
     ]
     marks = [_mark(agent, user_id, kind) for agent, user_id in allowed for kind in kinds]
     scores: dict[int, float] = defaultdict(float)
-    for term in terms:
-        ids = ids_with_word(connection, [f"{mark}{term.text}" for mark in marks], MOST_OF_TERM, prefix=term.is_prefix)
+    for ids in ids_with(connection, marks, terms, MOST_OF_TERM):
         for id_ in ids:
             scores[id_] += math.log(1 + MOST_OF_TERM / len(ids))
     best = sorted(scores, key=lambda id_: (-scores[id_], -id_))[: max(most, MOST_RANKED)]
@@ -247,7 +238,7 @@ class FoundTurn:
     texts: Sequence[tuple[bool, str]]  # each with True if the person said it
 
 
-def past_turns(connection: sa.Connection, scope: SearchScope, ids: Sequence[str]) -> dict[str, FoundTurn]:
+def found_turns(connection: sa.Connection, scope: SearchScope, ids: Sequence[str]) -> dict[str, FoundTurn]:
     """Return those of these turns that are the person's own, in direct chats with this agent."""
     query = (
         sa.select(turns.c.id, turns.c.session_id, turns.c.ended_at, sessions.c.key, sessions.c.title)
@@ -274,5 +265,5 @@ def turns_around(connection: sa.Connection, scope: SearchScope, turn: FoundTurn,
     before = there.where(turns.c.id < turn.id).order_by(turns.c.id.desc()).limit(most)
     after = there.where(turns.c.id > turn.id).order_by(turns.c.id).limit(most)
     ids = [*connection.execute(before).scalars(), turn.id, *connection.execute(after).scalars()]
-    found = past_turns(connection, scope, ids)
+    found = found_turns(connection, scope, ids)
     return [found[id_] for id_ in sorted(found)]

@@ -4,12 +4,12 @@ It is made on first use, of what is in the table `passages`, and the database ke
 each word behind the passage's mark, so that a search of one mark reads nothing of another's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from gateway.store.tables.passages import passages
+from agent.memory.words import Term
 
 INDEX = "passage_words"
 """Name of the index; on SQLite a virtual table, with tables of its own whose names begin so."""
@@ -22,6 +22,7 @@ _SQLITE = (
     CREATE VIRTUAL TABLE passage_words
     USING fts5(words, content='', detail=none, columnsize=0, tokenize='ascii')
     """,
+    "CREATE TABLE passage_words_removed (is_unmerged INTEGER PRIMARY KEY)",
     """
     CREATE TRIGGER passage_words_added AFTER INSERT ON passages BEGIN
       INSERT INTO passage_words(rowid, words) VALUES (new.id, replace(' ' || new.words, ' ', ' ' || new.mark));
@@ -31,12 +32,14 @@ _SQLITE = (
     CREATE TRIGGER passage_words_removed AFTER DELETE ON passages BEGIN
       INSERT INTO passage_words(passage_words, rowid, words)
       VALUES ('delete', old.id, replace(' ' || old.words, ' ', ' ' || old.mark));
+      INSERT OR IGNORE INTO passage_words_removed VALUES (1);
     END
     """,
     """
     CREATE TRIGGER passage_words_changed AFTER UPDATE ON passages BEGIN
       INSERT INTO passage_words(passage_words, rowid, words)
       VALUES ('delete', old.id, replace(' ' || old.words, ' ', ' ' || old.mark));
+      INSERT OR IGNORE INTO passage_words_removed VALUES (1);
       INSERT INTO passage_words(rowid, words) VALUES (new.id, replace(' ' || new.words, ' ', ' ' || new.mark));
     END
     """,
@@ -70,30 +73,46 @@ def purge(connection: sa.Connection) -> int:
     """
     if connection.dialect.name != "sqlite" or not _is_there(connection):
         return 0
+    if connection.exec_driver_sql("SELECT 1 FROM passage_words_removed").first() is None:
+        return 0
+    connection.begin_nested().commit()  # FTS5 writes what this transaction has deleted
     driver: Any = connection.connection.dbapi_connection
     before = driver.total_changes
     connection.exec_driver_sql(_MERGE, (-MERGED_PAGES,))
     changes: int = driver.total_changes - before
-    return changes if changes > 1 else 0  # sqlite.org/fts5.html, "merge": 1 says that nothing was to be done
+    if changes > 1:
+        return changes
+    connection.exec_driver_sql("DELETE FROM passage_words_removed")  # sqlite.org/fts5.html: there was nothing to do
+    return 0
 
 
 _IN_SQLITE = "SELECT rowid FROM passage_words WHERE passage_words MATCH ? ORDER BY rowid DESC LIMIT ?"
-_found = sa.select(passages.c.id).where(sa.text(f"{_VECTOR} @@ CAST(:asked AS tsquery)")).cte("found")
-_IN_POSTGRESQL = sa.select(_found.prefix_with("MATERIALIZED").c.id)
-"""Materialized, so that the plan of the search does not begin with the index of ids."""
+_IN_POSTGRESQL = sa.text(
+    "SELECT asked.number, newest.id "  # noqa: S608  our own expression
+    "FROM unnest(string_to_array(:asked, chr(10))) WITH ORDINALITY AS asked (words, number), LATERAL ("
+    f"SELECT id FROM (SELECT id FROM passages WHERE {_VECTOR} @@ CAST(asked.words AS tsquery) OFFSET 0) found "
+    "ORDER BY id DESC LIMIT :most) newest"
+)
+"""Asks for all terms at once; OFFSET keeps the plan from beginning with the index of ids."""
 
 
-def ids_with_word(connection: sa.Connection, words: Sequence[str], most: int, *, prefix: bool) -> Sequence[int]:
-    """Return the newest passages with one of these words, each behind a mark; `prefix` finds longer ones, too.
+def ids_with(
+    connection: sa.Connection, marks: Sequence[str], terms: Sequence[Term], most: int
+) -> Iterator[Sequence[int]]:
+    """Yield, for each term, the newest passages of these marks that have it.
 
-    Marks and words have letters and digits only, so no quotation mark stands in them.
+    Marks and terms have letters and digits only, so no quotation mark stands in them.
     """
     if connection.dialect.name == "sqlite":
-        asked = " OR ".join(f'"{word}"{"*" if prefix else ""}' for word in words)
-        return connection.exec_driver_sql(_IN_SQLITE, (asked, most)).scalars().all()
-    asked = " | ".join(f"'{word}'{':*' if prefix else ''}" for word in words)
-    newest = _IN_POSTGRESQL.order_by(sa.literal_column("id").desc()).limit(most)
-    return connection.execute(newest, {"asked": asked}).scalars().all()
+        for term in terms:
+            asked = " OR ".join(f'"{mark}{term.text}"{"*" if term.is_prefix else ""}' for mark in marks)
+            yield connection.exec_driver_sql(_IN_SQLITE, (asked, most)).scalars().all()
+        return
+    lines = [" | ".join(f"'{mark}{term.text}'{':*' if term.is_prefix else ''}" for mark in marks) for term in terms]
+    found: list[list[int]] = [[] for _ in terms]
+    for number, id_ in connection.execute(_IN_POSTGRESQL, {"asked": "\n".join(lines), "most": most}) if lines else ():
+        found[number - 1].append(id_)
+    yield from found
 
 
 def _is_there(connection: sa.Connection) -> bool:
