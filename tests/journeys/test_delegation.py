@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from agent.tools.base import Effect, Tool
+from gateway.cli.sessions import timeline_lines
 from gateway.store.children import CHILDREN
 from gateway.store.tables.turns import usage
 from gateway.testing.gateway import Person, TestGateway
@@ -84,6 +85,7 @@ async def test_tasks_of_one_response_run_side_by_side_and_their_results_are_the_
     )
     (said,) = [hop["facts"] for hop in traced["hops"] if hop["hop"] == "part_sent"]
     assert ("answer", "telegram:main:1") == (said["kind"], said["target"])
+    assert f"task trains of turn {traced['turn'][-8:]}" in "\n".join(timeline_lines(shown))
     for hops in (traced["hops"], shown["hops"]):
         assert ["", "planes", "trains"] == sorted(hop["facts"]["task"] for hop in hops if hop["hop"] == "claimed")
 
@@ -368,3 +370,34 @@ async def test_a_task_that_does_not_end_is_ended() -> None:
         ada = gateway.person("telegram")
         await ada.say("How do I get there?")
         await ada.answer("It failed.")
+
+
+@pytest.mark.gate
+async def test_a_task_gives_a_task_and_a_stop_in_the_conversation_ends_both() -> None:
+    slow = {"seconds": 0.0}
+
+    def brain(body: dict[str, Any]) -> Answer:
+        if "Find out: seats" in last(body):
+            return Reply("42 seats", delay_s=slow["seconds"])
+        if is_task(body):
+            if body["messages"][-1]["role"] == "tool":
+                return Reply(f"A train with {results(body)[-1]['data']['result']}.")
+            return Reply(calls=(task("seats", subagent_type="fork"),))
+        if body["messages"][-1]["role"] == "tool":
+            return Reply(str(results(body)[-1]["data"].get("result", "Begun.")))
+        return Reply(calls=(task("trains", run_in_background="later" in last(body)),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG + "max_depth = 2\n", model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("How do I get there?")
+        await ada.answer("A train with 42 seats.")
+        slow["seconds"] = 60.0
+        await ada.say("And later?")
+        await shown(gateway, ada, "Begun.")
+        await gateway.until(lambda: sum("seats" in last(each.body) for each in model.requests) > 2, "both tasks")
+        await ada.say("/stop")
+        await ada.answer("Stopped")
+        await gateway.settle()
+        states = [child.state.value for child in await gateway.store.read(CHILDREN.find)]
+    assert ["done", "done", "stopped", "stopped"] == sorted(states)
