@@ -143,6 +143,8 @@ async def test_each_task_is_claimed_and_done_once_and_the_person_gets_one_answer
                     while not has_answer(platform) and count_events(home) < steps:
                         await asyncio.sleep(0.05)
                     await asyncio.sleep(chance.uniform(0.0, 0.3))
+                    if has_answer(platform):
+                        break
                     await gateway.kill()
                     await gateway.start()
                 while not has_answer(platform):

@@ -85,6 +85,10 @@ class Workers:
             await process.wait()
             await self.start(number)
 
+    @property
+    def have_ended(self) -> bool:
+        return all(process.returncode is not None for process in self._running.values())
+
     async def end(self) -> list[int]:
         """Wait for the end of all; return their exit codes."""
         return [await process.wait() for process in self._running.values()]
@@ -110,6 +114,8 @@ async def test_each_task_is_done_once(url: str, kills: int, record_property: Cal
             await workers.start(number)
         for _ in range(kills):
             await asyncio.sleep(chance.random())
+            if workers.have_ended:
+                break
             await workers.disturb(chance)
         assert [0] * PROCESSES == await workers.end()
         done = sa.select(audit.c.subject).where(audit.c.action == DONE)
