@@ -5,6 +5,8 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
+import pytest
+
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Call, FakeModel, Fault, Reply
 from tests.journeys.test_quotes import FROM_BO
@@ -150,6 +152,7 @@ async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails(tm
         assert "Mornings work better than evenings." in said_to_model(gateway.model)[1]
 
 
+@pytest.mark.gate  # each command of the operator is a process
 async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) -> None:
     async with TestGateway(f"{CONFIG}team = true\n", directory=tmp_path) as gateway:
         ada = gateway.person("telegram", 1)
