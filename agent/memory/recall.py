@@ -58,6 +58,11 @@ def read_choice(answer: str, manifest: Sequence[MemoryHead]) -> list[MemoryHead]
     return [known[name] for name in dict.fromkeys(named) if name in known][:MAX_RECALLED]
 
 
+def is_seen(memory: Memory, seen: str) -> bool:
+    """Return True if a memory stands, as it is now, beside an earlier message of the conversation."""
+    return f"{memory.name}.md (" in seen and f"): {memory.description}\n{memory.body}" in seen
+
+
 def show(recalled: Sequence[Memory], now: datetime, team: frozenset[str] = frozenset()) -> str:
     """Return the text of recalled memories for the model, each with its age and origin."""
     return "\n\n".join(_show(memory, now, "team/" if memory.name in team else "") for memory in recalled)

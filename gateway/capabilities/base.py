@@ -87,10 +87,11 @@ class Capability:
         """Return its sections of the prompt for this person."""
         return {}
 
-    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+    async def recall(self, principal: Principal, words: str, seen: str, note_cost: NoteCost) -> str:
         """Return framed data that stands beside a message of this person, chosen by their words; "" for none.
 
-        It is journaled with the turn's start. `note_cost` gets each response of a model.
+        It is journaled with the turn's start. `seen` is what stands beside earlier messages of the conversation;
+        `note_cost` gets each response of a model.
         """
         return ""
 

@@ -10,7 +10,16 @@ from agent.bounded import Interrupted
 from agent.memory.config import MemoryConfig
 from agent.memory.index import MAX_LINES, write_index
 from agent.memory.memory import Memory, MemoryHead
-from agent.memory.recall import HOW_FRAMED, MAX_MANIFEST, MAX_RECALLED, choice_request, manifest_of, read_choice, show
+from agent.memory.recall import (
+    HOW_FRAMED,
+    MAX_MANIFEST,
+    MAX_RECALLED,
+    choice_request,
+    is_seen,
+    manifest_of,
+    read_choice,
+    show,
+)
 from agent.memory.search_tools import search_tools
 from agent.memory.tools import memory_tools
 from agent.ports import Change, ChatModel, ModelEvent, ModelFailure, NoteCost, Principal
@@ -132,10 +141,11 @@ class MemoryCapability(Capability):
         index = await self._store.read(look, lasting=True)
         return f"{ABOUT}\n\n{index}" if index else NOTHING_YET
 
-    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+    async def recall(self, principal: Principal, words: str, seen: str, note_cost: NoteCost) -> str:
         if principal.in_group or not self._has_model or not words.strip():
             return ""
         recalled = await self._choose(self._owners(principal), words, note_cost)
+        recalled = [memory for memory in recalled if not is_seen(memory, seen)]
         if not recalled:
             return ""
         team = frozenset(row.name for row in recalled if row.user_id == TEAM)

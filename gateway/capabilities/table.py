@@ -212,9 +212,9 @@ class Capabilities:
         """Return the handlers of all buttons by word."""
         return {word: handle for each in self._all for word, handle in each.buttons().items()}
 
-    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+    async def recall(self, principal: Principal, words: str, seen: str, note_cost: NoteCost) -> str:
         """Return the data of all beside a message of this person."""
-        found = [await each.recall(principal, words, note_cost) for each in self._all]
+        found = [await each.recall(principal, words, seen, note_cost) for each in self._all]
         return "\n".join(filter(None, found))
 
     async def read_memory(self, principal: Principal) -> str:

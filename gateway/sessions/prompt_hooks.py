@@ -33,8 +33,11 @@ class MessageRefusal(StrEnum):
 class MemoryPort(Protocol):
     """The things that an agent remembers of a person."""
 
-    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
-        """Return framed data that stands beside a person's message, chosen by their words; "" for none."""
+    async def recall(self, principal: Principal, words: str, seen: str, note_cost: NoteCost) -> str:
+        """Return framed data that stands beside a person's message, chosen by their words; "" for none.
+
+        `seen` is what stands beside earlier messages of the conversation.
+        """
         ...
 
     async def read_memory(self, principal: Principal) -> str:
@@ -45,7 +48,7 @@ class MemoryPort(Protocol):
 class NoMemory:
     """An agent that remembers nothing."""
 
-    async def recall(self, principal: Principal, words: str, note_cost: NoteCost) -> str:
+    async def recall(self, principal: Principal, words: str, seen: str, note_cost: NoteCost) -> str:
         return ""
 
     async def read_memory(self, principal: Principal) -> str:

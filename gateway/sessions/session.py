@@ -48,7 +48,7 @@ from gateway.sessions.inbox_rules import (
     to_messages,
 )
 from gateway.sessions.mailbox import Mailbox
-from gateway.sessions.prompt_hooks import MessageRefusal
+from gateway.sessions.prompt_hooks import NO_MEMORY, MessageRefusal
 from gateway.sessions.questions import typed_consent
 from gateway.sessions.turn import RunningTurn
 from gateway.sessions.turn_lifecycle import Cancellations, Claim
@@ -418,7 +418,8 @@ class Session:
 
     async def _recall(self, turn: TurnRow, items: tuple[UserItem, ...], spent: list[Spent]) -> tuple[UserItem, ...]:
         """Return the messages of a turn with the memories that matter to them; `spent` gets what the choice costs."""
-        if turn.kind != CHAT:
+        memory = self._deps.memory_of(self.key)
+        if turn.kind != CHAT or memory is NO_MEMORY:
             return items
 
         async def note(response: Spent) -> None:
@@ -427,7 +428,9 @@ class Session:
         principal = self._deps.principal_of(turn, self.key)
         note_spender(turn, principal)
         words = "\n".join(item.text for item in items)
-        recalled = await self._deps.memory_of(self.key).recall(principal, words, note)
+        known = self.conversation.recall(turn.session_id, turn.user_id).history
+        seen = "\n".join(item.recalled for item in known if isinstance(item, UserItem))
+        recalled = await memory.recall(principal, words, seen, note)
         return (*items[:-1], replace(items[-1], recalled=recalled)) if recalled else items
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:

@@ -96,7 +96,7 @@ async def _measure(count: int, light: LightModel) -> list[float]:
             took_ms = []
             for _ in range(MESSAGES):
                 began_s = time.process_time()
-                recalled = await memory.recall(ADA, SAID, _note_cost)
+                recalled = await memory.recall(ADA, SAID, "", _note_cost)
                 index = await memory.read_memory(ADA)
                 took_ms.append((time.process_time() - began_s) * 1000)
                 assert "memory-" in recalled
