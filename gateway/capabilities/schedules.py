@@ -11,6 +11,7 @@ from agent.schedules.rules import describe_rule, dump_rule, next_slot
 from agent.schedules.schedules_config import SchedulesConfig
 from agent.schedules.tools import NewSchedule, schedule_tools
 from agent.tools.base import Tool, ToolError
+from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
 from gateway.capabilities.schedule_commands import ScheduleCommands
 from gateway.commands.base import Command, Handle
@@ -116,6 +117,13 @@ class Schedules(Capability):
 
     def buttons(self) -> Mapping[str, Handle]:
         return self._commands.buttons()
+
+    async def check(self) -> Sequence[Finding]:
+        if not self._tools:
+            return (Finding("schedules", "there is no model to answer them", "set model.name, or remove [schedules]"),)
+        config = self._desk.config
+        bounds = f"{config.max_per_person} a person, {config.min_interval_min} min apart"
+        return (Finding("schedules", f"at most {bounds}"),)
 
     def reconfigure(self, settings: Settings) -> None:
         if settings.schedules is not None:

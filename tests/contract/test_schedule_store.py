@@ -139,6 +139,14 @@ async def test_three_failures_in_a_row_pause_it_and_tell_once(store: Store) -> N
     assert (Pause.NO, 0, row.id) == ((resumed := await only(store)).paused, resumed.failures, resumed.id)
 
 
+async def test_slots_that_are_refused_three_times_pause_it(store: Store) -> None:
+    row = await plan(store, await enrol(store))
+    for _ in range(3):
+        await store.commit(schedules.note_refused, f"schedule:{row.id}:20260302T1300Z", NOON)
+    await store.commit(schedules.note_refused, "msg:1:1", NOON)
+    assert (Pause.FAILURES, 3) == ((kept := await only(store)).paused, kept.failures)
+
+
 async def test_linked_users_share_their_schedules_and_part_with_their_own(store: Store) -> None:
     ann, phone = await enrol(store), await enrol(store, "web:2")
     await plan(store, phone)

@@ -2,14 +2,16 @@
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
+from agent.schedules.rules import Daily
 from channels.clocks import steady_now
 from gateway.ops.scheduler import PEOPLES, take_due
 from gateway.store.schedules import SCHEDULES, StoredSchedule
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Answer, Call, FakeModel, Fault, Reply
+from tests.fakes.schedules import add_schedule
 
 CONFIG = "[schedules]\n"
 NIGHT_BEFORE = datetime(2026, 10, 24, 20, 0, tzinfo=UTC)  # in Madrid 02:00 to 03:00 come twice on the next day
@@ -117,6 +119,21 @@ async def test_a_heartbeat_is_silent_until_there_is_something_to_say() -> None:
         assert ["failures"] == [row.paused.value for row in await kept(gateway)]
         await look(gateway, wall, NIGHT_BEFORE + timedelta(minutes=211))
         assert before + 2 == len(ada.messages())
+
+
+async def test_without_the_table_slots_pass_and_reminders_go_on() -> None:
+    wall = Wall()
+    async with TestGateway(dates=wall) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("/remind tomorrow 9:00 tea")
+        await ada.answer("I will remind you")
+        user_id = (await gateway.operator("GET /v1/users"))["users"][0]["user"]
+        await gateway.store.commit(add_schedule, user_id, Daily(at=time(9)))
+        wall.now = datetime(2026, 10, 25, 9, 0, tzinfo=UTC)
+        await ada.answer("⏰ 09:00")
+        rows = (await gateway.operator("GET /v1/schedules"))["schedules"]
+        assert [("schedule", "2026-10-26T09:00:00+00:00")] == [(row["kind"], row["next_at"]) for row in rows]
+        assert 0 == len(gateway.model.requests)
 
 
 async def test_people_look_after_their_schedules_with_buttons_and_words() -> None:
