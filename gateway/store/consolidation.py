@@ -128,7 +128,9 @@ def find_ended(
 ) -> list[EndedConversation]:
     """Return conversations whose last turn ended since then and that are quiet or closed, those that ended first."""
     ended_at = sa.func.max(turns.c.ended_at).label("ended_at")
-    recent = sa.select(turns.c.session_id, ended_at).where(turns.c.ended_at >= since).group_by(turns.c.session_id).cte()
+    session_id = turns.c.session_id.concat(sa.literal_column("''"))  # else SQLite reads all turns, by conversation
+    of_one = sa.select(session_id.label("session_id"), ended_at).group_by(session_id)
+    recent = of_one.where(turns.c.ended_at >= since).cte()
     later = sessions.alias()
     is_closed = (
         sa.exists()
