@@ -49,6 +49,15 @@ def test_a_cap_in_usd_is_refused_while_a_model_has_no_price(tmp_path: Path, tabl
     assert all(f"set {model}.prices" in line and "0" in line for model, line in zip(models, lines, strict=True))
 
 
+def test_consolidation_is_refused_while_its_model_has_no_price(tmp_path: Path) -> None:
+    text = '[model]\nname = "openai:nobody-knows"\n[memory.consolidation]\n'
+    with pytest.raises(SettingsError, match=r"^model: .* set model\.prices"):
+        look_at_prices(settings_of(tmp_path, text))
+    look_at_prices(settings_of(tmp_path, text + '[model.light]\nname = "openai:gpt-4o-mini"\n'))
+    with pytest.raises(SettingsError, match=r"^model\.light: .* set model\.light\.prices"):
+        look_at_prices(settings_of(tmp_path, text + '[model.light]\nname = "openai:nobody-knows"\n'))
+
+
 def test_a_price_may_be_zero_and_the_judge_has_one_of_its_own(tmp_path: Path) -> None:
     judge = '[permissions]\nmode = "auto"\n[permissions.auto]\nmodel = "openai:nobody-knows"\n'
     priced = "[permissions.auto.prices]\ninput_usd_per_mtok = 1\noutput_usd_per_mtok = 1\n"
