@@ -36,6 +36,9 @@ MAX_TURN_CHARS = 4_000
 MAX_AROUND_CHARS = 800
 """Characters of each message of a hit, and of each one around it."""
 
+ABSTRACT_CHARS = 200
+"""Characters of the abstract of a hit's conversation."""
+
 _HITS = "memories and words of earlier conversations with this person, perhaps out of date"
 _AROUND = "words of an earlier conversation with this person; your answers may repeat texts of others"
 _MEMORY = "a memory of earlier conversations with this person, written down then and perhaps out of date"
@@ -184,7 +187,8 @@ def _count(text: str, terms: Sequence[Term]) -> int:
 
 def _session(turn: FoundTurn) -> str:
     platform = turn.key.split(":")[2].capitalize()
-    return f"{platform} {label(turn.title)}" if turn.title else platform
+    titled = f"{platform} {label(turn.title)}" if turn.title else platform
+    return f"{titled}, about: {cut_text(turn.abstract, ABSTRACT_CHARS)}" if turn.abstract else titled
 
 
 def _day(principal: Principal, at: datetime) -> str:

@@ -21,6 +21,7 @@ from gateway.store.conversations import sender_of
 from gateway.store.dialect import insert_new
 from gateway.store.people import ids_of
 from gateway.store.search_index import ids_with
+from gateway.store.tables.consolidation import abstracts
 from gateway.store.tables.passages import passages
 from gateway.store.tables.turns import events, sessions, turns
 
@@ -234,6 +235,7 @@ class FoundTurn:
     session_id: str
     key: str  # of its session
     title: str  # of its session; "": none
+    abstract: str  # of its session, see agent.memory.consolidation; "": none
     ended_at: datetime
     texts: Sequence[tuple[bool, str]]  # each with True if the person said it
 
@@ -241,14 +243,23 @@ class FoundTurn:
 def found_turns(connection: sa.Connection, scope: SearchScope, ids: Sequence[str]) -> dict[str, FoundTurn]:
     """Return those of these turns that are the person's own, in direct chats with this agent."""
     query = (
-        sa.select(turns.c.id, turns.c.session_id, turns.c.ended_at, sessions.c.key, sessions.c.title)
+        sa.select(turns.c.id, turns.c.session_id, turns.c.ended_at, sessions.c.key, sessions.c.title, abstracts.c.text)
         .join(sessions, sessions.c.id == turns.c.session_id)
+        .outerjoin(abstracts, abstracts.c.session_id == sessions.c.id)
         .where(turns.c.id.in_(ids), turns.c.user_id.in_(ids_of(scope.user_id)), turns.c.ended_at.is_not(None))
     )
     rows = [row for row in connection.execute(query) if _is_own(row.key, scope.agent)]
     texts = _texts_of(connection, [row.id for row in rows])
     return {
-        row.id: FoundTurn(row.id, row.session_id, row.key, row.title or "", row.ended_at, texts.get(row.id, ()))
+        row.id: FoundTurn(
+            id=row.id,
+            session_id=row.session_id,
+            key=row.key,
+            title=row.title or "",
+            abstract=row.text or "",
+            ended_at=row.ended_at,
+            texts=texts.get(row.id, ()),
+        )
         for row in rows
     }
 

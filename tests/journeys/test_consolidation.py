@@ -7,7 +7,7 @@ from typing import Any
 from gateway.store.consolidation import ABSTRACTS, FACTS
 from gateway.store.consolidation_log import CONSOLIDATIONS
 from gateway.testing.gateway import TestGateway
-from gateway.testing.model import Answer, Reply
+from gateway.testing.model import Answer, Call, Reply
 
 CONFIG = """
 [model.prices]
@@ -41,7 +41,9 @@ def record_keeper(*answers: str) -> Any:
 
     def answer(body: dict[str, Any]) -> Answer:
         if "You keep a record of it" not in instructions(body):
-            return Reply("A short answer.")
+            asked = str(body["messages"][-1]["content"])
+            search = Call("memory_search", json.dumps({"query": "cello"}))
+            return Reply(calls=(search,)) if asked.startswith("Look up") else Reply("A short answer.")
         return Reply(left.pop(0) if len(left) > 1 else left[0], usage=(1_000, 100))
 
     return answer
@@ -73,6 +75,10 @@ async def test_the_next_conversation_knows_what_the_last_one_was_about() -> None
         prompt = instructions(gateway.model.requests[-1].body)
         assert "- person lives in Oslo (since 2026-01-01)" in prompt and "Rome" not in prompt
         assert "Moved to Oslo and practises the cello there." in prompt
+        await ada.say("Look up the cello.")
+        await ada.answer("A short answer.")
+        hits = str(gateway.model.requests[-1].body["messages"][-1]["content"])
+        assert "about: Moved to Oslo and practises the cello there." in hits
         budgets = (await gateway.operator("GET /v1/status"))["budgets"]
         assert ["0.0060 / 0.50 USD"] == [used for name, used in budgets.items() if name.startswith("consolidation")]
 
