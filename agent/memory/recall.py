@@ -10,6 +10,9 @@ from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import UserItem
 
 MAX_RECALLED = 5
+MAX_FIT = 50
+"""Memories with words of the message that the light model sees before the newest, if it cannot see all."""
+
 MAX_MANIFEST = 200
 """Memories among which the light model chooses; of more, those with the words of the message and then the newest."""
 

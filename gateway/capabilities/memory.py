@@ -12,6 +12,7 @@ from agent.memory.index import MAX_LINES, write_index
 from agent.memory.memory import Memory, MemoryHead
 from agent.memory.recall import (
     HOW_FRAMED,
+    MAX_FIT,
     MAX_MANIFEST,
     MAX_RECALLED,
     choice_request,
@@ -170,7 +171,7 @@ class MemoryCapability(Capability):
 
         newest = await self._store.read(look, lasting=True)
         is_all = len(newest) <= MAX_MANIFEST
-        fit = () if is_all else await self._search.find_memories(owners, words, MAX_MANIFEST)
+        fit = () if is_all else await self._search.find_memories(owners, words, MAX_FIT)
         manifest = manifest_of(fit, newest)
         if not manifest:
             return ()
