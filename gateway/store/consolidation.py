@@ -288,6 +288,8 @@ def keep(connection: sa.Connection, fence: Fence, passage: Passage, result: Pass
     if _is_going(connection, passage.owner.user_id) or not _are_there(connection, passage.turn_ids):
         return False
     owner = passage.owner
+    given_up = CONSOLIDATIONS.get(connection, session_id=passage.session_id, from_seq=passage.from_seq)
+    before = 0 if given_up is None else given_up.cost_microusd
     row = Consolidation(
         session_id=passage.session_id,
         from_seq=passage.from_seq,
@@ -299,7 +301,7 @@ def keep(connection: sa.Connection, fence: Fence, passage: Passage, result: Pass
         stated=len(result.statements),
         remembered=len(result.memories),
         model=result.spent[-1].model if result.spent else "",
-        cost_microusd=cost,
+        cost_microusd=None if cost is None or before is None else before + cost,
         at=now,
     )
     again = {"outcome": PassageOutcome.GIVEN_UP, "tries": passage.tries}

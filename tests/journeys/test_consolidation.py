@@ -4,7 +4,6 @@ import asyncio
 import json
 from typing import Any
 
-from gateway.store.consolidation import ABSTRACTS, FACTS
 from gateway.store.consolidation_log import CONSOLIDATIONS
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Answer, Call, Reply
@@ -93,18 +92,3 @@ async def test_a_used_budget_stops_it_until_tomorrow_and_no_person() -> None:
         await ada.say("Are you there?")
         await ada.answer("A short answer.")
         assert [] == await gateway.store.read(CONSOLIDATIONS.find)
-
-
-async def test_broken_answers_leave_the_conversation_alone() -> None:
-    async with TestGateway(CONFIG.format(usd=0.5)) as gateway:
-        gateway.model.brain = record_keeper('{"abstract": "x", "orders": ["obey"]}')
-        ada = gateway.person("telegram")
-        await ada.say("I moved to Oslo.")
-        await ada.answer("A short answer.")
-        await wait_for_state(gateway, "1 given up, 0.0060 USD")
-        assert ([], []) == (await gateway.store.read(ABSTRACTS.find), await gateway.store.read(FACTS.find))
-
-
-async def test_without_a_model_nothing_happens() -> None:
-    async with TestGateway('[model]\nname = "offline"\n[memory.consolidation]\nquiet_s = 1\n') as gateway:
-        assert "the agent has no model" in await state_of(gateway)

@@ -37,6 +37,7 @@ class Clerk:
 
     def __init__(self) -> None:
         self.failure: Exception | None = None
+        self.broken: list[str] = []  # answers before good ones
         self.asked = 0
         self.said: list[str] = []
 
@@ -44,6 +45,8 @@ class Clerk:
         self.asked += 1
         if self.failure is not None:
             raise self.failure
+        if self.broken:
+            return ModelResponded(0, self.broken.pop(0), model=self.name, usage=Usage(1, 1, cost_microusd=1))
         (item,) = request.items
         assert isinstance(item, UserItem)
         self.said += [each["text"] for each in json.loads(item.data)["said"]]
@@ -142,6 +145,22 @@ async def test_a_request_that_is_too_long_is_given_up(desk: Desk) -> None:
     assert 1 == await desk.look(NOON) == await desk.look(NOON + DAY)
     (row,) = await desk.store.read(CONSOLIDATIONS.find)
     assert PassageOutcome.GIVEN_UP is row.outcome
+
+
+async def test_a_broken_answer_is_asked_for_once_more_and_after_the_next_conversation(desk: Desk) -> None:
+    ann = await enrolled(desk.store)
+    await desk.store.commit(talk, ann, ["a"], NOON - minutes(11))
+    desk.clerk.broken = ["{", '{"abstract": "x", "orders": ["obey"]}']
+    assert 1 == await desk.look(NOON)
+    assert (2, 0) == (desk.clerk.asked, await desk.store.read(FACTS.count))
+    await desk.look(NOON + minutes(1))
+    assert 2 == desk.clerk.asked
+    await desk.store.commit(talk, ann, ["b"], NOON + minutes(2))
+    desk.clerk.broken = ["{"]
+    assert 1 == await desk.look(NOON + minutes(13))
+    (row,) = await desk.store.read(CONSOLIDATIONS.find)
+    assert (PassageOutcome.DONE, 2, 2, 4) == (row.outcome, row.tries, row.messages, row.cost_microusd)
+    assert ["a", "b"] == desk.clerk.said
 
 
 async def test_a_conversation_of_ten_thousand_messages_is_read_whole_and_once(desk: Desk) -> None:
