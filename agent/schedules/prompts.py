@@ -31,6 +31,7 @@ def request_text(name: str, rule: Rule, slot: Slot, late: timedelta) -> str:
     return f"{said})"
 
 
-def says_nothing(text: str) -> bool:
-    """Return True if an answer means silence."""
-    return text.strip(" \n\t*_`\"'.") == NOTHING_TO_SAY
+def drop_silence(text: str) -> str:
+    """Return an answer without the lines that mean silence; "" if it says nothing."""
+    lines = [line for line in text.splitlines() if line.strip(" \t*_`\"'.") != NOTHING_TO_SAY]
+    return "\n".join(lines).strip()

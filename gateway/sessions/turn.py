@@ -25,7 +25,7 @@ from agent.ports import (
     TurnEvent,
     TurnPorts,
 )
-from agent.schedules.prompts import says_nothing
+from agent.schedules.prompts import drop_silence
 from agent.tools.results import success_result
 from agent.transcript import (
     EndReason,
@@ -436,9 +436,9 @@ class RunningTurn(TurnLifecycle):
 
         def compose() -> tuple[str, list[OutboxPart]]:
             said = self._process.scrubber.last_look(text).strip()
-            if self._is_silent(reason, said):
+            if self._is_silent(reason, said if response is None else response.text):
                 return said, []
-            said = "" if self._turn.kind == HEARTBEAT and says_nothing(said) else said
+            said = drop_silence(said) if self._turn.kind == HEARTBEAT else said
             said = final_text(reason, said, alone_stopped=alone_stopped, nothing_left=nothing_left, is_shown=is_shown)
             if not self._is_read:
                 return said, []
@@ -459,11 +459,11 @@ class RunningTurn(TurnLifecycle):
         self._live.show_wait(busy_s)
         return True
 
-    def _is_silent(self, reason: EndReason, said: str) -> bool:
+    def _is_silent(self, reason: EndReason, last: str) -> bool:
         """Return True for a heartbeat that has nothing to say, or fails, unless its person has written meanwhile."""
         if self._turn.kind != HEARTBEAT or any(isinstance(event, Steered) for event in self.events):
             return False
-        return reason is not EndReason.COMPLETED or says_nothing(said)
+        return reason is not EndReason.COMPLETED or not drop_silence(last)
 
     async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
         """Return the files that this turn's tools made for its answer and that are still kept."""

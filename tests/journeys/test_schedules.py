@@ -121,6 +121,20 @@ async def test_a_heartbeat_is_silent_until_there_is_something_to_say() -> None:
         assert before + 2 == len(ada.messages())
 
 
+async def test_a_message_during_a_heartbeat_is_answered() -> None:
+    wall, talk = Wall(), Talk(due=Reply("NOTHING_TO_SAY", delay_s=0.5))
+    async with FakeModel(talk) as model, TestGateway(CONFIG, model=model, dates=wall) as gateway:
+        ada = gateway.person("telegram")
+        await let_her_plan(gateway, ada, talk, plan(every_minutes=30))
+        wall.now += timedelta(minutes=31)
+        await take_due(gateway.store, PEOPLES, steady_now, wall)
+        await gateway.until(lambda: any(is_due(request.body) for request in model.requests), "the heartbeat")
+        await ada.say("Are you there?")
+        await ada.answer("Hello.")
+        await gateway.settle()
+        assert not any("NOTHING_TO_SAY" in message.text for message in ada.messages())
+
+
 async def test_without_the_table_slots_pass_and_reminders_go_on() -> None:
     wall = Wall()
     async with TestGateway(dates=wall) as gateway:

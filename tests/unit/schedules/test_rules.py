@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.schedules.prompts import drop_silence
 from agent.schedules.rules import (
     DAY,
     RULES,
@@ -193,6 +194,20 @@ def test_rules_that_come_too_often_are_refused():
             check_interval(rule, MADRID, noon(TODAY), least)
     for rule in (Cron(expression="*/15 * * * *"), Every(minutes=15), SEVEN, Once(day=TODAY, at=time(19))):
         check_interval(rule, MADRID, noon(TODAY), least)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("NOTHING_TO_SAY", ""),
+        (" **NOTHING_TO_SAY.**\n", ""),
+        ("", ""),
+        ("NOTHING_TO_SAY\n\nHello.", "Hello."),
+        ("There is NOTHING_TO_SAY here.", "There is NOTHING_TO_SAY here."),
+    ],
+)
+def test_a_line_that_means_silence_is_no_part_of_an_answer(answer, said):
+    assert said == drop_silence(answer)
 
 
 def test_the_wall_of_an_instant_is_the_same_in_both_hours_of_a_fold():
