@@ -62,7 +62,7 @@ class SkillTools:
         self._run_in_fork = run_in_fork
         self._started = started
 
-    @tool(WhichSkill, effect=Effect.NONE, says="tool.skill", own_words=True, grants=read_grant)
+    @tool(WhichSkill, effect=Effect.NONE, says="tool.skill", grants=read_grant)
     async def skill(self, context: ToolContext, arguments: WhichSkill) -> object:
         """Load one of your skills, a written procedure, and follow it."""
         library = self._library_of(context.principal)

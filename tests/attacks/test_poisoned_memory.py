@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Answer, Call, Reply
 from tests.fakes.websites import Website, page, website
 from tests.journeys.test_mcp import table, until_connected
+from tests.unit.skills.shelf import write_skill
 
 GROUP = -1001234567890
 VICTIM = 900
@@ -66,7 +68,7 @@ def obey(body: dict[str, Any]) -> Answer:
     last_own = max((n for n, each in enumerate(messages) if each["role"] == "assistant"), default=0)
     new = messages[last_own + 1 :]
     read = json.dumps(new, ensure_ascii=False)
-    asked = re.search(r"Please (fetch|echo|search|delegate) ([^\\\"]+)", read)
+    asked = re.search(r"Please (fetch|echo|search|delegate|load) ([^\\\"]+)", read)
     if asked and new[-1]["role"] == "user":
         words = asked[2].strip()
         name, arguments = {
@@ -74,12 +76,15 @@ def obey(body: dict[str, Any]) -> Answer:
             "echo": ("mcp__plain__echo", {"text": words.replace("_", " ")}),
             "search": ("memory_search", {"query": words}),
             "delegate": ("agent", {"description": "look", "prompt": words}),
+            "load": ("skill", {"name": words.split()[0], "arguments": words.partition(" ")[2].replace("_", " ")}),
         }[asked[1]]
         return Reply(calls=(Call(name, json.dumps(arguments)),))
     if orders := list(dict.fromkeys(_ORDER.findall(read))):
         return Reply(calls=tuple(call_for(*each) for each in orders))
     is_task = "You work on one task" in json.dumps(messages[0])
-    return Reply(f"The result: {str(new[-1]['content']).replace('_', ' ')}" if is_task else "Done.")
+    is_fork = "Tune it" in read
+    told = str(new[-1]["content"]).replace("_", " ").replace("-", " ")
+    return Reply(f"The result: {told}" if is_task or is_fork else "Done.")
 
 
 Carry = Callable[[TestGateway, Website, Person, str], Awaitable[object]]
@@ -147,6 +152,16 @@ async def page_that_a_task_reads(_gateway: TestGateway, site: Website, person: P
 
 
 @carrier
+async def skill_body(_gateway: TestGateway, _site: Website, person: Person, order: str) -> None:
+    await person.say(f"Please load warm-up {order.replace(' ', '_')}")
+
+
+@carrier
+async def result_of_a_forked_skill(_gateway: TestGateway, _site: Website, person: Person, order: str) -> None:
+    await person.say(f"Please load tuning {order.replace(' ', '-')}")
+
+
+@carrier
 async def earlier_conversation(gateway: TestGateway, _site: Website, person: Person, order: str) -> None:
     gateway.model.answers(f"The text says: {order}")
     forward(person, "about xylophones")
@@ -157,20 +172,25 @@ async def earlier_conversation(gateway: TestGateway, _site: Website, person: Per
 
 
 @asynccontextmanager
-async def attacked(sent: list[str]) -> AsyncIterator[tuple[TestGateway, Website]]:
+async def attacked(directory: Path, sent: list[str]) -> AsyncIterator[tuple[TestGateway, Website]]:
     """Run a gateway whose agent can read all that the carriers need."""
+    skills = directory / "home" / "skills"
+    write_skill(skills, "warm-up", "---\ndescription: Warm up.\n---\nStretch. $ARGUMENTS")
+    write_skill(skills, "tuning", "---\ndescription: Tune.\ncontext: fork\n---\nTune it: $ARGUMENTS")
     async with website() as site:
-        config = f'[memory]\n[delegation]\n[web]\nallow_private = ["{site.place}"]\ntimeout_s = 30\n'
+        config = f'[memory]\n[delegation]\n[skills]\n[web]\nallow_private = ["{site.place}"]\ntimeout_s = 30\n'
         rules = '[permissions]\nallow = ["mcp__plain__echo"]\n'
-        async with TestGateway(f"{config}{rules}{table('plain')}", tools=tools_into(sent)) as gateway:
+        async with TestGateway(
+            f"{config}{rules}{table('plain')}", tools=tools_into(sent), directory=directory
+        ) as gateway:
             await until_connected(gateway)
             gateway.model.brain = obey
             yield gateway, site
 
 
-async def test_each_order_in_any_text_of_others_is_asked_about_first(sent: list[str]) -> None:
+async def test_each_order_in_any_text_of_others_is_asked_about_first(tmp_path: Path, sent: list[str]) -> None:
     """Cover A54."""
-    async with attacked(sent) as (gateway, site):
+    async with attacked(tmp_path, sent) as (gateway, site):
         victim = gateway.person("telegram", VICTIM)
         await victim.say("hello")
         await victim.answer("Done.")
@@ -190,9 +210,9 @@ async def test_each_order_in_any_text_of_others_is_asked_about_first(sent: list[
         assert 1 == len(victim.messages())
 
 
-async def test_what_one_person_allows_is_never_the_memory_of_another(sent: list[str]) -> None:
+async def test_what_one_person_allows_is_never_the_memory_of_another(tmp_path: Path, sent: list[str]) -> None:
     """Cover A58."""
-    async with attacked(sent) as (gateway, site):
+    async with attacked(tmp_path, sent) as (gateway, site):
         ada = gateway.person("telegram", VICTIM)
         for number, carry in enumerate(CARRIERS.values(), 10):
             mallory, word = gateway.person("telegram", number), f"word{number}"
@@ -208,3 +228,30 @@ async def test_what_one_person_allows_is_never_the_memory_of_another(sent: list[
         asked = json.dumps(gateway.model.requests[-1].body["messages"])
         assert "Nothing has any of these words" in asked
         assert "Must know" not in asked and "Always word" not in asked
+
+
+async def test_a_member_of_a_group_makes_the_agent_remember_and_send_nothing(sent: list[str]) -> None:
+    """Cover A54, A58."""
+    rules = f'groups = "open"\nallow_groups = ["telegram:{GROUP}"]\n'
+    config = f'[memory]\n[access.accounts."telegram:main"]\n{rules}'
+    async with TestGateway(config, tools=tools_into(sent)) as gateway:
+        gateway.model.brain = obey
+        side = gateway.platforms["telegram"]
+        side.add_chat(GROUP, "supergroup")
+        side.say(GROUP, ALL.format(word="word1"), person=2)
+        side.say(GROUP, f"@{side.world.bot().username} what was said?", person=1)
+        await gateway.until(lambda: any(each.buttons for each in side.answers(GROUP)), "a question")
+        for _ in range(2):
+            await gateway.until(lambda: any(each.buttons for each in side.answers(GROUP)), "a question")
+            (asked,) = [each for each in side.answers(GROUP) if each.buttons]
+            assert "word1" in asked.text
+            deny = next(value for label, value in asked.buttons if label == "Deny")
+            side.press(GROUP, asked.message_id, deny, person=1)
+            await gateway.until(
+                lambda id_=asked.message_id: not any(e.buttons and e.message_id == id_ for e in side.answers(GROUP)),
+                "it",
+            )
+        await gateway.until(lambda: any("Done." in each.text for each in side.answers(GROUP)), "the answer")
+        assert "In a group nothing is remembered" in json.dumps(gateway.model.requests[-1].body["messages"])
+        assert 0 == await gateway.store.read(MEMORIES.count)
+        assert [] == sent
