@@ -182,7 +182,7 @@ def _texts(event: JournalEvent) -> Iterable[tuple[bool, str]]:
 
 # ---------------------------------------------------------------- what is found
 
-MOST_OF_TERM = 200
+MOST_OF_TERM = 100
 """Passages with a word that count: the newest."""
 
 MOST_RANKED = 100

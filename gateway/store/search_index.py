@@ -88,10 +88,10 @@ def purge(connection: sa.Connection) -> int:
 
 _IN_SQLITE = "SELECT rowid FROM passage_words WHERE passage_words MATCH ? ORDER BY rowid DESC LIMIT ?"
 _IN_POSTGRESQL = sa.text(
-    "SELECT asked.number, newest.id "  # noqa: S608  our own expression
-    "FROM unnest(string_to_array(:asked, chr(10))) WITH ORDINALITY AS asked (words, number), LATERAL ("
-    f"SELECT id FROM (SELECT id FROM passages WHERE {_VECTOR} @@ CAST(asked.words AS tsquery) OFFSET 0) found "
-    "ORDER BY id DESC LIMIT :most) newest"
+    "SELECT ARRAY(SELECT id FROM ("  # noqa: S608  our own expression
+    f"SELECT id FROM passages WHERE {_VECTOR} @@ CAST(asked.words AS tsquery) OFFSET 0) found "
+    "ORDER BY id DESC LIMIT :most) "
+    "FROM unnest(string_to_array(:asked, chr(10))) WITH ORDINALITY AS asked (words, number) ORDER BY asked.number"
 )
 """Asks for all terms at once; OFFSET keeps the plan from beginning with the index of ids."""
 
@@ -109,10 +109,8 @@ def ids_with(
             yield connection.exec_driver_sql(_IN_SQLITE, (asked, most)).scalars().all()
         return
     lines = [" | ".join(f"'{mark}{term.text}'{':*' if term.is_prefix else ''}" for mark in marks) for term in terms]
-    found: list[list[int]] = [[] for _ in terms]
-    for number, id_ in connection.execute(_IN_POSTGRESQL, {"asked": "\n".join(lines), "most": most}) if lines else ():
-        found[number - 1].append(id_)
-    yield from found
+    if lines:
+        yield from connection.execute(_IN_POSTGRESQL, {"asked": "\n".join(lines), "most": most}).scalars()
 
 
 def _is_there(connection: sa.Connection) -> bool:
