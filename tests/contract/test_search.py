@@ -88,17 +88,17 @@ async def test_accents_case_and_the_ends_of_words_do_not_matter(store: Store) ->
     assert [] == await texts(store, "ann", "racti")
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        '"', "'", "words:x", "* OR *", "NEAR(scales bach)", "NOT scales", '" OR rowid > 0 --', "a & b | !c:*",
-        "\\", "\x00", "(", "^", "-", "%", "ß" * 500, "́" * 500, "\ud800", "passage_words", "🎹", "",
-    ],
+NO_WORDS = (
+    '"', "'", "words:x", "* OR *", "NEAR(scales bach)", "NOT scales", '" OR rowid > 0 --', "a & b | !c:*",
+    "\\", "\x00", "(", "^", "-", "%", "ß" * 500, "́" * 500, "\ud800", "passage_words", "🎹", "",
 )  # fmt: skip
-async def test_no_query_is_syntax(store: Store, query: str) -> None:
+
+
+async def test_no_query_is_syntax(store: Store) -> None:
     await store.commit(add_past, direct_key("1"), "ann", [("something else", "Well.")], NOON)
     await index(store)
-    assert [] == await texts(store, "ann", query)
+    for query in NO_WORDS:
+        assert [] == await texts(store, "ann", query), query
 
 
 async def test_ten_people_find_what_they_said_to_this_agent_alone(store: Store) -> None:
