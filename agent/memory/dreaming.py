@@ -43,7 +43,7 @@ def _half_life(age: timedelta, half: timedelta) -> float:
 
 def dream(facts: Iterable[Fact], now: datetime, most: int = MAX_FACTS) -> list[Fact]:
     """Return at most `most` facts, merged and scored: the best first, and those that ended last."""
-    merged = _merge(facts)
+    merged = _merge_until_settled(facts)
     scored = [replace(each, score=round(score_of(each, now), 4)) for each in merged]
     scored.sort(key=lambda each: (each.valid_to is not None, -each.score, each.subject, each.relation, each.object))
     return scored[:most]
@@ -58,6 +58,14 @@ def find_repeated(memories: Sequence[Memory]) -> list[str]:
         names += [each.name] if key in seen else []
         seen.add(key)
     return names
+
+
+def _merge_until_settled(facts: Iterable[Fact]) -> list[Fact]:
+    """Merge until nothing changes: a fact that was joined to an earlier one may contradict what stands between."""
+    merged = _merge(facts)
+    while (again := _merge(merged)) != merged:
+        merged = again
+    return merged
 
 
 def _merge(facts: Iterable[Fact]) -> list[Fact]:

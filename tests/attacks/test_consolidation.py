@@ -33,6 +33,7 @@ OBEDIENT = {
 }
 
 
+@pytest.mark.gate
 async def test_words_of_others_are_not_consolidated() -> None:
     records: list[dict[str, Any]] = []
 

@@ -188,6 +188,7 @@ async def attacked(directory: Path, sent: list[str]) -> AsyncIterator[tuple[Test
             yield gateway, site
 
 
+@pytest.mark.gate
 async def test_each_order_in_any_text_of_others_is_asked_about_first(tmp_path: Path, sent: list[str]) -> None:
     """Cover A54."""
     async with attacked(tmp_path, sent) as (gateway, site):
@@ -210,6 +211,7 @@ async def test_each_order_in_any_text_of_others_is_asked_about_first(tmp_path: P
         assert 1 == len(victim.messages())
 
 
+@pytest.mark.gate
 async def test_what_one_person_allows_is_never_the_memory_of_another(tmp_path: Path, sent: list[str]) -> None:
     """Cover A58."""
     async with attacked(tmp_path, sent) as (gateway, site):

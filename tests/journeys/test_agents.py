@@ -148,6 +148,7 @@ async def test_an_agent_recalls_what_was_told_to_it_alone(tmp_path: Path) -> Non
             assert is_known == ("Mornings work better than evenings." in str(here.model.requests[-1].body))
 
 
+@pytest.mark.gate
 async def test_what_is_forgotten_with_one_agent_is_forgotten_with_all(tmp_path: Path) -> None:
     write_agents(tmp_path, finder=FINDER)
     async with house(tmp_path) as here:

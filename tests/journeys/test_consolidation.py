@@ -82,6 +82,7 @@ async def test_the_next_conversation_knows_what_the_last_one_was_about() -> None
         assert ["0.0060 / 0.50 USD"] == [used for name, used in budgets.items() if name.startswith("consolidation")]
 
 
+@pytest.mark.gate
 async def test_a_used_budget_stops_it_until_tomorrow_and_no_person() -> None:
     async with TestGateway(CONFIG.format(usd=0.001)) as gateway:
         gateway.model.brain = record_keeper(json.dumps(FINDINGS))
