@@ -4,6 +4,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from gateway.store.consolidation import ABSTRACTS, ENTITIES, FACTS
 from gateway.store.memory import MEMORIES
 from gateway.testing.gateway import TestGateway

@@ -4,6 +4,8 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from gateway.store.consolidation_log import CONSOLIDATIONS
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Answer, Call, Reply
