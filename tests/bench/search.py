@@ -28,8 +28,11 @@ TURNS = 10_000
 PEOPLE = 2
 VOCABULARY = 8_000
 ROUNDS = 60
-WORDS = {"rare words": (2_000, 8_000, 3), "common words": (0, 20, 3), "a long message": (0, 8_000, 60)}
-"""Queries by the ranks of their words, from most to least frequent, and their number."""
+WORDS = {"rare words": (2_000, 8_000, 3), "common words": (20, 200, 3), "a long message": (20, 8_000, 60)}
+"""Queries by the ranks of their words, from most to least frequent, and their number.
+
+The first twenty stand for the words that no search looks for, such as articles.
+"""
 
 
 async def run() -> dict[str, object]:
@@ -75,14 +78,15 @@ async def _measure(store: Store, name: str) -> dict[str, float]:
         await store.read(lambda tx: tx.execute(sa.select(sa.literal(1))).scalar())
     took_ms["a read of nothing"] = (time.perf_counter() - began) * 1000 / ROUNDS
     for kind, (first, last, count) in WORDS.items():
-        queries = [" ".join(chance.choices(vocabulary[first:last], k=count)) for _ in range(ROUNDS)]
+        queries = [" ".join(chance.choices(vocabulary[first:last], k=count)) for _ in range(2 * ROUNDS)]
         times = []
         for query in queries:
             began = time.perf_counter()
             await store.read(partial(_look, user_id=people[0], query=query))
             times.append((time.perf_counter() - began) * 1000)
-        took_ms[kind] = median(times)
-        took_ms[f"{kind}, worst"] = max(times)
+        measured = times[ROUNDS:]  # the first rounds fill the caches
+        took_ms[kind] = median(measured)
+        took_ms[f"{kind}, worst"] = max(measured)
     print(f"  {name:12}" + "  ".join(f"{what} {ms:.2f} ms" for what, ms in took_ms.items()))
     return {what: round(ms, 2) for what, ms in took_ms.items()}
 
