@@ -38,7 +38,10 @@ class ReminderWords:
     day: date | None = None
     about: str = ""
     bad_time: str = ""  # text that looks like a time and is none
+    bad_day: str = ""  # text that looks like a date and is none
 
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 _TIME = re.compile(
     r"(?:(?:at|a las|a la)\s+)?(?<!\d)(?P<h>\d{1,2})"
@@ -90,6 +93,8 @@ def _with_days(words: ReminderWords, said: str, today: date) -> ReminderWords:
                 weekdays.update(_GROUPS.get(part, (_WEEKDAYS.get(part, 0),)))
         elif (day := _day_of(parts[0] if parts else "", today)) is not None and words.day is None:
             words = replace(words, day=day)
+        elif parts and _DATE.fullmatch(parts[0]) and words.day is None:
+            words = replace(words, bad_day=parts[0])
         elif word.casefold() not in _FILLERS:
             about.append(word)
     chosen = () if words.day is not None else tuple(sorted(weekdays)) or EVERY_DAY

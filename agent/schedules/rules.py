@@ -6,6 +6,7 @@ exception are cron expressions, which follow Debian's cron: what the clocks skip
 expression with any hour also runs in an hour that is repeated.
 """
 
+import calendar
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -98,7 +99,8 @@ def describe_rule(rule: Rule) -> str:
             until = f"{end:%H:%M}" if end > time(0) else "24:00"
             return f"{minutes} min" + ("" if begin == end else f", {begin:%H:%M}-{until}")
         case Daily(at=at, weekdays=weekdays):
-            return f"{at:%H:%M}, {','.join(str(day) for day in weekdays)}"
+            days = "daily" if weekdays == EVERY_DAY else ",".join(calendar.day_abbr[day] for day in weekdays)
+            return f"{at:%H:%M}, {days}"
 
 
 def to_instant(wall: datetime, zone: str) -> datetime:
@@ -217,9 +219,9 @@ def read_cron(expression: str) -> Cron:
 
     fields = _spelled_out(expression).split()
     if len(fields) != 5:
-        seconds = " Seconds are not supported." if len(fields) == 6 else ""
+        seconds = "; seconds are not supported" if len(fields) == 6 else ""
         raise BadTiming(
-            f"a cron expression has five fields (minute, hour, day of the month, month, weekday), not {len(fields)}."
+            f"a cron expression has five fields (minute, hour, day of the month, month, weekday), not {len(fields)}"
             f"{seconds}"
         )
     spelled_out = " ".join(fields)

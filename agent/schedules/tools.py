@@ -85,6 +85,10 @@ class ScheduleDesk(Protocol):
         """Return how far apart two times of a schedule have to be."""
         ...
 
+    async def works_unasked(self, call_key: str) -> bool:
+        """Return True if a schedule or a task makes this call, and no person has begun its turn."""
+        ...
+
     async def list_schedules(self, principal: Principal) -> Sequence[Mapping[str, object]]:
         """Return the schedules of a person as data for the model."""
         ...
@@ -116,7 +120,7 @@ class ScheduleTools:
     def __init__(self, desk: ScheduleDesk) -> None:
         self._desk = desk
 
-    def _check(self, context: ToolContext, arguments: ScheduleCall) -> None:
+    async def _check(self, context: ToolContext, arguments: ScheduleCall) -> None:
         """Refuse a call that cannot work, before the person is asked."""
         if arguments.action is ScheduleAction.LIST:
             return
@@ -124,6 +128,8 @@ class ScheduleTools:
             raise ToolError(f"{arguments.action} needs the name of a schedule.")
         if arguments.action is ScheduleAction.CREATE:
             self._read(context.principal, context.now, arguments)
+            if await self._desk.works_unasked(context.call_key):
+                raise ToolError("A schedule or a task makes no schedules: only the person does, in their chat.")
 
     def _read(self, principal: Principal, now: datetime, arguments: ScheduleCall) -> NewSchedule:
         if principal.in_group:

@@ -75,6 +75,8 @@ class MemoryCommands:
                 return await self._forget_all(asked, is_sure=rest.split()[1:2] == ["yes"])
             case "forget" if rest:
                 return Write(self._forget, asked, _name_of(rest))
+            case "edit" | "forget":
+                return Reply(asked.say("memory.how"))
             case "export":
                 return await self._export(asked)
             case _:
@@ -115,7 +117,8 @@ class MemoryCommands:
             origin=asked.say(f"memory.origin_{row.origin.value}"),
         )
         body = "\n".join(escape(clean(line)) for line in row.body.splitlines())
-        text = f"**{escape(row.description)}**\n\n{body}\n\n{about}"
+        title = "" if row.description == row.body else f"**{escape(row.description)}**\n\n"
+        text = f"{title}{body}\n\n{about}"
         how = asked.say("memory.how_edit", name=row.name)
         drop = self._button(asked, asked.say("memory.button_drop"), DROP, short_id(row.id), ButtonStyle.DANGER)
         return Reply(f"{text}\n\n{how}", buttons=(drop,))

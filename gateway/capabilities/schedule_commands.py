@@ -120,7 +120,7 @@ def _line(asked: Invocation, number: int, row: StoredSchedule) -> str:
         if row.paused is Pause.NO
         else asked.say(f"schedules.paused_{row.paused.value}")
     )
-    return f"{number}. **{escape(row.name)}** ({when}): {escape(row.prompt)} {state}"
+    return f"{number}. **{escape(row.name)}** ({when}). {state} {escape(row.prompt)}"
 
 
 async def _tell_paused(asked: Invocation) -> Reply:

@@ -34,14 +34,15 @@ class StoredSchedules:
     def min_interval(self) -> timedelta:
         return timedelta(minutes=self.config.min_interval_min)
 
+    async def works_unasked(self, call_key: str) -> bool:
+        return await self.store.read(partial(schedules.starts_itself, key=call_key), lasting=True)
+
     async def list_schedules(self, principal: Principal) -> Sequence[Mapping[str, object]]:
         found = await self.store.read(partial(schedules.list_prompts, principal=principal), lasting=True)
         return [_to_data(row) for row in found]
 
     def create(self, change: Change, new: NewSchedule) -> Mapping[str, object]:
         principal, zone = change.principal, change.principal.timezone
-        if schedules.starts_itself(change.tx, change.key):
-            raise ToolError("A schedule or a task makes no schedules: only the person does, in their chat.")
         mine = schedules.list_prompts(change.tx, principal)
         if len(mine) >= self.config.max_per_person:
             most = self.config.max_per_person

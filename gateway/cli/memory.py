@@ -115,7 +115,10 @@ def import_(who: str, folder: Path, agent: str | None, config_path: Path | None)
     good, flaws = _read_folder(folder)
     for start in range(0, len(good), AT_ONCE):
         given = [_to_json(memory) for memory in good[start : start + AT_ONCE]]
-        post(config_path, "users", who, "memories", agent=by_agent, memories=given)
+        try:
+            post(config_path, "users", who, "memories", agent=by_agent, memories=given)
+        except GatewayError as refused:
+            raise GatewayError(f"{refused}; {start:,} of {len(good):,} memories were imported") from None
     names = ", ".join(memory.name for memory in good[:AT_ONCE])
     click.echo(f"Imported {len(good)} memories{f': {names}' if names else ''}.")
     if flaws:

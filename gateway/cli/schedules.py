@@ -62,5 +62,5 @@ def delete(schedule: str, config_path: Path | None) -> None:
 
 
 def _change(config_path: Path | None, schedule: str, verb: str, done: str) -> None:
-    row = post(config_path, f"schedules/{schedule}/{verb}")
+    row = post(config_path, "schedules", schedule, verb)
     click.echo(f"{row['id']} of {printable(row['person'])} {done}")

@@ -52,6 +52,8 @@ async def _remind(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     words = read_reminder(wanted, today)
     if words.bad_time:
         return Reply(say(language, "remind.bad_time", time=escape(words.bad_time[:16])))
+    if words.bad_day:
+        return Reply(say(language, "remind.bad_day", day=escape(words.bad_day)))
     said = (
         words
         if words.at is not None

@@ -55,7 +55,6 @@ FOR_THE_MODEL = {
     "agent/tools/executor.py",
     "agent/read_only_turn.py",
     "agent/schedules/prompts.py",
-    "agent/schedules/rules.py",
     "agent/skills/library.py",
     "agent/skills/workspace.py",
     "agent/tools/toolbox.py",

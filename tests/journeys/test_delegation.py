@@ -401,3 +401,18 @@ async def test_a_task_gives_a_task_and_a_stop_in_the_conversation_ends_both() ->
         await gateway.settle()
         states = [child.state.value for child in await gateway.store.read(CHILDREN.find)]
     assert ["done", "done", "stopped", "stopped"] == sorted(states)
+
+
+async def test_a_person_is_not_asked_for_a_schedule_that_a_task_may_not_make() -> None:
+    plan = Call("schedule", json.dumps({"action": "create", "name": "n", "prompt": "p", "cron": "0 9 * * *"}))
+
+    def brain(body: dict[str, Any]) -> Answer:
+        if body["messages"][-1]["role"] == "tool":
+            return Reply(f"Told: {last(body)}")
+        return Reply(calls=(plan if is_task(body) else task("trains"),))
+
+    model = FakeModel(brain)
+    async with model, TestGateway(CONFIG + "[schedules]\n", model=model) as gateway:
+        ada = gateway.person("telegram")
+        await ada.say("Plan it.")
+        assert "A schedule or a task makes no schedules" in (await ada.answer()).text

@@ -71,6 +71,15 @@ async def test_what_a_person_tells_is_recalled_corrected_and_forgotten() -> None
         assert "the person wrote it" in said_to_model(gateway.model)[1]
         assert "since I moved" in said_to_model(gateway.model)[1]
 
+        for words in ("/memory edit", "/memory forget"):
+            await ada.say(words)
+            await ada.answer("deletes it, and")
+        await ada.say("/memory edit city Oslo")
+        await ada.answer("I will remember that as city.")
+        await ada.say("/memory city")
+        assert 1 == (await ada.answer("you wrote it")).text.count("Oslo")
+        await ada.say("/memory forget city")
+        await ada.answer("Forgotten: city.")
         await ada.say("/memory export")
         (file,) = (await ada.answer("an index and one file")).files
         with zipfile.ZipFile(BytesIO(file.content)) as archive:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from typing import Any
 
 from agent.schedules.rules import Daily
@@ -12,6 +13,7 @@ from gateway.store.schedules import SCHEDULES, StoredSchedule
 from gateway.testing.gateway import Person, TestGateway
 from gateway.testing.model import Answer, Call, FakeModel, Fault, Reply
 from tests.fakes.schedules import add_schedule
+from tests.journeys.test_skills import run_tenk, tenk
 
 CONFIG = "[schedules]\n"
 NIGHT_BEFORE = datetime(2026, 10, 24, 20, 0, tzinfo=UTC)  # in Madrid 02:00 to 03:00 come twice on the next day
@@ -160,7 +162,7 @@ async def test_people_look_after_their_schedules_with_buttons_and_words() -> Non
         await let_her_plan(gateway, ada, talk, plan(name="tea", at="2026-10-25 16:00"))
         await ada.say("/schedules")
         listed = (await ada.answer("Your schedules")).text
-        assert "news (0 8 * * 1-5): Say the news. Next: 2026-10-26 08:00." in listed
+        assert "news (0 8 * * 1-5). Next: 2026-10-26 08:00. Say the news." in listed
         await ada.press("Pause 1")
         await ada.answer("“news” is paused")
         await ada.press("Resume")
@@ -172,3 +174,17 @@ async def test_people_look_after_their_schedules_with_buttons_and_words() -> Non
         assert ["news"] == [row.name for row in await kept(gateway)]
         assert "said no" in await let_her_plan(gateway, ada, talk, plan(name="more", cron="0 9 * * *"), "Deny")
         assert ["news"] == [row.name for row in await kept(gateway)]
+
+
+async def test_an_operator_pauses_a_schedule_and_names_one_that_there_is_not(tmp_path: Path) -> None:
+    talk = Talk(due=Reply("News."))
+    async with FakeModel(talk) as model, TestGateway(CONFIG, model=model, directory=tmp_path) as gateway:
+        ada = gateway.person("telegram")
+        await let_her_plan(gateway, ada, talk, plan(cron="0 8 * * 1-5"))
+        (row,) = await kept(gateway)
+        assert "is paused" in await tenk(tmp_path, "schedules", "pause", row.id)
+        await ada.say("/schedules")
+        await ada.answer("Paused by the person who runs this bot.")
+        assert (
+            "there is no schedule nonsense; see" in (await run_tenk(tmp_path, "schedules", "delete", "nonsense")).stderr
+        )

@@ -17,6 +17,7 @@ from agent.schedules.rules import (
     Once,
     Slot,
     check_interval,
+    describe_rule,
     due_slots,
     dump_rule,
     exists,
@@ -118,7 +119,7 @@ class TestCron:
         [
             ("0 9 30 2 *", "it never comes"),
             ("0 9 31 4,6 *", "it never comes"),
-            ("0 9 * * * *", "Seconds are not supported"),
+            ("0 9 * * * *", "seconds are not supported"),
             ("9 * *", "five fields"),
             ("", "five fields"),
             ("when I like it so", "bad minute"),
@@ -214,3 +215,8 @@ def test_the_wall_of_an_instant_is_the_same_in_both_hours_of_a_fold():
     assert {datetime(2026, 10, 25, 2, 30)} == {  # noqa: DTZ001  on the wall
         to_wall(datetime(2026, 10, 25, hour, 30, tzinfo=UTC), MADRID) for hour in (0, 1)
     }
+
+
+def test_the_days_of_a_reminder_are_told_by_name():
+    assert "19:00, Mon,Wed" == describe_rule(Daily(at=time(19), weekdays=(0, 2)))
+    assert "19:00, daily" == describe_rule(Daily(at=time(19)))

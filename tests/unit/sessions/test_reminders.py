@@ -148,6 +148,7 @@ async def test_reminders_are_taken_away(here: Spine) -> None:
         ("2026-03-04 11:00", "That has passed already"),
         ("2025-01-01 11:00", "That has passed already"),
         ("25:00 guitar", "no such time as “25:00”"),
+        ("2027-02-30 10:00 concert", "no such day as “2027-02-30”"),
         ("some time", "Say when, like"),
         ("off 7", "no reminders"),
     ],
