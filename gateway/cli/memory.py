@@ -17,6 +17,7 @@ from gateway.cli.client import get, post, printable, tenant_option
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.cli.tables import Columns, json_option, print_rows
+from gateway.definitions import read_agents
 from gateway.errors import GatewayError
 from gateway.safety.names import minute, short
 from gateway.safety.private_files import replace_file
@@ -63,7 +64,8 @@ def command() -> None:
 def list_(who: str, agent: str | None, as_json: bool, config_path: Path | None) -> None:
     """List the memories of WHO, the newest first."""
     rows = list(_read_all(who, agent, config_path))
-    print_rows(rows, COLUMNS, "Nothing is remembered.", as_json=as_json)
+    nothing = f"The agent {printable(agent or _product(config_path))} remembers nothing; see `tenk agents list`."
+    print_rows(rows, COLUMNS, nothing, as_json=as_json)
 
 
 @command.command("show")
@@ -111,7 +113,7 @@ def import_(who: str, folder: Path, agent: str | None, config_path: Path | None)
 
     A file that is no memory is named with its line and left out; the others are imported.
     """
-    by_agent = agent or _product(config_path)
+    by_agent = _existing(agent, config_path)
     good, flaws = _read_folder(folder)
     for start in range(0, len(good), AT_ONCE):
         given = [_to_json(memory) for memory in good[start : start + AT_ONCE]]
@@ -133,6 +135,15 @@ def consolidations(limit: int, as_json: bool, config_path: Path | None) -> None:
     """List the passages of conversations that were consolidated last, with what came of them and what it cost."""
     rows = get(config_path, "consolidations", limit=limit)["consolidations"]
     print_rows(rows, PASSAGE_COLUMNS, "No conversation was consolidated.", as_json=as_json)
+
+
+def _existing(agent: str | None, config_path: Path | None) -> str:
+    tenant = tenant_option() or DEFAULT_TENANT
+    settings = prepare(config_path).of_tenant(tenant)
+    known = [settings.agent.product, *(each.name for each in read_agents(settings, tenant))]
+    if agent is not None and agent not in known:
+        raise GatewayError(f"there is no agent {agent!r}; there are: {', '.join(known)}")
+    return agent or settings.agent.product
 
 
 def _product(config_path: Path | None) -> str:
