@@ -19,6 +19,7 @@ from gateway.operators.actions import OperationRefused
 from gateway.operators.models import BlockWish, CodeEntry
 from gateway.operators.process import DetachedProcess
 from gateway.operators.service import Operators
+from gateway.store.causes import Notice
 from gateway.store.engine import Store
 from gateway.store.people import Connection, Person
 from gateway.store.tickets import GUESSES
@@ -256,8 +257,8 @@ class Outbox:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def say(self, _: Connection, __: Person, where: Address, text: str, cause: str) -> None:
-        self.texts.append(f"{where.chat} {cause.partition(':')[0]} {text}")
+    def say(self, _: Connection, __: Person, where: Address, text: str, cause: Notice) -> None:
+        self.texts.append(f"{where.chat} {cause.name} {text}")
 
 
 @pytest.fixture

@@ -60,20 +60,18 @@ BUGS = (
     ),
     Bug(
         3, "final outside the transaction", "gateway/sessions/turn.py",
-        "            rows = commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)\n"
+        "            commits.end(connection, place, events, reason, first_id, parts, clock, first_by=first_by)\n"
         '            failpoint("final_pre")\n'
-        "            return rows\n"
         "\n"
         "        try:\n"
-        "            rows = await self._deps.store.commit(commit_end)\n",
-        "            rows = commits.end(connection, place, events, reason, first_id, (), clock, first_by=None)\n"
-        "            return rows\n"
+        "            await self._deps.store.commit(commit_end)\n",
+        "            commits.end(connection, place, events, reason, first_id, (), clock, first_by=None)\n"
         "\n"
         "        try:\n"
         "            await self._deps.store.commit(commit_end)\n"
         '            failpoint("final_pre")\n'
         "            put = lambda c: commits.outbox.put(c, self._turn.tenant, parts, self._deps.process.clocks.now())\n"
-        "            rows = await self._deps.store.commit(put)\n",
+        "            await self._deps.store.commit(put)\n",
         Case("final_pre"),
     ),
     Bug(

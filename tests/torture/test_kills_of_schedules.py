@@ -18,7 +18,6 @@ from gateway.store.schedules import SCHEDULES, StoredSchedule
 from gateway.store.tables.base import new_id
 from gateway.store.tables.traffic import inbox
 from tests.torture.invariants import MARK
-from tests.torture.sampling import sampled
 from tests.torture.world import World
 
 CHAT, FIRST = 1, 501
@@ -53,7 +52,7 @@ async def plan(store: Store, number: int, due_at: datetime) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kills", sampled([2, 30], 2))
+@pytest.mark.parametrize("kills", [pytest.param(2, marks=pytest.mark.gate), pytest.param(30, marks=pytest.mark.long)])
 async def test_each_slot_is_answered_once(tmp_path: Path, kills: int) -> None:
     chance, numbers = random.Random(kills), list[int]()
     async with World(tmp_path, pace_s=0.05, config="\n[schedules]\n") as world:
