@@ -200,7 +200,8 @@ class ToolBox:
         """Return the error for a model that called an unknown tool."""
         known = sorted({tool.name for tool in self._by_name.values()} - {READ_RESULT})
         near = difflib.get_close_matches(name.lower()[:100], known, n=1, cutoff=0.6)
-        hint = f" Did you mean {near[0]}?" if near else f" Known tools: {', '.join(known)[:500]}."
+        listed = f"Known tools: {', '.join(known)[:500]}." if known else "You have no tools."
+        hint = f" Did you mean {near[0]}?" if near else f" {listed}"
         return f"There is no tool named {name[:100]!r}.{hint}"
 
     def names_loaded(self, items: Iterable[Item]) -> frozenset[str]:

@@ -100,7 +100,7 @@ def export(who: str, folder: Path, agent: str | None, config_path: Path | None) 
             replace_file(folder / FILE, f"{write_index(known, len(known))}\n".encode())
     except OSError as error:
         raise GatewayError(f"{folder} cannot be written: {error.strerror}") from None
-    click.echo(f"Wrote {len(known)} memories to {folder}.")
+    click.echo(f"Wrote {_count(len(known))} to {folder}.")
 
 
 @command.command("import")
@@ -122,7 +122,7 @@ def import_(who: str, folder: Path, agent: str | None, config_path: Path | None)
         except GatewayError as refused:
             raise GatewayError(f"{refused}; {start:,} of {len(good):,} memories were imported") from None
     names = ", ".join(memory.name for memory in good[:AT_ONCE])
-    click.echo(f"Imported {len(good)} memories{f': {names}' if names else ''}.")
+    click.echo(f"Imported {_count(len(good))}{f': {names}' if names else ''}.")
     if flaws:
         raise GatewayError("\n".join([f"{len(flaws)} files were left out:", *flaws]))
 
@@ -135,6 +135,10 @@ def consolidations(limit: int, as_json: bool, config_path: Path | None) -> None:
     """List the passages of conversations that were consolidated last, with what came of them and what it cost."""
     rows = get(config_path, "consolidations", limit=limit)["consolidations"]
     print_rows(rows, PASSAGE_COLUMNS, "No conversation was consolidated.", as_json=as_json)
+
+
+def _count(memories: int) -> str:
+    return "1 memory" if memories == 1 else f"{memories:,} memories"
 
 
 def _existing(agent: str | None, config_path: Path | None) -> str:

@@ -169,7 +169,7 @@ async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) 
     async with TestGateway(f"{CONFIG}team = true\n", directory=tmp_path) as gateway:
         ada = gateway.person("telegram", 1)
         await tell_of_mornings(gateway, ada)
-        assert "Wrote 1 memories" in await tenk(tmp_path, "memory", "export", "telegram:1", "out")
+        assert "Wrote 1 memory" in await tenk(tmp_path, "memory", "export", "telegram:1", "out")
         assert "- mornings.md (feedback, " in (tmp_path / "out" / "MEMORY.md").read_text()
         file = tmp_path / "out" / "mornings.md"
         assert file.read_text() == await tenk(tmp_path, "memory", "show", "telegram:1", "mornings.md")
@@ -178,7 +178,7 @@ async def test_an_operator_exports_and_imports_a_persons_folder(tmp_path: Path) 
         (tmp_path / "out" / "broken.md").write_text("---\nname: broken\ntype: wish\n---\nx")
         told = await run_tenk(tmp_path, "memory", "import", "telegram:1", "out")
         assert 1 == told.returncode
-        assert "Imported 1 memories: mornings" in told.stdout
+        assert "Imported 1 memory: mornings" in told.stdout
         assert "out/broken.md:1: description" in told.stderr
         await ada.say("/memory mornings")
         await ada.answer("neighbours sleep")

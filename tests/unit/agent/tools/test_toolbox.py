@@ -152,3 +152,7 @@ def test_a_search_result_that_is_none_loads_nothing(content):
 def test_words_of_others_are_told_from_those_of_the_person(item: Item, of_others: bool):
     box = ToolBox([a_tool("mine", double, own_words=True), a_tool("web", double)])
     assert of_others is box.holds_others([UserItem("hello"), item])
+
+
+def test_a_model_without_tools_is_told_that_it_has_none():
+    assert "You have no tools." in ToolBox([]).missing("agent")
