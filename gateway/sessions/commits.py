@@ -245,6 +245,8 @@ def end(
         children.end(connection, turn, reason, events[-1].text, now)
     elif turn.kind in (SCHEDULED, HEARTBEAT):
         schedules.note_end(connection, turn.id, reason, now)
+    if reason is EndReason.STOPPED:
+        children.stop_of_turn(connection, turn.id, now, reason.value)
     claimed = first_by is not None and leases.holds(connection, first_by)
     outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 

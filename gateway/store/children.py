@@ -144,6 +144,7 @@ def begin(
     if (begun := CHILDREN.get(connection, id=call_key)) is not None:
         return begun
     caller = caller_of(connection, call_key)
+    _check_runs(connection, caller)
     CHILDREN.delete(connection, CHILDREN.c.ended_at < now - timedelta(minutes=limits.kept_min))
     running = {"state": ChildState.RUNNING}
     standing = Standing(
@@ -197,6 +198,19 @@ def _check_place(connection: sa.Connection, caller: CallingTurn) -> None:
         route = inbox.route_of(event)
         if route is not None and route.private:
             raise ToolError("In a private answer you cannot give tasks to others. Do it yourself.")
+
+
+def _check_runs(connection: sa.Connection, caller: CallingTurn) -> None:
+    """Check that the caller's own task, if it works on one, has not ended; lock it, so that its end sees this task.
+
+    Raises:
+        ToolError: it has ended.
+    """
+    running = {"state": ChildState.RUNNING}
+    if CHILD_MARK in caller.session_key and not CHILDREN.patch(
+        connection, running, session_key=caller.session_key, **running
+    ):
+        raise ToolError("The task has ended, so it gives no other.")
 
 
 def key_of(parent_key: str, label: str) -> str:
@@ -310,6 +324,12 @@ def stop_under(connection: sa.Connection, parent_key: str, now: datetime, why: s
     whose = [] if user_id is None else [CHILDREN.c.user_id.in_(ids_of(user_id))]
     found = CHILDREN.find(connection, *whose, parent_key=parent_key, state=ChildState.RUNNING)
     return sum(stop(connection, child, now, why) for child in found)
+
+
+def stop_of_turn(connection: sa.Connection, turn_id: str, now: datetime, why: str) -> None:
+    """Stop the running tasks that a turn has begun."""
+    for child in CHILDREN.find(connection, parent_turn_id=turn_id, state=ChildState.RUNNING):
+        stop(connection, child, now, why)
 
 
 def running_of(connection: sa.Connection, parent_key: str) -> Sequence[Child]:

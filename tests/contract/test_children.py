@@ -159,6 +159,8 @@ async def test_a_task_that_ends_stops_the_tasks_that_it_has_begun(store: Store) 
     assert below is not None
     assert ChildState.STOPPED is below.state
     assert [] == await waiting(store, two.session_key)
+    with pytest.raises(ToolError, match="has ended"):
+        await give(store, "turn one-1", "three 3", type_="critic", later=True)
     assert ["task ended:root/0/1"] == await waiting(store, DIRECT)
 
 

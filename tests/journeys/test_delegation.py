@@ -395,7 +395,7 @@ async def test_a_task_gives_a_task_and_a_stop_in_the_conversation_ends_both() ->
         slow["seconds"] = 60.0
         await ada.say("And later?")
         await shown(gateway, ada, "Begun.")
-        await gateway.until(lambda: sum("seats" in last(each.body) for each in model.requests) > 2, "both tasks")
+        await gateway.until(lambda: sum("Find out: seats" in last(each.body) for each in model.requests) > 1, "both")
         await ada.say("/stop")
         await ada.answer("Stopped")
         await gateway.settle()

@@ -150,7 +150,8 @@ async def test_each_task_is_claimed_and_done_once_and_the_person_gets_one_answer
                 while not has_answer(platform):
                     assert gateway.running, gateway.tail()
                     await asyncio.sleep(0.05)
-            assert [ANSWER] == [shown.text for shown in platform.answers(CHAT)]
+            said = [shown.text for shown in platform.answers(CHAT)]
+            assert [ANSWER] == [text for text in said if text != "…"], "a kill may leave a placeholder"
             assert [("completed", 1)] * tasks == rows(home, "SELECT state, claims FROM tasks")
             taken = rows(home, READ)
             assert taken and {1} == {times for *_, times in taken}, taken
