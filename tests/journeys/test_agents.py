@@ -81,6 +81,7 @@ async def test_each_agent_remembers_its_own_conversation_also_after_a_restart(tm
         } <= keys and f"agent:host:telegram:main:group:{room}" in keys
 
 
+@pytest.mark.gate
 async def test_a_message_that_waits_stays_with_the_agent_to_which_it_was_said(tmp_path: Path) -> None:
     write_agents(tmp_path, finder=FINDER)
     async with house(tmp_path) as here:
@@ -112,6 +113,7 @@ async def test_an_account_has_its_agent_and_operators_choose_for_a_group(tmp_pat
         assert "host" == (await ask(here, BEA, "three", BEA))[0]
 
 
+@pytest.mark.gate
 async def test_an_agent_has_its_own_tools_and_a_reload_takes_up_its_file(tmp_path: Path) -> None:
     write_agents(tmp_path, finder=FINDER)
     async with house(tmp_path) as here:

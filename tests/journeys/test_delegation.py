@@ -52,6 +52,7 @@ def results(body: dict[str, Any]) -> list[Any]:
     return [json.loads(message["content"]) for message in body["messages"] if message["role"] == "tool"]
 
 
+@pytest.mark.gate
 async def test_tasks_of_one_response_run_side_by_side_and_their_results_are_the_calls() -> None:
     def brain(body: dict[str, Any]) -> Answer:
         if is_task(body):
@@ -234,6 +235,7 @@ async def test_forks_share_the_prompt_cache_of_the_conversation() -> None:
     assert all(0.95 * parent.input_tokens < row.cache_read_tokens < row.input_tokens for row in forked)
 
 
+@pytest.mark.gate
 async def test_an_interruption_ends_what_waits_for_a_task() -> None:
     def brain(body: dict[str, Any]) -> Answer:
         if is_task(body):
@@ -252,6 +254,7 @@ async def test_an_interruption_ends_what_waits_for_a_task() -> None:
         assert {"stopped"} == {child.state.value for child in await gateway.store.read(CHILDREN.find)}
 
 
+@pytest.mark.gate
 async def test_a_skill_with_context_fork_runs_beside_the_conversation(tmp_path: Path) -> None:
     skill = "---\ndescription: Tune.\ncontext: fork\nuser_invocable: true\n---\nTune string by string: $ARGUMENTS."
     write_skill(tmp_path / "home" / "skills", "tuning", skill)
@@ -284,6 +287,7 @@ You are the scout.
 """
 
 
+@pytest.mark.gate
 async def test_an_agent_of_a_file_works_on_a_task_and_never_may_more_than_the_conversation(tmp_path: Path) -> None:
     (tmp_path / "agents").mkdir()
     (tmp_path / "agents" / "scout.md").write_text(SCOUT)
@@ -308,6 +312,7 @@ async def test_an_agent_of_a_file_works_on_a_task_and_never_may_more_than_the_co
     assert not any(message.buttons for message in ada.messages())
 
 
+@pytest.mark.gate
 async def test_what_tasks_cost_counts_for_their_person() -> None:
     def brain(body: dict[str, Any]) -> Answer:
         if is_task(body):

@@ -137,6 +137,7 @@ async def test_a_group_reads_writes_and_shows_no_memory() -> None:
         await gateway.until(lambda: any("in a direct chat" in each.text for each in side.answers(GROUP)), "the refusal")
 
 
+@pytest.mark.gate
 async def test_a_light_model_chooses_and_is_paid_and_words_choose_if_it_fails(tmp_path: Path) -> None:
     def choose(body: dict[str, object]) -> Reply:
         return Reply("mornings.md\nmade-up.md" if "You choose which memories" in json.dumps(body) else "Light answer.")

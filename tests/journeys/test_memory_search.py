@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from gateway.testing.gateway import TestGateway
 from gateway.testing.model import Call, FakeModel, Reply
 from tests.journeys.test_memory import CONFIG, GROUP, tell_of_mornings
@@ -42,6 +44,7 @@ def last_result(model: FakeModel) -> str:
     return result_in(model.requests[-1].body)
 
 
+@pytest.mark.gate
 async def test_earlier_talk_is_found_also_from_before_memory_was_switched_on(tmp_path: Path) -> None:
     async with TestGateway(directory=tmp_path) as gateway:
         ada = gateway.person("telegram", 1)

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.schedules.rules import Daily
 from channels.clocks import steady_now
 from gateway.ops.scheduler import PEOPLES, take_due
@@ -123,6 +125,7 @@ async def test_a_heartbeat_is_silent_until_there_is_something_to_say() -> None:
         assert before + 2 == len(ada.messages())
 
 
+@pytest.mark.gate
 async def test_a_message_during_a_heartbeat_is_answered() -> None:
     wall, talk = Wall(), Talk(due=Reply("NOTHING_TO_SAY", delay_s=0.5))
     async with FakeModel(talk) as model, TestGateway(CONFIG, model=model, dates=wall) as gateway:
@@ -137,6 +140,7 @@ async def test_a_message_during_a_heartbeat_is_answered() -> None:
         assert not any("NOTHING_TO_SAY" in message.text for message in ada.messages())
 
 
+@pytest.mark.gate
 async def test_without_the_table_slots_pass_and_reminders_go_on() -> None:
     wall = Wall()
     async with TestGateway(dates=wall) as gateway:
@@ -176,6 +180,7 @@ async def test_people_look_after_their_schedules_with_buttons_and_words() -> Non
         assert ["news"] == [row.name for row in await kept(gateway)]
 
 
+@pytest.mark.gate
 async def test_an_operator_pauses_a_schedule_and_names_one_that_there_is_not(tmp_path: Path) -> None:
     talk = Talk(due=Reply("News."))
     async with FakeModel(talk) as model, TestGateway(CONFIG, model=model, directory=tmp_path) as gateway:

@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.tools.base import Effect, Tool
 from gateway.store.children import CHILDREN, ChildState
 from gateway.testing.gateway import TestGateway
@@ -149,6 +151,7 @@ async def test_three_workers_do_by_the_board_what_a_person_asks_of_the_coordinat
         assert all(tools == {"agent", "send_message", "task_stop"} for tools in team.coordinators)
 
 
+@pytest.mark.gate
 async def test_a_stop_ends_the_whole_team_and_its_claims_are_stale(tmp_path: Path) -> None:
     write_coordinator(tmp_path)
     team = Team(slow_s=60.0)
@@ -177,6 +180,7 @@ async def wait_a_moment(_context: object, _arguments: Number) -> str:
 WAIT = Tool(name="wait_a_moment", description="Wait.", arguments=Number, run=wait_a_moment, effect=Effect.NONE)
 
 
+@pytest.mark.gate
 async def test_a_task_reads_between_two_steps_what_another_writes_to_it() -> None:
     def brain(body: dict[str, Any]) -> Answer:
         asked = json.dumps(body["messages"][1]["content"])
