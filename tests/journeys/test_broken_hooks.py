@@ -33,6 +33,7 @@ CONFIG = "".join(
 UNCHECKED = "that check does not work right now"
 
 
+@pytest.mark.gate
 def test_broken_hooks_refuse_their_messages_and_the_gateway_serves_on(tmp_path: Path) -> None:
     (tmp_path / "house_rules.py").write_text(HOOKS)
     with tenk_run(tmp_path, tmp_path / "log", CONFIG) as running:

@@ -9,6 +9,7 @@ from gateway.demo.story import CODE
 from tests.fakes.forked_stage import ForkedStage
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(90)
 async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -> None:
     entries: list[Entry] = []

@@ -87,6 +87,7 @@ async def test_a_death_behind_any_commit_of_a_talk_costs_nothing(
     await _survives(tmp_path, cases, PLATFORMS[platform]())
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("cases", sampled(_groups(DOUBLE), 2), ids=_names)
 async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
@@ -110,6 +111,7 @@ async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
     await _survives(tmp_path, BY_HTTP, PLATFORMS["slack-http"]())
 
 
+@pytest.mark.gate
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("cases", sampled(_groups(THREADS, 3), 4), ids=_names)
 async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
