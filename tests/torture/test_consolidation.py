@@ -6,7 +6,6 @@ import random
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,31 +21,12 @@ from gateway.store.engine import Connection, Store
 from gateway.store.journal import TurnRow
 from gateway.store.people import Newcomer, enrol
 from gateway.store.tables.base import new_id
-from tests.fakes.fresh_database import copy_fresh
-from tests.fakes.postgres import PostgresServer
 from tests.torture import consolidation_worker
 from tests.torture.consolidation_worker import READY, TENANT
 
 PEOPLE, FIRST, MORE = 6, 40, 10
 KILLS = int(os.environ.get("TORTURE_KILLS", "100"))
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with PostgresServer() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    if request.param == "sqlite":
-        path = tmp_path / "home" / "tenk.db"
-        await copy_fresh(path)
-        yield f"sqlite:///{path}"
-        return
-    server: PostgresServer = request.getfixturevalue("server")
-    yield await server.create_migrated()
 
 
 def talk(connection: Connection, user_id: str, person: int, first: int, count: int) -> None:

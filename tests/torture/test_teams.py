@@ -6,7 +6,7 @@ import random
 import signal
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,6 @@ from gateway.store import boards
 from gateway.store.boards import MAIN, TASKS, Board
 from gateway.store.engine import Connection, Store
 from gateway.store.tables.people import audit
-from tests.fakes.fresh_database import copy_fresh
-from tests.fakes.postgres import PostgresServer
 from tests.torture import team_worker
 from tests.torture.team_worker import DONE, LEASE, PERSON, TENANT
 
@@ -26,23 +24,6 @@ PROCESSES, TASK_COUNT, BATCH = 5, 100, 20
 KILLS = int(os.environ.get("TORTURE_KILLS", "100"))
 BOARD = Board(TENANT, PERSON, "coach", "", MAIN, "")
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with PostgresServer() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
-    if request.param == "sqlite":
-        path = tmp_path / "home" / "tenk.db"
-        await copy_fresh(path)
-        yield f"sqlite:///{path}"
-        return
-    server: PostgresServer = request.getfixturevalue("server")
-    yield await server.create_migrated()
 
 
 def add_tasks(connection: Connection) -> None:
