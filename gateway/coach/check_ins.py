@@ -115,7 +115,7 @@ def last_day(connection: sa.Connection, principal: Principal) -> date | None:
 def _put(change: Change, kind: CheckIn, due_at: datetime, day: date) -> None:
     """Keep a check-in for the direct chat of this change; a change from elsewhere leaves the chat as it was."""
     origin = direct_origin(change.tx, change.key)
-    values: dict[str, Any] = {"zone": change.principal.timezone, "due_at": due_at, "day": day}
+    values: dict[str, Any] = {"due_at": due_at, "day": day}
     this = sa.and_(own(practice_check_ins, change.principal), practice_check_ins.c.kind == kind)
     if origin is None:
         change.tx.execute(sa.update(practice_check_ins).where(this).values(values))
@@ -151,13 +151,13 @@ def _take(connection: sa.Connection, row: "sa.Row[Any]", now: datetime) -> DueEv
     kind, today = CheckIn(row.kind), local_date(now, person.timezone)
     due_at = gap_at(row.day, person.timezone) if kind is CheckIn.GAP else plan_on(row.day, person.timezone)
     if due_at > now:
-        connection.execute(sa.update(practice_check_ins).where(this).values(zone=person.timezone, due_at=due_at))
+        connection.execute(sa.update(practice_check_ins).where(this).values(due_at=due_at))
         return None
     if kind is CheckIn.GAP:
         connection.execute(sa.delete(practice_check_ins).where(this))
     else:
         following = plan_at(today, person.week_start, person.timezone, now)
-        moved = {"zone": person.timezone, "due_at": following, "day": local_date(following, person.timezone)}
+        moved = {"due_at": following, "day": local_date(following, person.timezone)}
         connection.execute(sa.update(practice_check_ins).where(this).values(moved))
     if now > due_at + LATE_FOR or (kind is CheckIn.PLAN and _is_away(connection, row, today)):
         return None

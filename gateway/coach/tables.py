@@ -90,7 +90,6 @@ practice_check_ins = sa.Table(
     sa.Column("kind", sa.String(16), nullable=False),  # see gateway.coach.check_ins.CheckIn
     sa.Column("address", sa.Text, nullable=False),  # JSON: the direct chat it is said in
     sa.Column("session_key", sa.String(512), nullable=False),
-    sa.Column("zone", sa.String(64), nullable=False),  # IANA name that `due_at` was found in
     sa.Column("due_at", Instant, nullable=False, index=True),
     sa.Column("day", sa.Date, nullable=False),  # of a gap: the last practice day; of a plan: the day it is due
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "kind"),

@@ -59,7 +59,7 @@ class Parking:
         for open_turn in open_turns:
             find = partial(approvals.pending, turn_id=open_turn.turn.id)
             approval = await self._store.read(find, lasting=True)
-            if approval is None:  # nobody can say anything any more, or its task may have ended
+            if approval is None:  # no person can answer any more, or its task may have ended
                 self._take_up(open_turn)
             else:
                 self.add(ParkedTurn(open_turn, approval))
