@@ -15,7 +15,7 @@ from functools import partial
 
 import structlog
 
-from agent.budgets import Hold, OverBudget, Spending
+from agent.budgets import Budget, Hold, OverBudget, Spending
 from agent.calendar import local_date, zone_of
 from agent.catalogue import escape
 from agent.config import LinkConfig
@@ -124,8 +124,7 @@ class Budgets:
         def charge(model: ChatModel, link: LinkConfig) -> ChatModel:
             if not config.has_any:
                 return model
-            last = lost_prices.get(link.name)
-            return BudgetedModel(model, link, self, None if last is None else TokenPrices.flat(last))
+            return _charged(model, link, self, lost_prices)
 
         return charge
 
@@ -238,6 +237,11 @@ def _whose(cap: Cap) -> tuple[str, ...]:
     return () if cap.tenant in ("", DEFAULT_TENANT) or cap.scope == "channel" else (cap.tenant,)
 
 
+def _charged(model: ChatModel, link: LinkConfig, budget: Budget, lost_prices: Mapping[str, Decimal]) -> ChatModel:
+    last = lost_prices.get(link.name)
+    return BudgetedModel(model, link, budget, None if last is None else TokenPrices.flat(last))
+
+
 CONSOLIDATION = "consolidation"
 """Scope of the cap on what consolidation costs a tenant in a UTC day."""
 
@@ -255,8 +259,7 @@ class SystemBudget:
         """Return a function that puts the cap around a model; `lost_prices` are as in `Budgets.charge_by`."""
 
         def charge(model: ChatModel, link: LinkConfig) -> ChatModel:
-            last = lost_prices.get(link.name)
-            return BudgetedModel(model, link, self, None if last is None else TokenPrices.flat(last))
+            return _charged(model, link, self, lost_prices)
 
         return charge
 
