@@ -124,7 +124,7 @@ class Budgets:
         def charge(model: ChatModel, link: LinkConfig) -> ChatModel:
             if not config.has_any:
                 return model
-            return _charged(model, link, self, lost_prices)
+            return _charged_model(model, link, self, lost_prices)
 
         return charge
 
@@ -237,7 +237,7 @@ def _whose(cap: Cap) -> tuple[str, ...]:
     return () if cap.tenant in ("", DEFAULT_TENANT) or cap.scope == "channel" else (cap.tenant,)
 
 
-def _charged(model: ChatModel, link: LinkConfig, budget: Budget, lost_prices: Mapping[str, Decimal]) -> ChatModel:
+def _charged_model(model: ChatModel, link: LinkConfig, budget: Budget, lost_prices: Mapping[str, Decimal]) -> ChatModel:
     last = lost_prices.get(link.name)
     return BudgetedModel(model, link, budget, None if last is None else TokenPrices.flat(last))
 
@@ -259,7 +259,7 @@ class SystemBudget:
         """Return a function that puts the cap around a model; `lost_prices` are as in `Budgets.charge_by`."""
 
         def charge(model: ChatModel, link: LinkConfig) -> ChatModel:
-            return _charged(model, link, self, lost_prices)
+            return _charged_model(model, link, self, lost_prices)
 
         return charge
 
