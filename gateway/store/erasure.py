@@ -146,6 +146,8 @@ def ask(
     """
     tenant, user_id = person.tenant, person.user_id
     unparked, marked = list[str](), list[Forgotten]()
+    if not said_at.microsecond:  # Telegram's times are whole seconds: a message of the same second may be newer
+        said_at -= timedelta(microseconds=1)
     for each in (user_id, *person.aliases):
         senders = senders_of(connection, each) if extent is Extent.EVERYTHING else []
         marked += [Forgotten(tenant, mark(tenant, sender), each, said_at) for sender in senders]

@@ -71,6 +71,12 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         here.model.answers(Reply("Hello, stranger."))
         here.sim.say(WHO, "hello again")
         await here.told(WHO, "Hello, stranger.")
+        before = len(here.texts(WHO))
+        here.sim.say(WHO, "/forget everything yes")
+        await here.until(lambda: len(here.texts(WHO)) > before, "the goodbye")
+        here.model.answers(Reply("Welcome, newcomer."))
+        here.sim.say(WHO, "hello at once")  # in the same second, and Telegram tells whole seconds
+        await here.told(WHO, "Welcome, newcomer.")
 
 
 async def test_the_only_owner_is_not_forgotten_but_told_what_to_do(tmp_path: Path):
