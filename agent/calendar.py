@@ -34,7 +34,8 @@ def local_date(now: datetime, timezone: str) -> date:
 
 def context_of(principal: Principal, now: datetime, data: object = None) -> RequestContext:
     """Return the request context for this person that a model in this process gets."""
-    return RequestContext(principal.locale, now.astimezone(zone_of(principal.timezone)), data)
+    local = now.astimezone(zone_of(principal.timezone))
+    return RequestContext(principal.locale, local, data, keeps_language=principal.keeps_language)
 
 
 def today_of(principal: Principal, now: datetime) -> date:

@@ -36,6 +36,7 @@ class Principal:
     week_start: int = 0  # 0 Monday ... 6 Sunday
     model: str | None = None  # the person's choice; None: the first
     agent: str = ""  # the agent that they talk to, by its name in session keys; "": outside of conversations
+    keeps_language: bool = False  # `locale` is their choice; else their messages are answered in their own language
     in_group: bool = False  # others read the conversation: nothing private of the person is shown
 
 
@@ -58,6 +59,7 @@ class RequestContext:
     locale: str | None  # BCP 47
     now: datetime  # aware, in the person's own zone
     data: object = None  # parsed for this request, in the agent's own form; None: nothing
+    keeps_language: bool = False  # the answer is in `locale`, whatever the language of the messages
     is_products: bool = True  # False: the product's rules cannot answer in the model's place
 
 

@@ -261,6 +261,7 @@ class Button:
     label: str  # ≤ 40 characters
     data: str  # ≤ 64 bytes of ASCII: returned in `ButtonPressed.data`
     style: ButtonStyle = ButtonStyle.SECONDARY
+    words: str = ""  # the command that a press gives, kept beside the message; "": `data` says what a press does
 
 
 @dataclass(frozen=True, slots=True)

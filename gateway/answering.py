@@ -138,7 +138,7 @@ def make_sessions(
     shown = Shown(
         texts=texts,
         live=LiveDeps(store, shared.delivery, settings.delivery, now_s, clean, router.tasks, texts),
-        replies=SuggestedReplies(buttons, clean, clocks.now, texts, store, router.tasks),
+        replies=SuggestedReplies(buttons, clean, clocks.now, texts),
         questions=Questions(buttons, texts, timedelta(seconds=settings.permissions.expires_s)),
         signs=StatusReactions(shared.channels, wanted=settings.delivery.reactions != "off"),
         watch=MeasuredTurns([tool.name for tool in in_force.agent.tools]),

@@ -8,6 +8,7 @@ from channels.messages import DEFAULT_TENANT
 from gateway.capabilities import trust
 from gateway.capabilities.trust import Trust
 from gateway.cluster.process import LoneProcess
+from gateway.delivery import button_closer
 from gateway.ops import alerts, housekeeper, operators, personal_data, scheduler
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.personal_data import Eraser
@@ -37,6 +38,7 @@ class Chores:
         watch = BudgetWatch(self._tenants[DEFAULT_TENANT].budgets, store, shared.channels)
         eraser = Eraser(store, self._erase, shared.sessions.forget, self._delete_files, clock)
         for chore in (
+            Chore("buttons", button_closer.LOOK_S, shared.delivery.buttons.look, first_s=button_closer.LOOK_S),
             Chore("budgets", budgets.LOOK_S, watch.look),
             Chore("requests", operators.EXPIRE_S, partial(store.commit, operators.expire_requests)),
             Chore("erasures", personal_data.LOOK_S, eraser.look),

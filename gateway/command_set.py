@@ -10,7 +10,7 @@ from gateway.access.policy import AccessSnapshot
 from gateway.commands.base import Handle
 from gateway.commands.connect import Connecting, connect_command, model_command
 from gateway.commands.conversations import CONVERSATION_BUTTONS, conversation_commands
-from gateway.commands.decisions import CONSENT_BUTTONS, SAY
+from gateway.commands.decisions import CONSENT_BUTTONS, RUN_COMMAND, SAY
 from gateway.commands.groups import group_command
 from gateway.commands.linking import LinkDeps, link_commands
 from gateway.commands.people import NAME, PeopleServices, people_commands
@@ -63,13 +63,20 @@ def make_commands(
     shared: Shared,
 ) -> CommandRunner:
     """Make the command runner of one tenant; `buttons` are its own beside those of every agent."""
+    suggestions = SuggestionButtons(table)
     deps = CommandDeps(
         process=sessions.process,
         store=store,
         bus=shared.bus,
         table=table,
         buttons=SealedButtons(shared.secrets.keys.buttons),
-        handles={SAY: SuggestionButtons(table).say, **CONSENT_BUTTONS, **CONVERSATION_BUTTONS, **buttons},
+        handles={
+            SAY: suggestions.say,
+            RUN_COMMAND: suggestions.run,
+            **CONSENT_BUTTONS,
+            **CONVERSATION_BUTTONS,
+            **buttons,
+        },
         texts=product.catalogue,
         user_items=sessions.user_items,
     )

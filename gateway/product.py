@@ -38,6 +38,7 @@ from gateway.http.api.conversations import Conversations
 from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
+from gateway.sessions.inbox_rules import LanguageOfWords
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Store, engine_for
 from gateway.texts import HARNESS
@@ -78,6 +79,8 @@ class AgentProduct:
     """Additional kinds of turns, started by its commands (`Command.turn`) or by certain messages."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None
     """Function that returns the kind of turn a message starts; None: an ordinary one. Pure and quick."""
+    language_of_words: LanguageOfWords = lambda _text: None
+    """Function that returns the language of a message, and True if it asks for answers in that; None: unknown."""
     routes: Callable[[Store, Conversations], Sequence[ApiRoute]] = lambda _store, _conversations: ()
     """Additional routes under `/v1`; the conversations run turns."""
     apply_once: ApplyOnce = _apply

@@ -128,7 +128,7 @@ class Tenant:
         self.table = command_table(product, store, services, self.connecting, self.budgets.own_cap)
         self._renew_commands()
 
-        self.kinds = RowClassifier(self.table, product.kind_of_words)
+        self.kinds = RowClassifier(self.table, product.kind_of_words, product.language_of_words)
         self.hooks = HookChain((*load_hooks(own.hooks), *check_hooks(product, store)))
         self.own_tools = tuple(product.tools(store))
         self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)

@@ -102,8 +102,10 @@ class _PlanRun:
 
     @property
     def language(self) -> str:
-        """The language of the words behind `/plan`, else the person's."""
-        return detect(self.asked.removeprefix("/plan")) or language_of(self.turn.principal.locale)
+        """The language that the person chose, else of the words behind `/plan`, else the person's."""
+        principal = self.turn.principal
+        said = None if principal.keeps_language else detect(self.asked.removeprefix("/plan"))
+        return said or language_of(principal.locale)
 
 
 async def run_plan_turn(

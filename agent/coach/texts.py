@@ -15,7 +15,7 @@ COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")
 
 _ENGLISH = """
 the is are was were of my i you how what and do did does it hello hi hey thanks please practice practiced practised
-yesterday today minutes hours show me give help undo actually log with for skills week guide this that not but so am
+yesterday today minutes hours show give help undo actually log with for skills week guide this that not but so am
 have had to in on at
 """
 _SPANISH = """

@@ -73,6 +73,12 @@ class SealedButtons:
         return base64.urlsafe_b64encode(hmac.digest(self._key, sealed, hashlib.sha256)).decode()[:_SEAL_CHARS]
 
 
+def deadline_of(data: str) -> datetime | None:
+    """Return until when sealed data is valid; None if it is not of our form."""
+    found = _DATA.match(data)
+    return None if found is None else _read(found[3])
+
+
 def _encode_deadline(until: datetime) -> str:
     """Encode whole seconds since 1970, rounded up, in base 32: seven characters until 3058."""
     seconds, digits = -(-(until - _EPOCH) // timedelta(seconds=1)), ""

@@ -39,6 +39,7 @@ def principal_of(person: Person) -> Principal:
         locale=person.locale,
         week_start=person.week_start,
         model=person.model,
+        keeps_language=person.keeps_language,
     )
 
 

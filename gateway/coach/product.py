@@ -8,7 +8,7 @@ from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.prose import tell_result
 from agent.coach.reader.reader import OfflineReader
-from agent.coach.reader.requests import wants_plan
+from agent.coach.reader.requests import spoken_language, wants_plan
 from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
@@ -51,6 +51,7 @@ COACH = AgentProduct(
     routes=coach_routes,
     apply_once=writer.once,
     kind_of_words=_kind_of_words,
+    language_of_words=spoken_language,
     schedule=Schedule(lambda connection, _now: check_ins.next_due_at(connection), check_ins.take_due),
     tables=PRACTICE_TABLES,
     tell=tell_result,

@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec, Protocol, get_args
 from agent.catalogue import Catalogue
 from agent.permission_rules import Mode as PermissionMode
 from agent.ports import Principal
+from agent.transcript import SuggestedReply
 from channels.base import CommandOption
 from channels.messages import Address, Button, ChatKind, OutboundMedia
 from gateway.access.api_keys import Scope
@@ -52,6 +53,7 @@ class Reply:
     files: tuple[OutboundMedia, ...] = ()  # sent with the text if the channel can
     redact: bool = False  # blank the row, because the command contained a secret
     buttons: tuple[Button, ...] = ()  # under the text, sealed for the person who gave the command
+    offers: tuple[SuggestedReply, ...] = ()  # commands for buttons under the text; lines where the channel has none
     secret_ref: str | None = None  # code that replaces the bullets when the text is sent; see gateway.access.codes
     changed: Changed = field(default_factory=Changed)
 

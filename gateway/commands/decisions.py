@@ -22,6 +22,9 @@ VOID = "commands.button_void"
 SAY = "say"
 """Word of buttons with a suggested reply: `say:<turn>.<index>`."""
 
+RUN_COMMAND = "do"
+"""Word of buttons under a reply, each a whole command: `do:<inbox row>.<index>`."""
+
 ANSWERS = {"run": Consent.ALLOWED, "run_always": Consent.REMEMBERED, "run_not": Consent.DENIED}
 """Answers to a question about a tool call, by button word: `run:<approval>`."""
 

@@ -30,6 +30,10 @@ LANGUAGES = {
 }
 
 
+FOLLOWING = frozenset(("auto", "automático", "automatico"))
+"""Arguments of `/language` that let answers follow the language of the messages again."""
+
+
 async def start(asked: Invocation) -> Reply:
     """Greet, and show the person's time zone."""
     name = escape(clean(asked.principal.display_name)[:64])
@@ -105,6 +109,8 @@ async def language(asked: Invocation) -> Reply | Write:
     """Show the person's language, or change it."""
     wanted = clean(asked.arguments).casefold()
     found = next((code for code, words in LANGUAGES.items() if wanted in words.split()), None)
+    if wanted in FOLLOWING:
+        return Write(_follow_language, asked)
     if wanted and found is not None:
         return Write(_set_language, asked, found)
     return Reply(asked.say("commands.language_unknown" if wanted else "commands.language_is"))
@@ -113,6 +119,11 @@ async def language(asked: Invocation) -> Reply | Write:
 def _set_language(connection: Connection, asked: Invocation, code: str) -> Reply:
     people.set_locale(connection, asked.principal.user_id, code)
     return Reply(asked.texts.text(code, "commands.language_set"), changed=person_changed(connection, asked))
+
+
+def _follow_language(connection: Connection, asked: Invocation) -> Reply:
+    people.follow_language(connection, asked.principal.user_id)
+    return Reply(asked.say("commands.language_follows"), changed=person_changed(connection, asked))
 
 
 def person_changed(connection: Connection, asked: Invocation) -> Changed:
@@ -194,7 +205,7 @@ SESSION_COMMANDS: Sequence[Command] = (
         "language",
         "menu.language",
         language,
-        options=(CommandOption("language", "menu.language.language", choices=tuple(NAMES)),),
+        options=(CommandOption("language", "menu.language.language", choices=(*NAMES, "auto")),),
     ),
 )
 """Session commands of every agent."""

@@ -16,6 +16,7 @@ import structlog
 from agent.errors import Fenced
 from channels.base import OWN_VIEWS, Channel, Reaction
 from channels.messages import Address
+from gateway.delivery.button_closer import ButtonCloser
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import ParkedLanes, SharedLaneState
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneReader, LaneWorker
@@ -77,6 +78,7 @@ class Delivery:
         self._sending: dict[int, LaneWorker] = {}  # by row id; after a chat moved, its new lane may find such a row
         self._waiting: dict[str, asyncio.Future[str | None]] = {}  # by a part's key: waiters for its end
         self.long_texts = LongTexts()
+        self.buttons = ButtonCloser(store, channels, clock, tasks)
         store.listen(PartsPut, lambda news: self.publish(news.rows))
 
     @property

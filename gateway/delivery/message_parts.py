@@ -7,6 +7,7 @@ from functools import cache
 from agent.catalogue import NAMES
 from channels.base import Channel, DeletesMessages, EditsMessages, TextUnit
 from channels.messages import Address, Button, Rendered
+from gateway.access.buttons import deadline_of
 from gateway.delivery.splitter import MAX_PARTS, SplitPart, split
 from gateway.store.causes import Cause
 from gateway.store.outbox import Action, MediaRef, OutboxPart
@@ -29,6 +30,7 @@ class OutboundMessage:
     secret_ref: str | None = None
     reply_route_of: int | None = None  # the inbox row whose reply token may be used
     buttons: tuple[Button, ...] = ()  # under the last text part
+    buttons_of: str | None = None  # the user whose next words take them away; None: a decision does
     media: tuple[MediaRef, ...] = ()  # with the text, or after it
     locale: str | None = None  # BCP 47, for notices about the delivery
 
@@ -144,6 +146,8 @@ def _part(message: OutboundMessage, number: int, rendered: Rendered, plain: str)
         reply_to,
         message.secret_ref,
         reply_route_of=message.reply_route_of,
+        buttons_of=message.buttons_of,
+        buttons_until=min(filter(None, map(deadline_of, (each.data for each in message.buttons))), default=None),
         locale=message.locale,
     )
 

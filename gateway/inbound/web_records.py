@@ -1,6 +1,7 @@
 """Conversations, messages, files and browsers of web pages and terminals, read from the store."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -56,7 +57,8 @@ class StoredRecords:
         said = await self._read(partial(said_in, tenant=self._tenant, address=address, most=MOST_RECENT))
         sent = await self._read(partial(sent_to, tenant=self._tenant, address=address, most=MOST_RECENT))
         kept = [KeptMessage(message.received_at, message) for message in said]
-        kept += [KeptMessage(shown.sent_at, _as_part(shown)) for shown in sent]
+        now = self._clock()
+        kept += [KeptMessage(shown.sent_at, _without_over(_as_part(shown), shown, now)) for shown in sent]
         return sorted(kept, key=lambda message: message.at)
 
     async def messages(self, channel: Channel, chat: str, conversation_id: str) -> Sequence[KeptMessage]:
@@ -205,3 +207,9 @@ def _as_message(item: UserItem, id_: str, turn: KeptTurn, address: Address) -> I
         kind=ChatKind.DIRECT,
         text=item.text,
     )
+
+
+def _without_over(part: OutboundPart, shown: ShownPart, now: datetime) -> OutboundPart:
+    """Return a part without buttons that are over."""
+    until = shown.part.buttons_until
+    return replace(part, buttons=()) if until is None or until <= now else part

@@ -8,19 +8,21 @@ from weakref import WeakKeyDictionary
 
 import structlog
 
-from agent.catalogue import Catalogue
+from agent.catalogue import Catalogue, escape
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
 from agent.permission_rules import Mode
 from agent.ports import Principal
-from agent.transcript import EndReason
-from channels.base import SendsMedia
-from channels.messages import ButtonPressed, InboundMessage, SystemEvent
+from agent.transcript import EndReason, SuggestedReply
+from agent.wellformed import cut_text
+from channels.base import HasButtons, SendsMedia
+from channels.messages import Button, ButtonPressed, InboundMessage, SystemEvent
 from gateway.access.api_keys import scopes_at
 from gateway.access.buttons import ButtonContent, InvalidPress, SealedButtons
 from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
-from gateway.commands.decisions import VOID
+from gateway.commands.decisions import RUN_COMMAND, VOID
 from gateway.commands.table import CommandTable
+from gateway.delivery.button_closer import close_buttons
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
@@ -31,11 +33,11 @@ from gateway.sessions.deps import PeopleDirectory, ProcessDeps
 from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, read_words
 from gateway.sessions.made_files import keep_files
 from gateway.sessions.mailbox import read_waiting
-from gateway.sessions.presses import close_buttons, delete_said, find_asked
+from gateway.sessions.presses import LABEL_CHARS, delete_said, find_asked
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.user_items import read_text_file
-from gateway.store import approvals, children, inbox, journal, outbox, people
+from gateway.store import approvals, children, inbox, journal, outbox, people, standing_buttons
 from gateway.store.causes import DueReply, ReplyTo
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -123,6 +125,9 @@ _CommandQueue = tuple[str, str, int]
 
 COMMANDS_KEPT = 100
 """Commands of a session kept in memory; the rest stay in the store."""
+
+OFFERS_HOLD = timedelta(days=1)
+"""After this a button under a reply does nothing any more."""
 
 TELL_MISSED_EVERY = timedelta(minutes=1)
 
@@ -240,8 +245,8 @@ class CommandRunner:
 
     async def _press(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
         """Run what a button stands for, and take its buttons away; not if they may be another person's."""
-        account = f"{pressed.address.channel}:{pressed.address.account}"
-        meant = self._deps.buttons.open(pressed.data, principal.user_id, account, self._process.clocks.now())
+        account, now = f"{pressed.address.channel}:{pressed.address.account}", self._process.clocks.now()
+        meant = self._deps.buttons.open(pressed.data, principal.user_id, account, now)
         handle = self._deps.handles.get(meant.word) if isinstance(meant, ButtonContent) else None
         if handle is None or not isinstance(meant, ButtonContent):
             log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
@@ -249,8 +254,11 @@ class CommandRunner:
             wanted: Reply | Write = Reply(self._deps.texts.text(principal.locale, key))
         else:
             wanted = await handle(await self._invocation(session, row, principal, meant.word, meant.subject))
-        await self._commit(session, row, wanted, Outcome.ANSWERED)
-        if meant is not InvalidPress.FORGED:
+        find = partial(standing_buttons.find_standing, address=pressed.address, data=pressed.data, now=now)
+        is_standing = await self._deps.store.read(find, lasting=True) is not None
+        is_theirs = meant is not InvalidPress.FORGED
+        await self._commit(session, row, wanted, Outcome.ANSWERED, pressed=pressed.data if is_theirs else "")
+        if is_theirs and not is_standing:  # else the commit has ended them
             channel = await self._process.channels.when_loaded(pressed.address)
             await close_buttons(channel, pressed.address, pressed.message_id)
 
@@ -288,8 +296,13 @@ class CommandRunner:
         words = command_words(row.event, table)
         return table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
-    async def _commit(self, session: Session, row: InboxRow, wanted: Reply | Write, outcome: Outcome) -> None:
-        """Commit what the command writes, its reply and its row's outcome at once; then pass on what changed."""
+    async def _commit(
+        self, session: Session, row: InboxRow, wanted: Reply | Write, outcome: Outcome, *, pressed: str = ""
+    ) -> None:
+        """Commit what the command writes, its reply and its row's outcome at once; then pass on what changed.
+
+        What replies offered the person before is over, and so is the message with the `pressed` button.
+        """
         deps, principal = self._deps, self._process.people.principal(row.user_id)
         channel = await self._process.channels.when_loaded(row.event.address)
         locale = principal.locale if principal else None
@@ -300,12 +313,19 @@ class CommandRunner:
             if not inbox.settle(connection, row.id, outcome, now):
                 return None  # a commit whose answer was lost has stored it all
             reply = wanted.run(connection) if isinstance(wanted, Write) else wanted
+            if pressed:
+                standing_buttons.take(connection, row.event.address, pressed, now)
+            if not isinstance(row.event, SystemEvent):
+                standing_buttons.overtake(connection, row.event.address, row.user_id, now, replies_alone=True)
             said = OutboundMessage(
                 row.event.address,
                 DueReply(row.id) if isinstance(row.event, SystemEvent) else ReplyTo(row.id),
-                reply.text,
+                reply.text if isinstance(channel, HasButtons) else _with_lines(reply),
                 secret_ref=reply.secret_ref,
-                buttons=reply.buttons,
+                buttons=(*reply.buttons, *self._seal(row, reply.offers, now))
+                if isinstance(channel, HasButtons)
+                else (),
+                buttons_of=row.user_id,
                 reply_route_of=own_route_id(row),
                 locale=locale,
             )
@@ -324,6 +344,18 @@ class CommandRunner:
             await self._reread(session, row)
         else:
             await self._announce(session, row, done)
+
+    def _seal(self, row: InboxRow, offers: Sequence[SuggestedReply], now: datetime) -> tuple[Button, ...]:
+        """Return buttons for the commands that a reply offers; the words of each are kept with the message."""
+        account, seal = f"{row.event.address.channel}:{row.event.address.account}", self._deps.buttons.seal
+        return tuple(
+            Button(
+                cut_text(offer.label, LABEL_CHARS),
+                seal(RUN_COMMAND, f"{row.id}.{index}", row.user_id, account, now + OFFERS_HOLD),
+                words=offer.words,
+            )
+            for index, offer in enumerate(offers)
+        )
 
     async def _announce(self, session: Session, row: InboxRow, reply: Reply) -> None:
         """Pass on what a commit changed, to whatever holds it in memory."""
@@ -365,3 +397,9 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session] = now
+
+
+def _with_lines(reply: Reply) -> str:
+    """Return a reply with its offers as lines, for a channel without buttons: each says what to type."""
+    lines = [f"- {escape(offer.label)}: `{offer.words}`" for offer in reply.offers]
+    return "\n\n".join(filter(None, (reply.text, "\n".join(lines))))

@@ -24,7 +24,18 @@ from agent.transcript import (
 )
 from channels.clocks import Clock
 from gateway.sessions.inbox_rules import is_task
-from gateway.store import approvals, children, conversations, inbox, journal, leases, outbox, schedules, usage
+from gateway.store import (
+    approvals,
+    children,
+    conversations,
+    inbox,
+    journal,
+    leases,
+    outbox,
+    schedules,
+    standing_buttons,
+    usage,
+)
 from gateway.store.approvals import Approval
 from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
@@ -33,6 +44,9 @@ from gateway.store.journal import Fence, TurnRow
 from gateway.store.leases import Lease
 from gateway.store.outbox import OutboxPart
 from gateway.store.schedules import HEARTBEAT, SCHEDULED
+
+BY_ITSELF = (SUBAGENT, SCHEDULED, HEARTBEAT)
+"""Kinds of turns that no message of their person starts."""
 
 OUTCOMES = {
     EndReason.STOPPED: Outcome.CLEARED,
@@ -247,6 +261,8 @@ def end(
         schedules.note_end(connection, turn.id, reason, now)
     if reason is EndReason.STOPPED:
         children.stop_of_turn(connection, turn.id, now, reason.value)
+    if turn.kind not in BY_ITSELF or any(part.buttons for part in parts):
+        standing_buttons.overtake(connection, turn.address, turn.user_id, now)
     claimed = first_by is not None and leases.holds(connection, first_by)
     outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
 

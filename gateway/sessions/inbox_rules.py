@@ -74,6 +74,9 @@ CHAT = "chat"
 KindOfWords = Callable[[str], str | None]
 """A function from a message's words to the kind of turn that it starts; None: a chat's."""
 
+LanguageOfWords = Callable[[str], tuple[str, bool] | None]
+"""A function from a message's words to their language, and True if they ask for answers in it; None: unknown."""
+
 HELP = "/help"
 _NAMED = re.compile(r"/(\w+)(?:\s+(.*))?\Z", re.DOTALL)
 
@@ -91,8 +94,14 @@ MOST_WORDS = 256
 class RowClassifier:
     """Tells messages from commands by the command table."""
 
-    def __init__(self, table: CommandTable, kind_of_words: KindOfWords = lambda _text: None) -> None:
+    def __init__(
+        self,
+        table: CommandTable,
+        kind_of_words: KindOfWords = lambda _text: None,
+        language_of_words: LanguageOfWords = lambda _text: None,
+    ) -> None:
         """`kind_of_words` says which words to the product start a turn of a kind of their own; asked once of each."""
+        self._language_of_words = language_of_words
         self._table = table
         self._kind_of_words = lru_cache(MOST_WORDS)(kind_of_words)
 
@@ -110,6 +119,11 @@ class RowClassifier:
             return (self._kind_of_words(said) if is_products else None) or CHAT
         command = self._command(said)
         return None if command is None else command.turn
+
+    def language_of(self, row: InboxRow) -> tuple[str, bool] | None:
+        """Return the language of a message, and True if it asks for answers in that; None if nothing tells."""
+        said = title_words(row)
+        return self._language_of_words(said) if said and not said.startswith("/") else None
 
     def is_urgent(self, row: InboxRow) -> bool:
         """Return True if the row passes the backlog by."""

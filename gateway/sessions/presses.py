@@ -19,21 +19,20 @@ from agent.transcript import JournalEvent
 from agent.wellformed import cut_text
 from channels.base import Channel, DeletesMessages, HasButtons
 from channels.errors import ChannelError
-from channels.messages import Address, Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
+from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.commands.base import Changed, Invocation, Reply, Write
 from gateway.commands.decisions import ANSWERS, SAY, VOID
 from gateway.commands.table import CommandTable
-from gateway.delivery.sender import call_within
 from gateway.inbound.session_key import place_of
-from gateway.store import approvals, inbox, journal, offers, reply_routes
+from gateway.store import approvals, inbox, journal, offers, reply_routes, standing_buttons
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import PRESSED, InboxRow, NewRow, Outcome
 from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()
 
-CLOSE_TIMEOUT_S = 10.0
+DELETE_TIMEOUT_S = 10.0
 MAX_REPLIES = 8
 LABEL_CHARS = 72
 HOLDS = timedelta(days=7)
@@ -42,14 +41,12 @@ HOLDS = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class SuggestedReplies:
-    """Makes the buttons of a turn's answer, and takes away those of the offer before it."""
+    """Makes the buttons of a turn's answer."""
 
     seals: SealedButtons
     clean: Callable[[str], str]  # an agent's text to what a person may see
     clock: Callable[[], datetime]
     texts: Catalogue  # what people read
-    store: Store
-    tasks: asyncio.TaskGroup
 
     def buttons(self, channel: Channel, turn: TurnRow, events: Sequence[JournalEvent]) -> tuple[Button, ...]:
         """Return the buttons of what the ended turn suggests, for its person alone; none if the channel shows none."""
@@ -72,20 +69,6 @@ class SuggestedReplies:
         replies = enumerate(suggested_replies(events)[:MAX_REPLIES])
         named = [(index, reply.words.strip(), self.clean(reply.label).strip()) for index, reply in replies]
         return [(index, cut_text(label, LABEL_CHARS)) for index, words, label in named if label and words]
-
-    async def standing(self, session_key: str, turn: TurnRow) -> str | None:
-        """Return the message with the newest offer to the turn's person, before this turn's own."""
-
-        def find(connection: Connection) -> str | None:
-            offer = offers.newest(connection, turn.tenant, session_key, turn.user_id)
-            message = None if offer is None else offers.message_of(connection, offer.turn_id)
-            return None if message is None else message[1]
-
-        return await self.store.read(find)
-
-    def close(self, channel: Channel, address: Address, message_id: str) -> None:
-        """Take the buttons of an overtaken offer away."""
-        self.tasks.create_task(close_buttons(channel, address, message_id))
 
 
 async def find_asked(store: Store, word: str, subject: str) -> str | None:
@@ -123,6 +106,24 @@ class SuggestionButtons:
         wanted = await command.handle(replace(asked, name=name, arguments=arguments))
         return Write(_run_suggested, asked, press, wanted)
 
+    async def run(self, asked: Invocation) -> Reply | Write:
+        """Run the command of a button under a reply; it is kept with that message."""
+        event, over = asked.row.event, Reply(offer_text(asked, ""))
+        if not isinstance(event, ButtonPressed):
+            return over
+        find = partial(standing_buttons.find_standing, address=event.address, data=event.data, now=asked.clock())
+        button = await asked.store.read(find, lasting=True)
+        command, name, arguments = (None if button is None else self.table.parse(button.words)) or (None, "", "")
+        if button is None or command is None:
+            return over
+        if (refusal := self.table.refusal(command, asked.principal, asked.scopes)) is not None:
+            return Reply(refusal)
+        if command.turn or command.stops:
+            said = _to_event(event, button.words, f"{PRESSED}{asked.arguments}", self.table.talk)
+            return Write(_say_offered, asked, event, said)
+        wanted = await command.handle(replace(asked, name=name, arguments=arguments))
+        return Write(_run_offered, asked, event, wanted)
+
 
 @dataclass(frozen=True, slots=True)
 class Press:
@@ -135,31 +136,42 @@ class Press:
 
 def _say_suggested(connection: Connection, asked: Invocation, press: Press) -> Reply:
     """Admit the suggested words; they run as a message of the person's."""
-    said, before = take_press(connection, asked.row, press)
+    said, before = take_press(connection, asked.row, press, asked.clock())
     return Reply("" if said else offer_text(asked, before), changed=Changed(said=said))
 
 
 def _run_suggested(connection: Connection, asked: Invocation, press: Press, wanted: Reply | Write) -> Reply:
     """Run the suggested command, if the offer holds and is pressed for the first time."""
-    said, before = take_press(connection, asked.row, press, Outcome.MERGED)
+    said, before = take_press(connection, asked.row, press, asked.clock(), Outcome.MERGED)
     if said is None:
         return Reply(offer_text(asked, before))
+    return wanted.run(connection) if isinstance(wanted, Write) else wanted
+
+
+def _say_offered(connection: Connection, asked: Invocation, pressed: ButtonPressed, said: InboundEvent) -> Reply:
+    """Admit the command as a message of the person's, if its button stands."""
+    row = asked.row
+    if not standing_buttons.take(connection, pressed.address, pressed.data, asked.clock()):
+        return Reply(offer_text(asked, ""))
+    id_ = inbox.admit(connection, NewRow(said, row.user_id, row.session_key), row.admitted_at)
+    if id_ is None:
+        return Reply("")
+    if isinstance(said, CommandInvoked):
+        reply_routes.copy_route(connection, row.id, id_)
+    admitted = InboxRow(id_, row.tenant, row.session_key, row.user_id, said, row.admitted_at)
+    return Reply("", changed=Changed(said=admitted))
+
+
+def _run_offered(connection: Connection, asked: Invocation, pressed: ButtonPressed, wanted: Reply | Write) -> Reply:
+    """Run the command of a button, if it stands and is pressed for the first time."""
+    if not standing_buttons.take(connection, pressed.address, pressed.data, asked.clock()):
+        return Reply(offer_text(asked, ""))
     return wanted.run(connection) if isinstance(wanted, Write) else wanted
 
 
 def offer_text(asked: Invocation, before: str) -> str:
     """Return what to say of a button whose offer was taken `before` or does not hold any more."""
     return asked.say("commands.offer_done", what=escape(before)) if before else asked.say("commands.offer_over")
-
-
-async def close_buttons(channel: Channel, address: Address, message_id: str) -> None:
-    """Take the buttons of a message away; if that fails, a press finds nothing to do."""
-    if not isinstance(channel, HasButtons) or not message_id:
-        return
-    try:
-        await call_within(CLOSE_TIMEOUT_S, channel.close_buttons(address, message_id))
-    except ChannelError as failure:
-        log.debug("buttons_stay", message_id=message_id, error=str(failure))
 
 
 async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
@@ -169,7 +181,7 @@ async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
     if not isinstance(channel, DeletesMessages):
         return False
     try:
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+        async with asyncio.timeout(DELETE_TIMEOUT_S):
             await channel.delete(event.address, event.message_id)
     except (ChannelError, TimeoutError) as failure:
         log.debug("message_stays", event_id=event.event_id, error=str(failure))
@@ -178,12 +190,12 @@ async def delete_said(channel: Channel, event: InboundEvent) -> bool | None:
 
 
 def take_press(
-    connection: Connection, row: InboxRow, press: Press, outcome: Outcome | None = None
+    connection: Connection, row: InboxRow, press: Press, now: datetime, outcome: Outcome | None = None
 ) -> tuple[InboxRow | None, str]:
     """Admit the words of a pressed button as its person's own, once; with an outcome they are done by then.
 
     Return the admitted row, else None and the label of the button that was pressed before ("": the offer is over). An
-    offer is over once the person got a newer one in that conversation, a new conversation was begun, or one of its
+    offer is over once the person got another answer in that conversation, a new conversation was begun, or one of its
     buttons was pressed: the words under one answer are one event, which is admitted once.
     """
     replies = offers.of_turn(connection, press.turn_id).replies
@@ -194,7 +206,7 @@ def take_press(
         return None, offers.label_of(replies, words)
     key = _offering_session(connection, row, press)
     newest = offers.newest(connection, row.tenant, key, row.user_id)
-    if newest is None or newest.turn_id != press.turn_id:
+    if newest is None or newest.turn_id != press.turn_id or standing_buttons.is_over(connection, press.turn_id, now):
         return None, ""
     id_ = inbox.admit(connection, NewRow(event, row.user_id, key, outcome), row.admitted_at)
     if id_ is None:

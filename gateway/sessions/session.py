@@ -14,6 +14,7 @@ from functools import partial
 
 import structlog
 
+from agent.catalogue import language_of
 from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.foreign_code import contain_exits
@@ -54,11 +55,14 @@ from gateway.sessions.turn import RunningTurn
 from gateway.sessions.turn_lifecycle import Cancellations, Claim
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.spans import span, trace_id_of
+from gateway.store import people
 from gateway.store.causes import ReplyTo
 from gateway.store.children import SUBAGENT
+from gateway.store.engine import Connection
 from gateway.store.heads import title_of
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import OpenTurn, SessionState, TurnRow
+from gateway.store.people import Person
 from gateway.supervision import Supervised, run_again
 
 log = structlog.get_logger()
@@ -371,6 +375,7 @@ class Session:
             if not self.may_command(row.user_id, row.event.address):
                 await self._refuse(rows, "the sender may not command the bot any more")
                 return None
+            await self._note_language(row)
             channel = await self._process.channels.when_loaded(row.event.address)
             items = await self._read(rows, channel)
             if items is None:
@@ -398,6 +403,24 @@ class Session:
             self._turn = None
             self._taken = [self.mailbox.current(row) for row in rows if row.id in still_open]
         return None
+
+    async def _note_language(self, row: InboxRow) -> None:
+        """Remember the language in which a person writes, or asks for answers: commands and reminders use it, too."""
+        said, person = self._deps.kinds.language_of(row), self._process.people.principal(row.user_id)
+        if said is None or person is None:
+            return
+        language, keeps = said
+        is_same = language_of(person.locale) == language
+        if (is_same and person.keeps_language == keeps) or (person.keeps_language and not keeps):
+            return
+
+        def note(connection: Connection) -> Person | None:
+            people.set_locale(connection, row.user_id, language, keeps=keeps)
+            return people.person_of(connection, row.user_id)
+
+        changed = await self._store.commit(note)
+        if changed is not None:
+            self._process.people.put(changed)
 
     async def _read(self, rows: Sequence[InboxRow], channel: Channel) -> tuple[UserItem, ...] | None:
         """Return what is said in these rows, an item a message; None if other rows are to be claimed by now.

@@ -111,6 +111,7 @@ class RunningTurn(TurnLifecycle):
             "",
             turn.reply_to,
             reply_route_of=claim.answers,
+            buttons_of=turn.user_id,
             locale=self.principal.locale,
         )
         self._live = (LiveAnswer if is_seen else HiddenAnswer)(
@@ -429,7 +430,6 @@ class RunningTurn(TurnLifecycle):
         nothing_left, alone_stopped = self._text("answer.nothing_left"), self._text("answer.alone_stopped")
         buttons = self._deps.shown.replies.buttons(self.channel, self._turn, ended) if self._is_read else ()
         lines = self._deps.shown.replies.lines(self.channel, ended, self.principal.locale)
-        overtaken = await self._deps.shown.replies.standing(self._session.key, self._turn) if buttons else None
         files = await self._made_files(reason)
         standing, pages = self._live.standing, self._live.pages
         is_shown = bool(standing) or self._has_streamed
@@ -454,8 +454,6 @@ class RunningTurn(TurnLifecycle):
             self._live.resume()
             return False
         await self._end(TurnEnded(reason, said, note, busy_s, why), response, parts)
-        if overtaken is not None:
-            self._deps.shown.replies.close(self.channel, self._turn.address, overtaken)
         self._live.show_wait(busy_s)
         return True
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from agent.consent import Consent
 from agent.permission_rules import Verdict
-from gateway.store import session_rules
+from gateway.store import session_rules, standing_buttons
 from gateway.store.people import ids_of
 from gateway.store.rows import Rows
 from gateway.store.session_rules import SessionRule
@@ -95,6 +95,7 @@ def settle(connection: sa.Connection, approval: Approval, state: Consent, now: d
     if not APPROVALS.patch(connection, ended, id=approval.id, state=Consent.PENDING):
         return False
     set_parked(connection, approval.turn_id, None)
+    standing_buttons.end_question(connection, approval.turn_id, now)
     if state is Consent.REMEMBERED:
         REMEMBERED.add(connection, RememberedTool(approval.tenant, approval.user_id, approval.tool, now))
     if state is Consent.DENIED:

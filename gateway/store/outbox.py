@@ -76,7 +76,7 @@ class MediaRef:
     description: str = ""  # in words, for who does not see it
 
 
-_BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])
+BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])
 _MEDIA: TypeAdapter[tuple[MediaRef, ...]] = TypeAdapter(tuple[MediaRef, ...])
 
 
@@ -96,6 +96,8 @@ class OutboxPart:
     target: str | None = None  # the message to edit; None: what revision 0 became
     reply_route_of: int | None = None  # the inbox row whose own way to answer it may use
     buttons: tuple[Button, ...] = ()
+    buttons_of: str | None = None  # the user whose next words take the buttons away; None: a decision does
+    buttons_until: datetime | None = None  # when they are taken away; None: nobody looks after them
     media: tuple[MediaRef, ...] = ()
     locale: str | None = None  # BCP 47: in which language whoever reads it is told what became of it
 
@@ -199,7 +201,9 @@ def _to_values(row: OutboxRow) -> dict[str, object]:
         "plain": part.plain,
         "secret_ref": part.secret_ref,
         "answers": part.reply_route_of,
-        "buttons": _BUTTONS.dump_json(part.buttons).decode() if part.buttons else None,
+        "buttons": BUTTONS.dump_json(part.buttons).decode() if part.buttons else None,
+        "buttons_of": part.buttons_of if part.buttons else None,
+        "buttons_until": part.buttons_until if part.buttons else None,
         "media": _MEDIA.dump_json(part.media).decode() if part.media else None,
         "locale": tag_of(part.locale),
         "idem_key": row.idem_key,
@@ -227,7 +231,9 @@ def to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
         secret_ref=found.secret_ref,
         target=found.target,
         reply_route_of=found.answers,
-        buttons=_BUTTONS.validate_json(found.buttons) if found.buttons else (),
+        buttons=BUTTONS.validate_json(found.buttons) if found.buttons else (),
+        buttons_of=found.buttons_of,
+        buttons_until=found.buttons_until,
         media=_MEDIA.validate_json(found.media) if found.media else (),
         locale=found.locale,
     )

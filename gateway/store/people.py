@@ -48,6 +48,7 @@ class Person:
     model: str | None = None  # that they want to be answered by
     agents: Mapping[str, str] = field(default_factory=dict, hash=False)  # chosen in direct chats, by account
     aliases: frozenset[str] = frozenset()  # ids of the users linked to this one
+    keeps_language: bool = False  # they are answered in `locale`, whatever they write in
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ def join(connection: Connection, user_id: str, into_id: str) -> None:
         lacking = (users.c.id == into_id, users.c.zone_from == NOBODY)
         connection.execute(sa.update(users).where(*lacking).values(timezone=row.timezone, zone_from=row.zone_from))
     speechless = (users.c.id == into_id, users.c.locale.is_(None))
-    connection.execute(sa.update(users).where(*speechless).values(locale=row.locale))
+    connection.execute(sa.update(users).where(*speechless).values(locale=row.locale, keeps_language=row.keeps_language))
     chosen = connection.execute(sa.select(users.c.agents).where(users.c.id == into_id)).scalar() or {}
     agents = {**(row.agents or {}), **chosen} or None
     connection.execute(sa.update(users).where(users.c.id == into_id).values(agents=agents))
@@ -296,9 +297,15 @@ def set_name(connection: Connection, person: Person, name: str, now: datetime) -
     record(connection, person.tenant, told)
 
 
-def set_locale(connection: Connection, user_id: str, locale: str) -> None:
-    """Keep the language that the person chose; what a platform hints later does not change it."""
-    connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))
+def set_locale(connection: Connection, user_id: str, locale: str, *, keeps: bool = True) -> None:
+    """Set the language of a person: the one that they chose, which `keeps`, or the one in which they write now."""
+    mine = sa.update(users).where(users.c.id == user_id)
+    connection.execute(mine.values(locale=locale, keeps_language=keeps))
+
+
+def follow_language(connection: Connection, user_id: str) -> None:
+    """Answer a person in the language of their messages again."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(keeps_language=False))
 
 
 def set_model(connection: Connection, user_id: str, model: str | None) -> None:
@@ -391,6 +398,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
             model=row.model,
             agents=row.agents or {},
             aliases=aliases.get(row.id, frozenset()),
+            keeps_language=row.keeps_language,
         )
         for row in found
     ]

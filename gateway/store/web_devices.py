@@ -116,7 +116,7 @@ def sent_file(
 def sent_to(connection: sa.Connection, tenant: str, address: Address, most: int) -> list[ShownPart]:
     """Return the newest parts that were sent, oldest first, each once and as it was edited last.
 
-    Not an answer that still grows. Only the newest message has its buttons, until the person answers.
+    Not an answer that still grows.
     """
     query = sa.select(outbox).where(
         IN_OWN_VIEWS,
@@ -136,18 +136,4 @@ def sent_to(connection: sa.Connection, tenant: str, address: Address, most: int)
         elif part.action is not Action.PLACEHOLDER and (part.rendered.text or part.media):
             first = found.get(row.platform_id)
             found[row.platform_id] = ShownPart(row.platform_id, part, first.sent_at if first else row.done_at)
-    answered_at = connection.execute(
-        sa.select(sa.func.max(inbox.c.received_at)).where(
-            inbox.c.channel == address.channel,
-            inbox.c.account == address.account,
-            inbox.c.chat == address.chat,
-            inbox.c.tenant_id == tenant,
-            inbox.c.kind.in_(["message", "button", "command"]),
-        )
-    ).scalar()
-    return [
-        shown
-        if not shown.part.buttons or answered_at is None or shown.sent_at > answered_at
-        else replace(shown, part=replace(shown.part, buttons=()))
-        for shown in found.values()
-    ]
+    return list(found.values())

@@ -111,6 +111,8 @@ class FakeChannel:
         self.signs.append((message_id, reaction))
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
+        if self.sign_error is not None:
+            raise self.sign_error
         self.unbuttoned.append(message_id)
 
     async def show_typing(self, address: Address) -> None:

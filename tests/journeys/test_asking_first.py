@@ -72,14 +72,14 @@ async def test_an_order_is_asked_for_and_done_once(installed: Path, tmp_path: Pa
             message, buttons = await ask(running, slack, "caviar")
             slack.press(slack.direct(PERSON), message, buttons["Deny"])
             await running.answered(slack, "No order: Denied: the person said no")
-            await ask(running, discord, "salt")
+            late, dead = await ask(running, discord, "salt")
             kept, buttons = await ask(running, telegram, "flour")
             assert ["milk"] == shop(tmp_path)
         let_time_pass(tmp_path, discord)
         async with world.life() as running:
             await running.answered(discord, "Not done, because I got no answer in time")
-            late, dead = (
-                question(discord) if any(a.buttons for a in discord.answers(discord.direct(PERSON))) else ("", {})
+            await running.until(
+                lambda: not any(a.buttons for a in discord.answers(discord.direct(PERSON))), "no buttons"
             )
             telegram.press(telegram.direct(PERSON), kept, buttons["Allow once"])
             await running.answered(telegram, "Ordered flour.")

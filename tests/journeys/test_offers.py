@@ -68,6 +68,10 @@ async def test_a_yes_or_a_number_is_the_press_of_the_offer_it_follows(tmp_path: 
         here.sim.say(1, "sí")
         await here.told(1, "30 min")
         await here.until(lambda: any("violín" in text and "Total" in text for text in here.texts(1)), "the entry")
+        here.sim.say(1, "yes")  # of no language: the person's last one holds
+        await here.told(1, "No hay ninguna pregunta pendiente")
+        here.sim.say(1, "thanks")
+        await here.told(1, "You are welcome")
         here.sim.say(1, "yes")
         await here.told(1, "no open question to say yes to")
         await offered(here, "10m violn", "Shall I log")
@@ -121,3 +125,21 @@ async def test_in_a_group_an_offer_is_its_persons(tmp_path: Path) -> None:
         await press(here, "Shall I log", label, chat=group)
         await here.told(group, "Logged 45 min")
         assert [45] == await minutes(here)
+
+
+async def test_commands_speak_the_language_of_the_talk_until_one_is_chosen(tmp_path: Path) -> None:
+    async with house(tmp_path, model=None) as here:
+        here.sim.say(1, "hola, ¿cómo estás?")
+        await here.told(1, "¡Hola!")
+        here.sim.say(1, "/stats")
+        await here.told(1, "Aún no hay nada anotado")
+        here.sim.say(1, "habla en inglés")
+        await here.told(1, "I answer you in English from now on")
+        here.sim.say(1, "gracias, muchas gracias")
+        await here.told(1, "You are welcome")
+        here.sim.say(1, "/language auto")
+        await here.told(1, "I answer in the language you write in")
+        here.sim.say(1, "gracias, muchas gracias")
+        await here.told(1, "De nada")
+        here.sim.say(1, "/skills")
+        await here.until(lambda: sum("Aún no hay" in text for text in here.texts(1)) == 2, "the skills in Spanish")

@@ -311,6 +311,8 @@ def _start_timer(asked: ReadMessage) -> ReaderAnswer:
 
 def _language(asked: ReadMessage) -> ReaderAnswer:
     code = requests.named_language(asked.text)
+    if asked.work.keeps_language and code == asked.work.locale:
+        return ReaderAnswer(asked.say("offline.language"))
     offers = [] if code is None else [SuggestedReply(say(code, "offer.language"), f"/language {code}")]
     return _offer_each(asked, offers, "offer.which_language")
 

@@ -15,7 +15,7 @@ from agent.coach.plan_data import NEXT_WEEK
 from agent.coach.reader.entries import Choice, unread_words
 from agent.coach.reminders import read_reminder_words
 from agent.coach.reports import EntryRow
-from agent.coach.texts import say, say_date
+from agent.coach.texts import detect, say, say_date
 from agent.coach.vocabulary.amounts import Amount, find_amounts, read_number
 from agent.coach.vocabulary.days import DAY, find_days
 from agent.coach.vocabulary.mentions import find_mentions
@@ -49,6 +49,8 @@ MOST_WEEKLY_MINUTES = 60 * 60
 """A goal of more is one for all time."""
 
 LIKE_ZONE = 85
+MOST_WISH_CHARS = 40
+"""Length of a message that only asks for another language."""
 
 
 def find_request(text: str, skills: Sequence[str]) -> str | None:
@@ -82,7 +84,10 @@ def is_talk(text: str, name: str) -> bool:
     """Return whether a message is about pain or frustration, or hardly more than a greeting or thanks."""
     tokens = to_tokens(text)
     span = phrases(name).find(tokens)
-    return span is not None and (name == "pain" or (span[0] < 3 and len(tokens) <= FEW_WORDS + span[1] - span[0] - 1))
+    if span is None or name == "pain":
+        return span is not None
+    others = [token for at, token in enumerate(tokens) if token.is_word and at not in range(*span)]
+    return len(others) < FEW_WORDS and sum(token.is_word for token in tokens[: span[0]]) < 3
 
 
 def wants_plan(text: str) -> bool:
@@ -297,6 +302,23 @@ def named_language(text: str) -> str | None:
         if any(_names(language.code).at(tokens, at) for at in range(len(tokens))):
             return language.code
     return None
+
+
+def spoken_language(text: str) -> tuple[str, bool] | None:
+    """Return the language of a message, and True if the message asks for answers in it; None if nothing tells."""
+    if len(text) <= MOST_WISH_CHARS and (wanted := wanted_language(text)) is not None:
+        return wanted, True
+    said = detect(text, surely=True)
+    return None if said is None else (said, False)
+
+
+def wanted_language(text: str) -> str | None:
+    """Return the language in which a message asks for answers: "speak Spanish", "responde en inglés, por favor"."""
+    tokens = to_tokens(text)
+    span = phrases("language").find(tokens)
+    if span is None or span[0] > 2 or find_request(text, ()) != "language":
+        return None
+    return named_language(text)
 
 
 @cache

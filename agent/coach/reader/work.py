@@ -54,6 +54,7 @@ class Work:
         self.has_pictures = any(item.pictures for item in said)
         self.is_first = not any(_ends(item) for item in items[:start])
         self.now = datetime.max.replace(tzinfo=UTC) if context is None else context.now
+        self.keeps_language = context is not None and context.keeps_language
         self.locale = DEFAULT if context is None else language_of(context.locale)
         self._results = _results(items[start:])
         self._tools = names_offered(request.tools)
@@ -64,8 +65,8 @@ class Work:
         return self.now.date()
 
     def language(self, text: str) -> str:
-        """Return the language of a message; the person's own if it could be in any."""
-        return detect(text) or self.locale
+        """Return the language of an answer: the person's if they chose one or nothing tells, else the message's."""
+        return self.locale if self.keeps_language else detect(text) or self.locale
 
     def read(self, model: type[Report], tool: str, language: str, /, **arguments: JsonValue) -> Report:
         """Return the report of a tool that only reads.

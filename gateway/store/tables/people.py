@@ -25,7 +25,8 @@ users = sa.Table(
     tenant_column(),
     sa.Column("role", sa.String(16), nullable=False),  # owner | operator | member | blocked
     sa.Column("display_name", sa.Text, nullable=False),
-    sa.Column("locale", sa.String(35)),
+    sa.Column("locale", sa.String(35)),  # of the platform, then of what they write, or as they chose
+    sa.Column("keeps_language", sa.Boolean, nullable=False, default=False),  # whatever they write in
     sa.Column("timezone", sa.String(64), nullable=False),
     sa.Column("week_start", sa.SmallInteger, nullable=False),  # 0 Monday ... 6 Sunday
     sa.Column("created_at", Instant, nullable=False),

@@ -118,7 +118,9 @@ outbox = sa.Table(
     sa.Column("plain", sa.Text, nullable=False),  # sent instead when the rendering is refused
     sa.Column("secret_ref", sa.String(128)),  # what fills the eight bullets at the moment of sending
     sa.Column("answers", Sequence64),  # the inbox row whose own way to answer it may use; None: the chat
-    sa.Column("buttons", sa.Text),  # JSON list of {label, data, style}
+    sa.Column("buttons", sa.Text),  # JSON list of {label, data, style, words}
+    sa.Column("buttons_of", Id),  # the user whose next words take the buttons away; None: a decision does
+    sa.Column("buttons_until", Instant),  # when the buttons are taken away; None: there are none any more
     sa.Column("media", sa.Text),  # JSON list of {kind, name, mime, blob}
     sa.Column("idem_key", sa.String(32), nullable=False),
     sa.Column("state", sa.String(16), nullable=False),  # ready | sending | sent | unknown | dead | discarded
@@ -133,6 +135,9 @@ outbox = sa.Table(
     sa.UniqueConstraint("cause", "part", "op"),
 )
 partial_index("ix_outbox_open", outbox.c.lane, outbox.c.id, where=outbox.c.state.in_(["ready", "sending"]))
+_has_buttons = outbox.c.buttons_until.is_not(None)
+partial_index("ix_outbox_buttons", outbox.c.lane, where=_has_buttons)
+partial_index("ix_outbox_buttons_over", outbox.c.buttons_until, where=_has_buttons)
 _is_failed = outbox.c.state.in_(["unknown", "dead"])
 partial_index("ix_outbox_failed", outbox.c.state, where=_is_failed)
 _is_discarded = outbox.c.state == "discarded"  # few among the many that were sent

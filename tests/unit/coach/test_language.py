@@ -9,6 +9,7 @@ from agent.catalogue import NAMES, escape, language_of
 from agent.coach.changes import read_change
 from agent.coach.log_line import LogLineError, LogProblem, explain_log
 from agent.coach.practice import COLOUR_NAMES, Refusal
+from agent.coach.reader.requests import spoken_language
 from agent.coach.texts import detect, say, say_colour, say_days
 from gateway.coach import writer
 
@@ -77,3 +78,19 @@ class TestWords:
         error = LogLineError(LogProblem.NO_SKILL, "Guitar, Piano")
         assert "You have: Guitar, Piano." in explain_log("en", error, ("Guitar", "Piano"))
         assert "`/log 45m guitarra`" in explain_log("es", LogLineError(LogProblem.NO_SKILL))
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("habla en inglés", ("en", True)),
+            ("speak Spanish please", ("es", True)),
+            ("can you speak Spanish?", ("es", True)),
+            ("I want to learn to speak Spanish", ("en", False)),
+            ("me duele la muñeca", ("es", False)),
+            ("hola", ("es", False)),
+            ("change the language", ("en", False)),
+            ("45m guitar", None),
+        ],
+    )
+    def test_a_message_has_a_language_or_asks_for_one(self, text: str, said: tuple[str, bool] | None) -> None:
+        assert said == spoken_language(text)

@@ -29,7 +29,8 @@ class TestPrompt:
 
     def test_the_rest_names_the_person_their_date_and_the_channel(self):
         tail = told(replace(BEA, timezone="Pacific/Kiritimati"), NOW, "No tables.").dynamic
-        assert "Answer in: Spanish" in tail
+        assert "Answer in: Spanish, unless" in tail
+        assert "Answer in: Spanish.\n" in told(replace(BEA, keeps_language=True), NOW).dynamic
         assert "Today is Thursday, 2026-03-05" in tail
         assert "No tables." in tail
         assert '"Bea"' in tail

@@ -98,7 +98,7 @@ class TestLanguage:
     async def test_it_sticks_and_is_spoken_at_once(self, chat: Chat, written: str):
         reply = await chat.reply("language", written)
         assert reply.changed.person is not None and "es" == reply.changed.person.locale
-        assert "Desde ahora te hablo en **español**" in reply.text
+        assert "Desde ahora te respondo en **español**" in reply.text
 
     @pytest.mark.parametrize(("written", "told"), [("", "I speak **English**"), ("klingon", "English and Spanish")])
     async def test_anything_else_tells(self, chat: Chat, written: str, told: str):

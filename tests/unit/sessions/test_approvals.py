@@ -108,7 +108,7 @@ async def test_an_answer_is_taken_once(scene: Scene, label: str, said: str, paid
     buttons = await scene.ask()
     await scene.press(buttons[label])
     assert f"It is {said}." == scene.last
-    assert (paid, ["m1"]) == (scene.payer.paid, scene.spine.channel.unbuttoned)
+    assert (paid, ["1"]) == (scene.payer.paid, scene.spine.channel.unbuttoned)
     assert 2 == len(scene.spine.channel.shown())
     for again in buttons.values():
         await scene.press(again)

@@ -1,12 +1,14 @@
 """Suggested replies: a press says the words once, if nothing else was answered since."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from agent.transcript import ModelResponded, SuggestedReply, UserItem
+from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import ChatKind, CommandInvoked, Route
 from gateway.sessions.presses import HOLDS
 from gateway.store.tables.people import users
@@ -264,3 +266,44 @@ async def test_a_pressed_command_outlives_the_process(tmp_path: Path) -> None:
     assert [45] == await logged(spine)
     await spine.kill()
     await store.aclose()
+
+
+async def test_words_of_its_person_take_the_buttons_away_and_others_do_not(spine: Spine) -> None:
+    buttons = await question(spine)
+    await spine.say("hello", "p2", "c1")
+    await answer(spine)
+    assert [] == spine.channel.unbuttoned
+    await spine.say("something else")
+    await answer(spine)
+    assert ["1"] == spine.channel.unbuttoned
+    await spine.press(buttons["Yes"])
+    await spine.quiet()
+    assert GONE == spine.channel.shown()[-1]
+
+
+@pytest.mark.parametrize(
+    ("failure", "passed", "told"),
+    [(Retryable("busy"), timedelta(), 1), (Permanent("no"), timedelta(), 0), (Retryable("busy"), timedelta(days=2), 0)],
+)
+async def test_buttons_that_a_call_could_not_take_away_are_tried_again_for_a_day(
+    spine: Spine, failure: ChannelError, passed: timedelta, told: int
+) -> None:
+    await question(spine)
+    spine.channel.sign_error = failure
+    await spine.say("something else")
+    await answer(spine)
+    spine.now += passed
+    await spine.delivery.buttons.look()
+    spine.channel.sign_error = None
+    await spine.delivery.buttons.look()
+    await spine.delivery.buttons.look()
+    assert ["1"] * told == spine.channel.unbuttoned
+
+
+async def test_buttons_go_when_their_time_is_over_also_after_a_kill(spine: Spine) -> None:
+    await question(spine)
+    await spine.kill()
+    await spine.begin()
+    spine.now += HOLDS
+    await spine.delivery.buttons.look()
+    assert ["1"] == spine.channel.unbuttoned

@@ -404,6 +404,8 @@ def upgrade() -> None:
         sa.Column("secret_ref", sa.String(length=128), nullable=True),
         sa.Column("answers", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
         sa.Column("buttons", sa.Text(), nullable=True),
+        sa.Column("buttons_of", sa.String(length=36), nullable=True),
+        sa.Column("buttons_until", sa.BigInteger(), nullable=True),
         sa.Column("media", sa.Text(), nullable=True),
         sa.Column("idem_key", sa.String(length=32), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
@@ -417,6 +419,22 @@ def upgrade() -> None:
         sa.Column("locale", sa.String(length=35), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_outbox")),
         sa.UniqueConstraint("cause", "part", "op", name=op.f("uq_outbox_cause_part_op")),
+    )
+    op.create_index(
+        "ix_outbox_buttons",
+        "outbox",
+        ["lane"],
+        unique=False,
+        sqlite_where=sa.text("buttons_until IS NOT NULL"),
+        postgresql_where=sa.text("buttons_until IS NOT NULL"),
+    )
+    op.create_index(
+        "ix_outbox_buttons_over",
+        "outbox",
+        ["buttons_until"],
+        unique=False,
+        sqlite_where=sa.text("buttons_until IS NOT NULL"),
+        postgresql_where=sa.text("buttons_until IS NOT NULL"),
     )
     op.create_index(
         "ix_outbox_discarded",
@@ -654,6 +672,7 @@ def upgrade() -> None:
         sa.Column("role", sa.String(length=16), nullable=False),
         sa.Column("display_name", sa.Text(), nullable=False),
         sa.Column("locale", sa.String(length=35), nullable=True),
+        sa.Column("keeps_language", sa.Boolean(), nullable=False),
         sa.Column("timezone", sa.String(length=64), nullable=False),
         sa.Column("week_start", sa.SmallInteger(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
