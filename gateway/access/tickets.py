@@ -1,4 +1,4 @@
-"""Tickets: pairing requests, invitations, links between users, OAuth states and console links.
+"""Tickets: pairing requests, invitations, links between users, OAuth states, console links and their sessions.
 
 Each kind has a policy; issuing, comparing codes, bounding guesses, settling and expiring are the same for all.
 """
@@ -41,6 +41,7 @@ POLICIES = {
     TicketKind.LINK: TicketPolicy(timedelta(minutes=10), timedelta(days=90), most_open=1, keeps_approved=True),
     TicketKind.OAUTH: TicketPolicy(timedelta(minutes=10), timedelta(days=1), most_open=1),
     TicketKind.CONSOLE: TicketPolicy(timedelta(minutes=10), timedelta(days=1)),
+    TicketKind.CONSOLE_SESSION: TicketPolicy(timedelta(days=7), timedelta(days=1)),
 }
 
 GUESSES_EACH = 5

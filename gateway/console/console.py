@@ -22,7 +22,7 @@ from channels.web.visitor import locale_of
 from gateway.access.config import Role
 from gateway.config.listing import lines_of
 from gateway.config.sources import ConfigFile, Sources
-from gateway.console.logins import ConsoleLogins, ConsoleVisitor
+from gateway.console.logins import SESSION_VALID, ConsoleLogins, ConsoleVisitor
 from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.operators.actions import OperationRefused
@@ -154,6 +154,7 @@ class Console:
         answer.set_cookie(
             COOKIE,
             token,
+            max_age=int(SESSION_VALID.total_seconds()),
             path=PATH,
             httponly=True,
             samesite="Strict",
@@ -162,7 +163,7 @@ class Console:
         raise answer
 
     async def _logout(self, request: web.Request) -> web.StreamResponse:
-        self._deps.logins.leave(request.cookies.get(COOKIE, ""))
+        await self._deps.logins.leave(request.cookies.get(COOKIE, ""))
         answer = web.HTTPSeeOther(PATH)
         answer.del_cookie(COOKIE, path=PATH)
         raise answer

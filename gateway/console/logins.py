@@ -1,12 +1,13 @@
 """Logins to the console: by an API key, or by a link that works once.
 
-Links are tickets (`gateway.access.tickets`). Sessions are in memory only, so a restart ends them all.
+Links and sessions are tickets (`gateway.access.tickets`), so that a session survives a restart and every process knows
+it. The store has only the digests of their secrets.
 """
 
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from channels.bounded_dict import BoundedDict
@@ -23,8 +24,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.tables.base import new_id
 from gateway.store.tickets import TICKETS, Ticket, TicketKind, TicketState
 
-SESSION_VALID = timedelta(hours=12)
-MOST_SESSIONS = 128
+SESSION_VALID = POLICIES[TicketKind.CONSOLE_SESSION].valid
 MOST_ADDRESSES = 4_096
 
 TRIES = 5
@@ -41,7 +41,6 @@ class ConsoleVisitor:
     locale: str | None  # chosen or from the platform; None: use the browser's
     acts: bool  # False: read only
     tenant: str | None  # the only visible tenant; None: all
-    token: str  # of the session
 
     @property
     def sees_all(self) -> bool:
@@ -54,14 +53,8 @@ class ConsoleVisitor:
         return "cli" if self.by == BY_CLI else "key" if self.by.startswith(BY_KEY) else "user"
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    by: str
-    until: datetime
-
-
 class ConsoleLogins:
-    """The console's login links and open sessions."""
+    """The console's login links and sessions."""
 
     def __init__(self, store: Store, key: bytes, clock: Callable[[], datetime], steady_s: Callable[[], float]) -> None:
         """Keep the store, the home's key, an aware UTC clock, and a monotonic clock in seconds."""
@@ -69,7 +62,6 @@ class ConsoleLogins:
         self._key = key
         self._clock = clock
         self._steady_s = steady_s
-        self._sessions: BoundedDict[str, _Session] = BoundedDict(MOST_SESSIONS)
         self._tries: BoundedDict[str, TokenBucket] = BoundedDict(MOST_ADDRESSES)
 
     async def make_token(self, by: str) -> tuple[str, str]:
@@ -77,19 +69,23 @@ class ConsoleLogins:
 
         The store keeps only the secret's digest; a stored message with the link has the ref instead.
         """
-        now, id_ = self._clock(), new_id()
+        id_ = new_id()
         token = CONSOLE_CODE.derive(self._key, id_)
+        await self._issue(TicketKind.CONSOLE, id_, token, by)
+        return token, CONSOLE_CODE.ref(id_)
+
+    async def _issue(self, kind: TicketKind, id_: str, token: str, by: str) -> None:
+        now = self._clock()
         ticket = Ticket(
             id=id_,
             tenant=self._store.home_tenant,
-            kind=TicketKind.CONSOLE,
+            kind=kind,
             user_id=by,
             code_mac=digest_of(token),
             created_at=now,
-            expires_at=now + POLICIES[TicketKind.CONSOLE].valid,
+            expires_at=now + POLICIES[kind].valid,
         )
         await self._store.commit(tickets.issue, ticket)
-        return token, CONSOLE_CODE.ref(id_)
 
     def wait_s(self, address: str) -> float:
         """Count a login attempt of this address. Return 0.0, or the seconds until the next one is allowed."""
@@ -105,29 +101,35 @@ class ConsoleLogins:
         link = await self._store.read(mine)
         if link is not None:
             used = await self._store.commit(tickets.settle, link.id, TicketState.APPROVED, link.user_id, self._clock())
-            return self._open(link.user_id) if used and self._clock() < link.expires_at else None
+            return await self._open(link.user_id) if used and self._clock() < link.expires_at else None
         id_ = id_of(secret.strip())
         key = await self._store.read(partial(KEYS.get, id=id_)) if id_ else None
         if not opens(key, secret.strip()) or key is None or not key.scopes & {Scope.READ, Scope.OPERATE}:
             return None
-        return self._open(f"{BY_KEY}{key.id}")
+        return await self._open(f"{BY_KEY}{key.id}")
 
-    def _open(self, by: str) -> str:
+    async def _open(self, by: str) -> str:
         token = secrets.token_urlsafe(32)
-        self._sessions[digest_of(token)] = _Session(by, self._clock() + SESSION_VALID)
+        await self._issue(TicketKind.CONSOLE_SESSION, new_id(), token, by)
         return token
 
     async def visitor(self, token: str) -> ConsoleVisitor | None:
         """Return the visitor of a session, or None. Read their rights each time, as they may change."""
-        held = self._sessions.get(digest_of(token))
-        if held is None or self._clock() >= held.until:
-            return None
-        found = await self._store.read(partial(_read_rights, by=held.by))
-        return None if found is None else ConsoleVisitor(held.by, *found, token)
+        return await self._store.read(partial(_read_visitor, token=token, now=self._clock()))
 
-    def leave(self, token: str) -> None:
+    async def leave(self, token: str) -> None:
         """End the session."""
-        self._sessions.pop(digest_of(token), None)
+        held = {"kind": TicketKind.CONSOLE_SESSION, "code_mac": digest_of(token), "state": TicketState.PENDING}
+        ended = {"state": TicketState.REVOKED, "ended_at": self._clock(), "ended_by": "sign-out"}
+        await self._store.commit(lambda connection: TICKETS.patch(connection, ended, **held))
+
+
+def _read_visitor(connection: Connection, token: str, now: datetime) -> ConsoleVisitor | None:
+    held = TICKETS.get(connection, kind=TicketKind.CONSOLE_SESSION, code_mac=digest_of(token))
+    if held is None or held.state is not TicketState.PENDING or now >= held.expires_at:
+        return None
+    found = _read_rights(connection, held.user_id)
+    return None if found is None else ConsoleVisitor(held.user_id, *found)
 
 
 def _read_rights(connection: Connection, by: str) -> tuple[str, str | None, bool, str | None] | None:

@@ -813,6 +813,12 @@ class CooldownEnd(Model):
     ended: bool
 
 
+class ClosedConsoles(Model):
+    """The number of sessions of the console that were ended."""
+
+    sessions: int
+
+
 class ConsoleLink(Model):
     """A link that opens the console once."""
 

@@ -8,12 +8,13 @@ from gateway.operators.invites import InviteActions
 from gateway.operators.keys import KeyActions
 from gateway.operators.memories import MemoryActions
 from gateway.operators.messages import MessageActions
-from gateway.operators.models import ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
+from gateway.operators.models import ClosedConsoles, ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
 from gateway.operators.people import PeopleActions
 from gateway.operators.schedules import ScheduleActions
 from gateway.operators.trust import TrustActions
 from gateway.operators.usage import UsageActions
 from gateway.store import outbox, tickets
+from gateway.store.engine import Connection
 
 
 class Operators(
@@ -58,3 +59,14 @@ class Operators(
     async def console_link(self, call: ActionCall) -> ConsoleLink:
         """Return a link that opens the console once for the actor."""
         return await self.process.console_link(call.by)
+
+    @action(Rank.MACHINE, audit="consoles_closed")
+    async def close_consoles(self, call: ActionCall) -> ClosedConsoles:
+        """End every session of the console, and every link that was not opened yet."""
+
+        def job(connection: Connection) -> int:
+            ended = tickets.end_consoles(connection, call.by, call.now)
+            call.record(connection, self.store.home_tenant, "console", str(ended))
+            return ended
+
+        return ClosedConsoles(sessions=await call.commit(job))

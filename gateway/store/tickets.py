@@ -25,6 +25,7 @@ class TicketKind(StrEnum):
     LINK = "link"  # a person wants two of their users to be one
     OAUTH = "oauth"  # a person wants to connect a provider
     CONSOLE = "console"  # an operator wants to open the console
+    CONSOLE_SESSION = "console_session"  # an operator has opened it in a browser
 
 
 class TicketState(StrEnum):
@@ -58,7 +59,7 @@ class Ticket:
     ended_at: datetime | None = None
     ended_by: str | None = None  # user id, "cli", canonical sender or "time"
     code_mac: str | None = None  # hex; of codes that are looked up by their keyed hash
-    user_id: str = ""  # who offers a link, connects a provider, or (also "cli", "key:ID") opens the console
+    user_id: str = ""  # who offers a link, connects a provider, or (also "cli", "key:ID") uses the console
     sender: str = ""  # canonical, of the person who asks: telegram:42
     channel: str = ""
     account: str = ""
@@ -101,6 +102,13 @@ def expire(connection: sa.Connection, now: datetime, latest_birth: datetime) -> 
     late = sa.or_(tickets.c.expires_at <= now, tickets.c.created_at > latest_birth)
     over = {"state": TicketState.EXPIRED, "ended_at": now, "ended_by": "time", "kept": None}
     return TICKETS.patch(connection, over, late, state=WAITING)
+
+
+def end_consoles(connection: sa.Connection, by: str, now: datetime) -> int:
+    """Revoke every link to the console and every session of it; return the number of sessions."""
+    ended = {"state": TicketState.REVOKED, "ended_at": now, "ended_by": by}
+    TICKETS.patch(connection, ended, kind=TicketKind.CONSOLE, state=TicketState.PENDING)
+    return TICKETS.patch(connection, ended, kind=TicketKind.CONSOLE_SESSION, state=TicketState.PENDING)
 
 
 def forget(connection: sa.Connection, kind: TicketKind, states: Sequence[TicketState], before: datetime) -> None:

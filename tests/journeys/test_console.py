@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookies import Morsel
 from pathlib import Path
 
 import aiohttp
@@ -29,6 +30,10 @@ BROKEN = (
 class Visit:
     def __init__(self, http: aiohttp.ClientSession, base: str) -> None:
         self._http, self.base = http, base
+
+    @property
+    def cookies(self) -> list[Morsel[str]]:
+        return list(self._http.cookie_jar)
 
     async def get(self, path: str, language: str = "en") -> tuple[int, str]:
         async with self._http.get(f"{self.base}{path}", headers={"Accept-Language": language}) as answer:
@@ -138,6 +143,10 @@ async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) 
             }
             assert 403 == (await owner.post("/act", {"Host": "evil.example"}, do="role"))[0]
             assert 400 == (await owner.post("/act", {"Host": "bot.example.com", **forged}, do="link"))[0]
+            (cookie,) = owner.cookies
+            assert ("Strict", True, "604800") == (cookie["samesite"], cookie["httponly"], cookie["max-age"])
+            assert {"sessions": 1} == await here.operator("POST /v1/console/close")
+            assert 'id="login"' in (await owner.get("/people"))[1]
         assert base == (await link_of(here))[0]
 
 

@@ -219,6 +219,12 @@ def _process(do: Operators) -> tuple[ApiRoute, ...]:
             body=models.ModelName,
         ),
         acts("/v1/console", "Make a link to the console.", do.console_link, models.ConsoleLink),
+        acts(
+            "/v1/console/close",
+            "End every session of the console; only from this machine.",
+            do.close_consoles,
+            models.ClosedConsoles,
+        ),
     )
 
 

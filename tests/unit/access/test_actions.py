@@ -162,6 +162,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "reload": lambda w, by: w.operators.reload(by),
     "end_cooldown": lambda w, by: w.operators.end_cooldown(by, ModelName(model="openai:small")),
     "console_link": lambda w, by: w.operators.console_link(by),
+    "close_consoles": lambda w, by: w.operators.close_consoles(by),
 }
 """Each action, done somehow."""
 
