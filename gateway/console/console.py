@@ -9,11 +9,12 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
 from pydantic import BaseModel
 
+from agent.calendar import is_zone, zone_of
 from channels.base import HttpRoute
 from channels.clocks import steady_now, steady_s
 from channels.web.bounds import address_of
@@ -26,7 +27,7 @@ from gateway.console.logins import SESSION_VALID, ConsoleLogins, ConsoleVisitor
 from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.operators.actions import OperationRefused
-from gateway.operators.models import AccountName, BlockWish, DeniedRequest, OutboxChange, RoleChange, User
+from gateway.operators.models import AccountName, BlockWish, DeniedRequest, OutboxChange, RoleChange, ScheduleRow, User
 from gateway.operators.service import Operators
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
@@ -34,6 +35,8 @@ from gateway.texts import HARNESS, TranslatedError
 
 PATH = "/console"
 COOKIE = "tenk_console"
+ZONE_COOKIE = "tenk_zone"
+"""Cookie with the IANA name of the browser's zone, which the page's script sets."""
 MAX_FIELD_CHARS = 128
 
 PAGE_HEADERS = {
@@ -51,18 +54,18 @@ _STATIC = {
     "vendor/uPlot.min.css": "text/css",
 }
 
-_NAV = ("overview", "people", "sessions", "inbox", "outbox", "usage", "audit", "config", "logs")
+_NAV = ("overview", "people", "sessions", "schedules", "inbox", "outbox", "usage", "audit", "config", "logs")
 
 Form = Mapping[str, str]
-Changed = User | DeniedRequest | OutboxChange
+Changed = User | DeniedRequest | OutboxChange | ScheduleRow
 
 
 @dataclass(frozen=True, slots=True)
 class FormAction:
-    """The action of a form, and the page that the form is on."""
+    """The action of a form, and the page that shows its result."""
 
     do: Callable[[Operators, str, Form], Awaitable[Changed]]
-    page: str
+    page: str  # shown afterwards, unless the form's field `at` is the address of another
 
 
 _ACTIONS: Mapping[str, FormAction] = {
@@ -75,6 +78,8 @@ _ACTIONS: Mapping[str, FormAction] = {
         "people",
     ),
     "retry": FormAction(lambda do, by, form: do.retry_part(by, _id_of(form)), "outbox"),
+    "pause_schedule": FormAction(lambda do, by, form: do.pause_schedule(by, _field(form, "id")), "schedules"),
+    "resume_schedule": FormAction(lambda do, by, form: do.resume_schedule(by, _field(form, "id")), "schedules"),
     "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
 """Value of a form's field `do` -> action."""
@@ -96,6 +101,19 @@ def _id_of(form: Form) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise OperationRefused("ops.no_id")
     return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class PageAddress:
+    """A page with its query."""
+
+    name: str
+    query: Mapping[str, str]
+
+    @property
+    def address(self) -> str:
+        """Return its path and query."""
+        return _path(self.name) + (f"?{urlencode(self.query)}" if self.query else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,19 +194,21 @@ class Console:
             if "HX-Request" in request.headers:
                 return web.Response(status=401, headers=PAGE_HEADERS | {"HX-Redirect": PATH})
             return self._ask_in(locale_of(request), "", status=200 if not request.cookies.get(COOKIE) else 401)
-        return await self._render(name, visitor, request, "")
+        return await self._render(PageAddress(name, request.query), visitor, request, "")
 
     async def _render(
-        self, name: str, visitor: ConsoleVisitor, request: web.Request, said: str, *, status: int = 200
+        self, place: PageAddress, visitor: ConsoleVisitor, request: web.Request, said: str, *, status: int = 200
     ) -> web.Response:
+        name = place.name
         view, template = self._views[name], f"{name}.html"
         locale = visitor.locale or locale_of(request)
-        wanted = WantedPage(visitor, request.query, self._deps.operators(visitor.tenant))
+        named = request.cookies.get(ZONE_COOKIE, "")
+        timezone = named if is_zone(named) else "UTC"
+        wanted = WantedPage(visitor, place.query, self._deps.operators(visitor.tenant), timezone)
         try:
             data = await view.data(wanted)
         except GatewayError as error:
             data, view, template, status = {"problem": _words(error, locale)}, View(view.data), "problem.html", 404
-        address = _path(name) + (f"?{urlencode(request.query)}" if request.query else "")
         common = {
             "visitor": visitor,
             "nav": _NAV,
@@ -196,8 +216,10 @@ class Console:
             "title": self._deps.title,
             "path": PATH,
             "every_s": view.every_s,
-            "address": address,
+            "address": place.address,
             "said": said,
+            "zone": zone_of(timezone),
+            "timezone": timezone,
             "inner": template,
         }
         outer = "part.html" if "HX-Request" in request.headers else "page.html"
@@ -222,7 +244,7 @@ class Console:
             raise web.HTTPUnauthorized(text="open the console again\n", headers={"HX-Redirect": PATH})
         form, locale = await _form(request), visitor.locale or locale_of(request)
         acting = _ACTIONS.get(form.get("do", "")) or _no_such_form()
-        page = acting.page
+        page = self._address_in(form) or PageAddress(acting.page, {})
         if not visitor.acts:
             return await self._render(page, visitor, request, HARNESS.text(locale, "ops.only_looks"), status=403)
         try:
@@ -231,7 +253,13 @@ class Console:
             return await self._render(page, visitor, request, _words(error, locale), status=409)
         if "HX-Request" in request.headers:
             return await self._render(page, visitor, request, _done_words(form["do"], done, locale))
-        raise web.HTTPSeeOther(_path(page))
+        raise web.HTTPSeeOther(page.address)
+
+    def _address_in(self, form: Form) -> PageAddress | None:
+        """Return the page that a form stands on; None if it does not say it."""
+        path, _, query = form.get("at", "").partition("?")
+        found = next((name for name in self._views if _path(name) == path), None)
+        return None if found is None else PageAddress(found, dict(parse_qsl(query)))
 
 
 def _done_words(action: str, done: Changed, locale: str | None) -> str:

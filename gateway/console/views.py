@@ -4,23 +4,30 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from agent.calendar import zone_of
 from gateway.console.logins import ConsoleVisitor
+from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
     MAX_WHO_CHARS,
     AuditQuery,
     ConversationsQuery,
+    DaySum,
     HopLine,
     InboxQuery,
+    MemoriesQuery,
     OutboxQuery,
+    SchedulesQuery,
+    SummaryQuery,
+    TasksQuery,
     TimelineQuery,
     TurnLine,
-    UsageQuery,
 )
 from gateway.operators.service import Operators
 from gateway.safety.names import second, short, short_of
@@ -30,6 +37,8 @@ from gateway.texts import HARNESS, TranslatedError
 MOST_DAYS = 366
 
 CODE = re.compile(r"`([^`]+)`")
+LONG_ID = re.compile(r"[0-9a-f]{20,}")
+BRIEF_CHARS = 6  # of a long id
 
 
 class ConsoleTemplates:
@@ -46,6 +55,9 @@ class ConsoleTemplates:
             "usd": _usd,
             "ago": _ago,
             "json_text": json.dumps,
+            "brief": _brief,
+            "place": _place,
+            "spaced": lambda name: name.replace("_", " "),
             "span": _span,
             "code": _code,
         }
@@ -75,8 +87,25 @@ def _ago(seconds: object) -> str:
     return f"{passed} s"
 
 
-def _when(at: datetime | str) -> str:
-    return second(at if isinstance(at, str) else at.isoformat())
+@pass_context
+def _when(context: Context, at: datetime | str) -> Markup:
+    """Format an instant in the visitor's zone; the element says it in UTC, too."""
+    instant = datetime.fromisoformat(at) if isinstance(at, str) else at
+    iso, shown = instant.astimezone(UTC).isoformat(), instant.astimezone(context["zone"]).isoformat()
+    return Markup('<time datetime="{}" title="{} UTC">{}</time>').format(iso, second(iso), second(shown))
+
+
+def _brief(text: str) -> Markup:
+    """Return a text with the long ids in it cut; the element says it whole, too."""
+    brief = LONG_ID.sub(lambda found: f"{found[0][:BRIEF_CHARS]}…", text)
+    return escape(text) if brief == text else Markup('<span title="{}">{}</span>').format(text, brief)
+
+
+def _place(key: str) -> Markup:
+    """Return the account and the kind of chat in a session's key; the element says it whole, too."""
+    _, _, channel, account, *rest = [*key.split(":"), "", "", "", ""]
+    shown = f"{channel}:{account} {rest[0]}".strip(": ")
+    return Markup('<span title="{}">{}</span>').format(key, shown)
 
 
 def _span(later: datetime, earlier: datetime) -> str:
@@ -86,6 +115,7 @@ def _span(later: datetime, earlier: datetime) -> str:
 
 
 MOST_ROWS = 50
+MOST_SHOWN = 10  # conversations, schedules or memories on a person's page
 MOST_LINES = 200
 MOST_CHARS = 500  # of one fact in a log line
 
@@ -101,6 +131,7 @@ class WantedPage:
     visitor: ConsoleVisitor
     query: Mapping[str, str]
     operators: Operators
+    timezone: str  # IANA name of the browser's
 
     @property
     def by(self) -> str:
@@ -132,8 +163,10 @@ def views(config: Callable[[], Sequence[str]], log: Log) -> dict[str, View]:
     return {
         "overview": View(_overview, 4),
         "people": View(_people),
+        "person": View(_person, nav="people"),
         "sessions": View(_sessions, 10),
         "session": View(_session, 3, "sessions"),
+        "schedules": View(_schedules, 10),
         "inbox": View(_inbox, 5),
         "outbox": View(_outbox),
         "usage": View(_usage),
@@ -159,6 +192,28 @@ async def _people(wanted: WantedPage) -> Data:
     found = await wanted.operators.find_users(wanted.by, words)
     asking = await wanted.operators.list_requests(wanted.by)
     return {"users": found.users, "count": found.count, "q": words, "requests": asking.requests}
+
+
+async def _person(wanted: WantedPage) -> Data:
+    id_ = wanted.query.get("id", "")[:MAX_WHO_CHARS]
+    do, by = wanted.operators, wanted.by
+    user = next((user for user in (await do.find_users(by, id_)).users if user.user == id_), None)
+    if user is None:
+        raise OperationRefused("ops.nobody")
+    sessions = (await do.list_conversations(by, ConversationsQuery(limit=MOST_SHOWN, person=id_))).sessions
+    schedules = (await do.list_schedules(by, SchedulesQuery(limit=MOST_SHOWN, user=id_))).schedules
+    memories = []
+    if wanted.visitor.kind == "cli":  # only this machine reads memories
+        for agent in sorted({session.agent for session in sessions}):
+            page = await do.read_memories(by, id_, MemoriesQuery(agent=agent))
+            memories += [(agent, memory) for memory in page.memories[:MOST_SHOWN]]
+    return {"user": user, "sessions": sessions, "schedules": schedules, "memories": memories}
+
+
+async def _schedules(wanted: WantedPage) -> Data:
+    schedules = await wanted.operators.list_schedules(wanted.by, SchedulesQuery(limit=MOST_ROWS))
+    tasks = await wanted.operators.list_tasks(wanted.by, TasksQuery(limit=MOST_ROWS))
+    return {"schedules": schedules.schedules, "tasks": tasks.tasks}
 
 
 async def _sessions(wanted: WantedPage) -> Data:
@@ -199,16 +254,19 @@ async def _usage(wanted: WantedPage) -> Data:
     number = int(days) if days.isascii() and days.isdigit() and len(days) <= 3 else 0
     if not 0 < number <= MOST_DAYS:
         raise TranslatedError("ops.no_number", name="days", least=1, most=MOST_DAYS)
-    found = await wanted.operators.usage_summary(wanted.by, UsageQuery(days=number))
-    at = [int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) for day in found.days]
-    sums = found.days.values()
+    found = await wanted.operators.usage_summary(wanted.by, SummaryQuery(days=number, timezone=wanted.timezone))
+    last = datetime.now(zone_of(wanted.timezone)).date()
+    each = [last - timedelta(days=back) for back in reversed(range(number))]
+    sums = [(day, found.days.get(day, DaySum(calls=0, tokens=0, microusd=None))) for day in each]
     charts = {
-        "at": at,
-        "tokens": [day.tokens for day in sums],
-        "microusd": [day.microusd for day in sums],
-        "calls": [day.calls for day in sums],
+        "days": [day.isoformat() for day in each],
+        "tokens": [total.tokens for _, total in sums],
+        "calls": [total.calls for _, total in sums],
     }
-    return {"rows": found.rows[::-1], "days": days, "by_day": found.days, "charts": charts}
+    if any(total.microusd is not None for _, total in sums):
+        charts["microusd"] = [total.microusd or 0 for _, total in sums]
+    used = [(day, total) for day, total in reversed(sums) if total.calls]
+    return {"rows": found.rows[::-1], "days": days, "used": used, "charts": charts}
 
 
 async def _audit(wanted: WantedPage) -> Data:

@@ -16,6 +16,7 @@ from pydantic import (
     model_serializer,
 )
 
+from agent.calendar import is_zone
 from agent.memory.memory import MAX_BODY_CHARS, MAX_DESCRIPTION_CHARS, MemoryOrigin, MemoryType
 from gateway.access.config import Role
 from gateway.store.erasure import Extent
@@ -196,8 +197,10 @@ class AuditEntry(Model):
 
     at: Moment
     by: str
+    by_name: str = Field(description="Of the person; empty: it was no person.")
     action: str
     subject: str
+    subject_name: str = Field(description="Of the person; empty: it is about no known person.")
     detail: str
 
 
@@ -636,6 +639,7 @@ class SchedulesQuery(Model):
     """The number of schedules to list."""
 
     limit: int = Field(default=50, ge=1, le=1_000)
+    user: str | None = Field(default=None, max_length=64, description="Only those of the person with this id.")
 
 
 class ScheduleRow(Model):
@@ -666,6 +670,20 @@ class UsageQuery(Model):
     days: int = Field(default=7, ge=1, le=366)
 
 
+def _known_zone(name: str) -> str:
+    if not is_zone(name):
+        raise ValueError("is not a time zone such as Europe/Madrid")
+    return name
+
+
+class SummaryQuery(UsageQuery):
+    """The number of days to look back, today included, and the zone of the days."""
+
+    timezone: Annotated[str, AfterValidator(_known_zone)] = Field(
+        default="UTC", max_length=64, description="An IANA name, such as Europe/Madrid."
+    )
+
+
 class UsageRow(Model):
     """Calls of one person to one model on one UTC day."""
 
@@ -691,17 +709,17 @@ class UsageReport(Model):
 
 
 class DaySum(Model):
-    """All calls of one UTC day."""
+    """All calls of one day."""
 
     calls: int
     tokens: int
-    microusd: int
+    microusd: int | None = Field(description="Of the calls whose cost is known; null: of none.")
 
 
 class UsageSummary(Model):
     """The sums of each day and the newest rows, for one page."""
 
-    days: Mapping[date, DaySum]
+    days: Mapping[date, DaySum] = Field(description="Days without calls are missing.")
     rows: tuple[UsageRow, ...]
 
 

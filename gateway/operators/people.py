@@ -43,6 +43,7 @@ from gateway.operators.models import (
 )
 from gateway.operators.process import AccessChange
 from gateway.operators.shown_people import lookalikes, search_words, to_requests, to_user
+from gateway.safety.names import shown_name
 from gateway.store import chats, erasure, groups, inbox, people
 from gateway.store.causes import Notice
 from gateway.store.engine import Connection
@@ -89,9 +90,19 @@ class PeopleActions(OperatorsBase):
         """Return the latest audit entries, newest first."""
         filtered = AuditFilter(wanted.by, wanted.about, wanted.action, wanted.since, wanted.limit)
         rows = await self.store.read(partial(audit_log, wanted=filtered))
+        ids = {id_ for row in rows for id_ in (row.actor, row.subject)}
+        names = await self.store.read(partial(people.names_of, user_ids=ids))
         return AuditLog(
             changes=tuple(
-                AuditEntry(at=row.at, by=row.actor, action=row.action, subject=row.subject, detail=row.detail)
+                AuditEntry(
+                    at=row.at,
+                    by=row.actor,
+                    by_name=shown_name(names.get(row.actor, "")),
+                    action=row.action,
+                    subject=row.subject,
+                    subject_name=shown_name(names.get(row.subject, "")),
+                    detail=row.detail,
+                )
                 for row in rows
             )
         )

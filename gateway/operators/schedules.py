@@ -19,7 +19,8 @@ class ScheduleActions(OperatorsBase):
     async def list_schedules(self, _call: ActionCall, wanted: SchedulesQuery) -> ScheduleList:
         """Return the schedules and reminders that are due next."""
         order = schedules.SCHEDULES.c.next_at
-        found = await self.store.read(partial(SCHEDULES.find, order=order, limit=wanted.limit))
+        whose = {} if wanted.user is None else {"user_id": people.ids_of(wanted.user)}
+        found = await self.store.read(partial(SCHEDULES.find, order=order, limit=wanted.limit, **whose))
         names = await self.store.read(partial(people.names_of, user_ids={row.user_id for row in found}))
         return ScheduleList(schedules=tuple(_to_row(row, names.get(row.user_id, row.user_id)) for row in found))
 

@@ -2,15 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
 
+from agent.calendar import zone_of
 from agent.context.sizes import HEAVY_FROM, features_of, score
 from agent.transcript import Item, TurnStarted, Usage, fold
 from gateway.access.ranks import Rank
 from gateway.operators.actions import ActionCall, action
 from gateway.operators.base import OperatorsBase
-from gateway.operators.models import DaySum, UsageQuery, UsageReport, UsageRoutes, UsageRow, UsageSummary, WeightSums
+from gateway.operators.models import (
+    DaySum,
+    SummaryQuery,
+    UsageQuery,
+    UsageReport,
+    UsageRoutes,
+    UsageRow,
+    UsageSummary,
+    WeightSums,
+)
 from gateway.store import people
 from gateway.store.tenancy import whose_rows
 from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
@@ -59,12 +69,17 @@ class UsageActions(OperatorsBase):
         return UsageReport(rows=await self._rows(call.now - timedelta(days=wanted.days)))
 
     @action(Rank.OPERATOR)
-    async def usage_summary(self, call: ActionCall, wanted: UsageQuery) -> UsageSummary:
+    async def usage_summary(self, call: ActionCall, wanted: SummaryQuery) -> UsageSummary:
         """Return the sums of each day, and the newest rows."""
-        since = call.now - timedelta(days=wanted.days)
-        days = await self.store.read(lambda connection: usage_by_day(connection, whose_rows(), since))
+        zone = zone_of(wanted.timezone)
+        today = call.now.astimezone(zone).date()
+        since = datetime.combine(today - timedelta(days=wanted.days - 1), time(), zone).astimezone(UTC)
+        days = await self.store.read(lambda connection: usage_by_day(connection, whose_rows(), since, zone))
         return UsageSummary(
-            days={day: DaySum(calls=calls, tokens=tokens, microusd=cost or 0) for day, calls, tokens, cost in days},
+            days={
+                day: DaySum(calls=total.calls, tokens=total.tokens, microusd=total.cost_microusd)
+                for day, total in days.items()
+            },
             rows=await self._rows(since, MOST_USAGE_ROWS),
         )
 

@@ -11,7 +11,7 @@ from gateway.ops.retention_config import RetentionConfig
 from gateway.store import retention, search_index
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import Outcome
-from gateway.store.usage import total_days
+from gateway.store.usage import total_quarters
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, float, Take], ...]:
 async def sweep(
     store: Store, config: RetentionConfig, now: datetime, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 ) -> None:
-    """Sum up past days' usage, delete expired rows in batches, and return free pages to the disk."""
+    """Sum up past usage, delete expired rows in batches, and return free pages to the disk."""
 
     async def take_all(batch: Callable[[Connection], int]) -> int:
         taken = 0
@@ -60,7 +60,7 @@ async def sweep(
             await pause(PAUSE_S)
         return taken
 
-    await store.commit(total_days, now=now)
+    await store.commit(total_quarters, now=now)
     gone = {
         name: await take_all(partial(take, before=now - timedelta(days=days)))
         for name, days, take in _kinds(config)

@@ -6,7 +6,7 @@ A sum of cost covers the calls whose cost is known, and says how many are not. P
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from agent.transcript import JournalEvent, ModelResponded, Usage
 from gateway.store.dialect import insert_in, insert_into, insert_new
 from gateway.store.journal import TurnRow, events_of_turn
 from gateway.store.people import ids_of
-from gateway.store.tables.base import EPOCH
+from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
 
 _COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -101,8 +101,8 @@ def give_to(connection: sa.Connection, user_id: str, nobody: str) -> None:
 
 def forget_days(connection: sa.Connection, before: datetime) -> None:
     """Delete the sums of days that were over then."""
-    for table in (usage_days, usage_totals):
-        connection.execute(sa.delete(table).where(table.c.day < _number_of(before)))
+    connection.execute(sa.delete(usage_days).where(usage_days.c.day < _number_of(before)))
+    connection.execute(sa.delete(usage_totals).where(usage_totals.c.quarter < _quarter_of(before)))
 
 
 def usage_sums(
@@ -125,32 +125,65 @@ def usage_sums(
     return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in reversed(rows)]
 
 
+QUARTER = timedelta(minutes=15)
+"""Time of one row of `usage_totals`: every zone's midnight is at the end of one."""
+
+_quarter = sa.literal_column(f"usage.at / {QUARTER // MICROSECOND}", sa.BigInteger)
 _TOTALS = (
-    sa.func.sum(usage_days.c.calls),
-    sum((sa.func.coalesce(sa.func.sum(usage_days.c[name]), 0) for name in _COUNTED[:2]), sa.literal(0)),
-    sa.func.sum(usage_days.c.cost_microusd),
+    sa.func.count(),
+    sum((sa.func.coalesce(sa.func.sum(usage.c[name]), 0) for name in _COUNTED[:2]), sa.literal(0)),
+    sa.func.sum(usage.c.cost_microusd),
 )
-_totals = sa.select(usage_days.c.tenant_id, usage_days.c.day, *(sa.cast(each, sa.BigInteger) for each in _TOTALS))
-_last_total = sa.select(sa.func.coalesce(sa.func.max(usage_totals.c.day), -1)).scalar_subquery()
+_totals = sa.select(
+    usage.c.tenant_id, _quarter.label("quarter"), *(sa.cast(each, sa.BigInteger) for each in _TOTALS)
+).group_by(usage.c.tenant_id, _quarter)
 
 
-def total_days(connection: sa.Connection, now: datetime) -> None:
-    """Keep the totals of the days that were over an hour ago; days that have theirs keep them."""
-    over = usage_days.c.day > _last_total, usage_days.c.day < _number_of(now - timedelta(hours=1))
-    sums = _totals.where(*over).group_by(usage_days.c.tenant_id, usage_days.c.day)
+def _quarter_of(at: datetime) -> int:
+    return (at - EPOCH) // QUARTER
+
+
+def _live_since(connection: sa.Connection) -> datetime:
+    """Return the instant from which on there are no totals yet."""
+    last = connection.execute(sa.select(sa.func.max(usage_totals.c.quarter))).scalar()
+    return EPOCH if last is None else EPOCH + (last + 1) * QUARTER
+
+
+def total_quarters(connection: sa.Connection, now: datetime) -> None:
+    """Keep the totals of the quarters of an hour that were over an hour ago; those that have theirs keep them."""
+    end = EPOCH + _quarter_of(now - timedelta(hours=1)) * QUARTER
+    sums = _totals.where(usage.c.at >= _live_since(connection), usage.c.at < end)
     connection.execute(insert_new(connection, usage_totals).from_select(usage_totals.c.keys(), sums))
 
 
-def usage_by_day(connection: sa.Connection, tenant: str, since: datetime) -> list[tuple[date, int, int, int | None]]:
-    """Return the calls, tokens and known cost of each UTC day from that of this instant on."""
-    first, last = _number_of(since), int(connection.execute(sa.select(_last_total)).scalar_one())
-    kept = sa.select(usage_totals).where(usage_totals.c.tenant_id == tenant, usage_totals.c.day >= first)
-    live = _totals.where(usage_days.c.tenant_id == tenant, usage_days.c.day >= max(first, last + 1))
+@dataclass(slots=True)
+class DayUsage:
+    """The calls of all people on one day."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost_microusd: int | None = None  # of those whose cost is known; None: of none
+
+
+def usage_by_day(connection: sa.Connection, tenant: str, since: datetime, zone: tzinfo) -> dict[date, DayUsage]:
+    """Return the totals of each day in a zone from this instant on, without days that have none."""
+    live = max(since, _live_since(connection))
     rows = [
-        *connection.execute(kept.order_by(usage_totals.c.day)),
-        *connection.execute(live.group_by(usage_days.c.tenant_id, usage_days.c.day).order_by(usage_days.c.day)),
+        *connection.execute(
+            sa.select(usage_totals).where(
+                usage_totals.c.tenant_id == tenant, usage_totals.c.quarter >= _quarter_of(since)
+            )
+        ),
+        *connection.execute(_totals.where(usage.c.tenant_id == tenant, usage.c.at >= live)),
     ]
-    return [(date.fromordinal(_FIRST_DAY + row.day), *row[2:]) for row in rows]
+    days: dict[date, DayUsage] = {}
+    for _, quarter, calls, tokens, cost in sorted(rows, key=lambda row: int(row[1])):
+        total = days.setdefault((EPOCH + quarter * QUARTER).astimezone(zone).date(), DayUsage())
+        total.calls += calls
+        total.tokens += tokens
+        if cost is not None:
+            total.cost_microusd = (total.cost_microusd or 0) + cost
+    return days
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Sums of tokens, the same on every store."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
@@ -17,7 +18,7 @@ from gateway.store.usage import (
     UsageSum,
     give_to,
     note_call,
-    total_days,
+    total_quarters,
     usage_by_day,
     usage_sums,
 )
@@ -53,14 +54,26 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
     assert [("bob", 2)] == [
         (row.user_id, row.calls) for row in await store.read(lambda c: usage_sums(c, "t", since, newest=1))
     ]
-    days = [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 4, 8_000_000_021, None)]
-    assert days == await store.read(lambda c: usage_by_day(c, "t", since))
-    for hours in (24, 25, 49, 49):  # of days that are over totals are kept; of none twice, and of none too soon
-        await store.commit(lambda c, hours=hours: total_days(c, MIDNIGHT + timedelta(hours=hours)))
-        assert days == await store.read(lambda c: usage_by_day(c, "t", since))
-    await store.commit(call_of(MIDNIGHT + timedelta(days=2)))
-    later = await store.read(lambda c: usage_by_day(c, "t", MIDNIGHT))
-    assert [days[1], (date(2026, 11, 22), 1, 20, None)] == later
+
+
+async def test_totals_are_those_of_the_days_of_a_zone(store: Store) -> None:
+    midnight = MIDNIGHT.replace(tzinfo=ZoneInfo("Asia/Kathmandu"))  # a quarter past the hour in UTC
+    for at in (midnight - timedelta(microseconds=1), midnight, midnight + timedelta(hours=23)):
+        await store.commit(call_of(at.astimezone(UTC)))
+    await store.commit(call_of(midnight.astimezone(UTC), tenant="other"))
+
+    async def days(zone: tzinfo = midnight.tzinfo) -> list[tuple[date, int, int, int | None]]:
+        found = await store.read(lambda c: usage_by_day(c, "t", midnight - timedelta(hours=1), zone))
+        return [(day, total.calls, total.tokens, total.cost_microusd) for day, total in found.items()]
+
+    expected = [(date(2026, 11, 19), 1, 20, None), (date(2026, 11, 20), 2, 40, None)]
+    assert expected == await days()
+    for hours in (0, 2, 25, 25):  # what is over is totalled; nothing twice, and nothing too soon
+        await store.commit(lambda c, hours=hours: total_quarters(c, midnight + timedelta(hours=hours)))
+        assert expected == await days()
+    await store.commit(call_of((midnight + timedelta(days=2)).astimezone(UTC)))
+    assert [*expected, (date(2026, 11, 22), 1, 20, None)] == await days()
+    assert [(date(2026, 11, 19), 2), (date(2026, 11, 20), 1)] == [row[:2] for row in await days(UTC)][:2]
 
 
 async def test_who_is_forgotten_has_used_what_was_used(store: Store) -> None:

@@ -1,6 +1,7 @@
 """The operators' console: opened by a link or a key; what it shows, does and refuses."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from tests.fakes.ports import free_address
 from tests.journeys.house import House, house
 
 ANA, BEN, CAT = 1, 2, 3
-PAGES = ("", "/people", "/sessions", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
+PAGES = ("", "/people", "/sessions", "/schedules", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -167,8 +168,11 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             _, page = await owner.get("/people")
             assert "Ben &lt;b&gt;" in page
             assert "<b>" not in page.partition("Ask to be let in")[2].partition("</table>")[0]
+            _, page = await owner.get(f"/person?id={ana}")
+            assert (True, True) == ("<h1>Ana</h1>" in page, "hello" not in page), page
+            assert 404 == (await owner.get("/person?id=ana"))[0]
             _, page = await owner.get("/people?q=ANA")
-            assert (True, True) == ("Ana <small>" in page, "with “ANA” (1)" in page)
+            assert (True, True) == (">Ana</a>" in page, "with “ANA” (1)" in page)
             assert "with “nobody” (0)" in (await owner.get("/people?q=nobody"))[1]
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="approve", request=asked["request"])
             assert (200, True) == (status, "is let in." in page)
@@ -277,7 +281,7 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
             await page.until(f"location.pathname === '/console/{name}' && document.readyState === 'complete'")
             await page.picture(tmp_path / f"console-{name}.png")
             if name == "usage":
-                await page.until("document.querySelectorAll('.chart canvas').length === 3")
+                await page.until("document.querySelectorAll('.chart canvas').length === 2")
         await page.value("document.querySelector('nav a[href=\"/console/sessions\"]').click()")
         await page.until("document.querySelector('tbody a') && location.pathname === '/console/sessions'")
         await page.value(
@@ -292,18 +296,49 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         assert [] == await barriers_of(page, tmp_path, session)
 
 
+CUT = """[...document.querySelectorAll(".scroll, .scroll *, button")]
+    .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline")
+    .map((each) => each.outerHTML.slice(0, 80))"""
+"""Elements whose content is wider than they are."""
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
+async def test_days_and_times_are_those_of_the_browsers_zone(tmp_path: Path) -> None:
+    async with house(tmp_path, access="pairing") as here, browser(tmp_path / "profile") as page:
+        await owned(here)
+        await here.settled()
+        for zone in ("Europe/Madrid", "Pacific/Auckland", "America/Los_Angeles"):
+            await page.call("Emulation.setTimezoneOverride", timezoneId=zone)
+            await page.go((await here.operator("POST /v1/console"))["link"])
+            await page.until(f"document.querySelector('.zone')?.textContent.includes('{zone}')")
+            await page.go(await page.value("location.origin + '/console/usage'"))
+            await page.until("document.querySelectorAll('.chart canvas').length === 2")  # no prices, no chart of them
+            charts = json.loads(await page.value("document.querySelector('.charts').dataset.charts"))
+            assert await page.value("new Date().toLocaleDateString('sv')") == charts["days"][-1]
+            assert (0, 1) == (sum(charts["calls"][:-1]), charts["calls"][-1])
+            await page.go(await page.value("location.origin + '/console/sessions'"))
+            at = "document.querySelector('td time')"
+            await page.until(f"!!{at}")
+            assert await page.value(f"new Date({at}.dateTime).toLocaleString('sv') === {at}.textContent")
+            await page.call("Network.clearBrowserCookies")
+        assert [] == page.complaints
+
+
 async def barriers_of(page: Page, pictures: Path, session: str) -> list[str]:
     found = []
     base = await page.value("location.origin")
     for path in (*(f"/console{name}" for name in PAGES), session, "/console/outbox?state=none"):
         await page.go(f"{base}{path}")
         await page.until(f"location.pathname + location.search === '{path}' && document.readyState === 'complete'")
-        for width, dark in ((390, False), (390, True), (1200, False), (1200, True)):
+        for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
             await page.look(width, 844, phone=width < 500, dark=dark)
             name = f"{path.replace('/', '-').replace('?', '-')[1:40]}-{width}-{'dark' if dark else 'light'}"
             found += [f"{name}: {barrier}" for barrier in await page.barriers()]
             wide = await page.value("document.documentElement.scrollWidth > innerWidth")
             found += [f"{name} is wider than its window"] if wide else []
+            found += [f"{name}: {what} is cut" for what in await page.value(CUT)]
             await page.picture(pictures / f"{name}.png")
     await page.look(390, 844, phone=True)
     await page.value("document.querySelector('.who button').click()")

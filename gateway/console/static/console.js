@@ -27,29 +27,63 @@ document.addEventListener("htmx:afterSwap", () => {
   next?.focus({ preventScroll: true });
 });
 
-const style = getComputedStyle(document.documentElement);
-const short = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact" });
-const colour = (name) => style.getPropertyValue(name).trim();
+// Rows are cards on a phone: each cell says its column, and the roles that the display takes away are said anew.
+function labelCells() {
+  for (const table of document.querySelectorAll("table")) {
+    const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+    table.setAttribute("role", "table");
+    table.querySelectorAll("thead, tbody").forEach((group) => group.setAttribute("role", "rowgroup"));
+    for (const row of table.rows) {
+      row.setAttribute("role", "row");
+      [...row.cells].forEach((cell, column) => {
+        const isHead = cell.tagName === "TH";
+        cell.setAttribute("role", isHead ? (cell.closest("thead") ? "columnheader" : "rowheader") : "cell");
+        if (!isHead && cell.colSpan === 1 && !cell.classList.contains("actions")) cell.dataset.label = heads[column] || "";
+      });
+    }
+  }
+}
+labelCells();
+document.addEventListener("htmx:afterSwap", labelCells);
 
-function draw(holder, at, values, label, scale) {
+document.cookie = `tenk_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=/console; max-age=31536000; SameSite=Strict`;
+
+const menu = document.querySelector(".menu");
+if (menu) {
+  menu.hidden = false;
+  menu.addEventListener("click", () => menu.setAttribute("aria-expanded", menu.getAttribute("aria-expanded") === "false"));
+}
+
+const short = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact" });
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function draw(holder, days, values, label, scale) {
   holder.replaceChildren();
   const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
-  return new uPlot({
-    width: Math.max(260, holder.clientWidth), height: 180, legend: { show: false }, cursor: { show: false },
-    scales: { x: { time: true, range: [at[0] - 86400, at.at(-1) + 86400] }, y: { range: (_, __, most) => [0, most || 1] } },
-    axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toISOString().slice(5, 10)), space: 60, incrs: [1, 2, 7, 14, 28, 56].map((days) => days * 86400) },
+  const step = Math.ceil(days.length / Math.max(1, Math.floor((holder.clientWidth - 60) / 50)));
+  const marked = days.map((_, place) => place).filter((place) => (days.length - 1 - place) % step === 0);
+  return new uPlot({ // a bar stands at its day's place: days are words here, which no zone moves
+    width: Math.max(240, holder.clientWidth), height: 180, legend: { show: false }, cursor: { show: false },
+    scales: { x: { time: false, range: [-0.6, days.length - 0.4] }, y: { range: (_, __, most) => [0, most || 1] } },
+    axes: [{ ...axis, splits: () => marked, values: () => marked.map((place) => days[place].slice(5)) },
            { ...axis, size: 60, values: (_, ticks) => ticks.map((tick) => short.format(tick)) }],
-    series: [{}, { label, stroke: colour("--accent"), fill: colour("--fill"), width: 2, paths: uPlot.paths.bars({ size: [0.6, 60] }) }],
-  }, [at, values.map((value) => value / scale)], holder);
+    series: [{}, { label, stroke: colour("--accent"), fill: colour("--fill"), width: 1, points: { show: false }, paths: uPlot.paths.bars({ size: [0.6, 60] }) }],
+  }, [days.map((_, place) => place), values.map((value) => value / scale)], holder);
 }
 
 function drawCharts() {
   const charts = document.querySelector("[data-charts]");
   if (!charts || typeof uPlot === "undefined") return;
-  const { at, ...series } = JSON.parse(charts.dataset.charts);
+  const { days, ...series } = JSON.parse(charts.dataset.charts);
   for (const holder of charts.querySelectorAll(".chart")) {
     const of = holder.dataset.of;
-    draw(holder, at, series[of], of, of === "microusd" ? 1e6 : 1);
+    draw(holder, days, series[of], of, of === "microusd" ? 1e6 : 1);
   }
 }
 drawCharts();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawCharts);
+let drawnWidth = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth !== drawnWidth) drawCharts();
+  drawnWidth = innerWidth;
+});

@@ -194,7 +194,7 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
             "Return daily sums and the newest usage rows.",
             do.usage_summary,
             models.UsageSummary,
-            query=models.UsageQuery,
+            query=models.SummaryQuery,
         ),
         reads(
             "/v1/usage/routes",

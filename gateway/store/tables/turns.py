@@ -170,15 +170,15 @@ usage_days = sa.Table(  # `usage` summed by UTC day, person and model, in the co
     sa.PrimaryKeyConstraint("tenant_id", "day", "user_id", "model"),
 )
 
-usage_totals = sa.Table(  # `usage_days` of everybody, of days that are over: kept in batches, so that no row is shared
+usage_totals = sa.Table(  # `usage` of all people by quarter of an hour, which adds up to days in any zone
     "usage_totals",
     metadata,
     tenant_column(),
-    sa.Column("day", sa.Integer, nullable=False),
+    sa.Column("quarter", sa.Integer, nullable=False),  # quarters of an hour since 1970-01-01 UTC
     sa.Column("calls", sa.BigInteger, nullable=False),
     sa.Column("tokens", sa.BigInteger, nullable=False),  # in and out
     sa.Column("cost_microusd", sa.BigInteger),
-    sa.PrimaryKeyConstraint("tenant_id", "day"),
+    sa.PrimaryKeyConstraint("tenant_id", "quarter"),
 )
 
 budget_use = sa.Table(  # what is used of each cap, with what is set aside for calls under way

@@ -659,11 +659,11 @@ def upgrade() -> None:
     op.create_table(
         "usage_totals",
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
-        sa.Column("day", sa.Integer(), nullable=False),
+        sa.Column("quarter", sa.Integer(), nullable=False),
         sa.Column("calls", sa.BigInteger(), nullable=False),
         sa.Column("tokens", sa.BigInteger(), nullable=False),
         sa.Column("cost_microusd", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("tenant_id", "day", name=op.f("pk_usage_totals")),
+        sa.PrimaryKeyConstraint("tenant_id", "quarter", name=op.f("pk_usage_totals")),
     )
     op.create_table(
         "users",
