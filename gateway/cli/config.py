@@ -1,10 +1,8 @@
 """`tenk config` checks, shows and changes the configuration; `tenk slack-manifest` describes the Slack app."""
 
-import contextlib
 import json
 import os
 import sys
-import tomllib
 from pathlib import Path
 
 import click
@@ -14,11 +12,10 @@ from gateway.agent_models import price_sentences
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.command_set import describe_slack_app
-from gateway.config.editing import Draft, draft
+from gateway.config.editing import draft, draft_of_text
 from gateway.config.listing import lines_of
 from gateway.config.settings import load, read_sources
 from gateway.config.sources import KeyPath, key_of
-from gateway.errors import SettingsError
 from gateway.product import check_names, in_force, load_product
 
 
@@ -67,7 +64,7 @@ def set_(key: str, value: str | None, config_path: Path | None) -> None:
     path = _path_of(key)
     if value is None:
         value = click.prompt(key, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    made = _draft_of(config_path, path, value)
+    made = draft_of_text(config_path, os.environ, path, value)
     files = [str(file) for file in made.write()]
     click.echo(f"{key} is set in {', '.join(files)}." if files else f"{key} already has this value.")
     if path in made.after.environment:
@@ -100,18 +97,6 @@ def _path_of(key: str) -> KeyPath:
     raise click.UsageError(
         'write KEY as table names and a key, joined by dots: access.direct, agent.personas."telegram:main"'
     )
-
-
-def _draft_of(config_path: Path | None, path: KeyPath, value: str) -> Draft:
-    """Read the value as TOML if that gives valid settings, else as plain text."""
-    try:
-        return draft(config_path, os.environ, {path: tomllib.loads(f"value = {value}")["value"]})
-    except tomllib.TOMLDecodeError:
-        return draft(config_path, os.environ, {path: value})
-    except SettingsError:
-        with contextlib.suppress(SettingsError):
-            return draft(config_path, os.environ, {path: value})
-        raise
 
 
 @click.command("slack-manifest")

@@ -1,5 +1,6 @@
 """Edits of configuration files: comments stay, and a result that would not load is never written."""
 
+import contextlib
 import os
 import re
 import tomllib
@@ -86,6 +87,22 @@ def draft(
     shown = {key: value for key, value in changes.items() if value is None or key not in hidden}
     after = sources_of(_with_all(after_main, shown), _with_all(secrets, hidden), environ)
     return Draft(before, after, settings_of(after), tuple(changes))
+
+
+def draft_of_text(path: Path | None, environ: Mapping[str, str], key: KeyPath, text: str) -> Draft:
+    """Return the configuration with this value at the key: TOML if that gives valid settings, else plain text.
+
+    Raises:
+        SettingsError: the files, or the changed files, do not load.
+    """
+    try:
+        return draft(path, environ, {key: tomllib.loads(f"value = {text}")["value"]})
+    except tomllib.TOMLDecodeError:
+        return draft(path, environ, {key: text})
+    except SettingsError:
+        with contextlib.suppress(SettingsError):
+            return draft(path, environ, {key: text})
+        raise
 
 
 def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:
