@@ -26,8 +26,10 @@ from gateway.accounts import ConfiguredAccounts
 from gateway.capabilities.trust import Trust
 from gateway.chores import Chores, bring_up_tables
 from gateway.cluster.process import LoneProcess, open_process, wait_until_idle
+from gateway.config.editing import ConfigFiles
 from gateway.config.settings import Settings
 from gateway.console.console import make_console
+from gateway.console.settings_page import ConsoleSettings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.descriptors import fit_to_files, raise_file_limit
@@ -39,6 +41,7 @@ from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.operator_services import NoLinks, OperatorServices, PublicLinks
+from gateway.operators.models import Reloaded
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
@@ -49,7 +52,7 @@ from gateway.ops.operators import ProcessParts, load_people, show_founding_link
 from gateway.ops.status import GatewayStatus, ModelHealth
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import in_force, load_product
-from gateway.reloading import Reloader, TenantChange
+from gateway.reloading import Reloader, TenantChange, waits_for_start
 from gateway.sessions.router import Router
 from gateway.sessions.turn_limit import TurnLimit
 from gateway.sessions.waiting_rows import WaitingRows, make_bus
@@ -79,13 +82,13 @@ async def serve(
     extra_tools: Sequence[Tool] = (),
     show: Callable[[str], None] | None = None,
     servers: KnownServers | None = None,
-    read_again: Callable[[], Settings] | None = None,
+    files: ConfigFiles | None = None,
     flags: Sequence[PermissionRule] = (),
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints on the operator's terminal.
 
-    `servers` are what is known of model servers already; `read_again` gives the settings as they are now; `flags` are
-    permission rules that hold until it ends.
+    `servers` are what is known of model servers already; `files` are read again by reloads; `flags` are permission
+    rules that hold until it ends.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -94,7 +97,7 @@ async def serve(
         record_spans()
     limit = raise_file_limit()
     settings = fit_to_files(settings, limit)
-    fitting = None if read_again is None else lambda: fit_to_files(read_again(), limit)
+    fitting = None if files is None else replace(files, read=lambda: fit_to_files(files.read(), limit))
     with HomeLock(settings.home, wait_s=COMMAND_S):
         store = await Store.open(settings.database_url, wait_s=SERVER_S)
         try:
@@ -126,7 +129,7 @@ class Gateway:
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
         servers: KnownServers | None = None,
-        read_again: Callable[[], Settings] | None = None,
+        files: ConfigFiles | None = None,
         flags: Sequence[PermissionRule] = (),
         clocks: Clocks | None = None,
     ) -> None:
@@ -136,7 +139,8 @@ class Gateway:
         """
         self._product = load_product(settings.agent.product)
         self._settings = in_force(settings, self._product)
-        self._read_again = read_again or (lambda: settings)
+        self._read_again: Callable[[], Settings] = (lambda: settings) if files is None else files.read
+        self._files = files
         self._store = store
         self._extra_tools = extra_tools
         self._show = show
@@ -150,6 +154,7 @@ class Gateway:
         self._faults = Faults()
         self._stop = asyncio.Event()
         self._running: _Running | None = None  # None: nothing to drain
+        self._reloader: Reloader | None = None  # None: it is starting
         self._budget_news = asyncio.Event()
         self.tenants: dict[str, Tenant] = {}
         """Every tenant by its name, the installation's own first; a reload replaces the entries."""
@@ -205,8 +210,10 @@ class Gateway:
         status = GatewayStatus(shared, tenants, cluster, models, self._faults, steady_now())
         trust = Trust(store)
         unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks(), trust.load)
-        services = OperatorServices(shared, tenants, unlinked)
-        console = make_console(store, key, services.of, self._settings_in_force, self._product.title)
+        own = replace(unlinked, reload=self._reload, change_setting=self._change_setting)
+        pages = OperatorServices(shared, tenants, own)
+        config = ConsoleSettings(self._settings_in_force, self._files, waits_for_start)
+        console = make_console(store, key, pages.of, config, self._product.title)
         programs = ApiServer(store, tenants, settings.http.cors_origins)
         api = programs if settings.channels.api.enabled else None
         playground = not any(settings.channels.accounts())
@@ -224,7 +231,7 @@ class Gateway:
         chores = Chores(shared, tenants, process, tasks)
         change = TenantChange(tenants, shared, deps, accounts, chores, tasks)
         words = OwnerNotices(store, channels, steady_now)
-        reloader = Reloader(settings, self._read_settings, change.apply, words)
+        self._reloader = reloader = Reloader(settings, self._read_settings, change.apply, words, self._files)
 
         # tenants; unsent messages of an earlier process go first
         closing.push_async_callback(change.aclose)
@@ -248,7 +255,8 @@ class Gateway:
         await process.resume(shared, self._budget_news, tasks)
         self.http = http
         tasks.keep("http", http.run)
-        machine = MachineApi(programs, OperatorServices(shared, tenants, replace(parts, reload=reloader.reload)))
+        whole = replace(parts, reload=reloader.reload, change_setting=reloader.change)
+        machine = MachineApi(programs, OperatorServices(shared, tenants, whole))
         local = () if mcp is None else mcp.local_routes()
         control = ControlServer(settings.control_path, machine.serve, Mounts(channels, private=True), routes=local)
         tasks.keep("control", control.run)
@@ -274,6 +282,14 @@ class Gateway:
 
     def _read_settings(self) -> Settings:
         return in_force(self._read_again(), self._product)
+
+    async def _reload(self) -> Reloaded:
+        assert self._reloader is not None, "operators see pages only after the start"
+        return await self._reloader.reload()
+
+    async def _change_setting(self, key: str, text: str) -> Reloaded:
+        assert self._reloader is not None, "operators see pages only after the start"
+        return await self._reloader.change(key, text)
 
     def _settings_in_force(self) -> Settings:
         return self._own.settings

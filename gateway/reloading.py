@@ -14,8 +14,9 @@ from agent.catalogue import escape
 from channels.messages import DEFAULT_TENANT
 from gateway.accounts import ConfiguredAccounts
 from gateway.chores import Chores, bring_up_tables
+from gateway.config.editing import ConfigFiles
 from gateway.config.settings import Settings
-from gateway.config.sources import KeyPath
+from gateway.config.sources import KeyPath, key_of
 from gateway.delivery.owner_notices import OwnerNotices
 from gateway.errors import GatewayError
 from gateway.operators.models import Reloaded
@@ -174,12 +175,16 @@ class Reloader:
         read: Callable[[], Settings],
         apply: Apply,
         words: OwnerNotices,
+        files: ConfigFiles | None = None,
     ) -> None:
-        """Take the function that reads the settings and raises GatewayError as a start would."""
+        """Take the function that reads the settings and raises GatewayError as a start would, and the files that it
+        reads; None: they are not known.
+        """
         self._settings = self._begun = settings
         self._read = read
         self._apply = apply
         self._words = words
+        self._files = files
         self._one_at_a_time = asyncio.Lock()
         self._breakage = ""  # error of the configuration as it was read last; "": none
         self.wanted = asyncio.Event()
@@ -201,18 +206,44 @@ class Reloader:
         """
         async with self._one_at_a_time:
             try:
-                settings = await run_in_thread(self._read)
-                now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
-                agents = await self._apply(settings, frozenset(key[0] for key in now))
+                return await self._reload()
             except GatewayError as refused:
                 log.error("configuration_refused", problem=str(refused))
                 await self._tell(refused)
                 raise
-            self._settings, self._breakage = settings, ""
-            later = [key for key in changed_keys(self._begun, settings) if waits_for_start(key)]
-            answer = Reloaded(in_force=(*map(".".join, now), *agents), next_start=tuple(map(".".join, later)))
-            log.info("configuration_reloaded", **answer.model_dump())
-            return answer
+
+    async def change(self, key: str, text: str) -> Reloaded:
+        """Change a setting in its file, as `tenk config set`, and apply it; an empty text removes it.
+
+        Raises:
+            GatewayError: the setting cannot be changed while the gateway runs, or the configuration would be invalid;
+                the files are as before.
+        """
+        path = key_of(key)
+        if self._files is None:
+            raise GatewayError("this gateway was started without a configuration file")
+        if not path:
+            raise GatewayError("write the key as table names and a key, joined by dots: access.direct")
+        async with self._one_at_a_time:
+            made = await run_in_thread(partial(self._files.draft, path, text))
+            if waits_for_start(path):
+                raise GatewayError(f"{key} waits for the next start: `tenk config set` changes it")
+            await run_in_thread(made.write)
+            try:
+                return await self._reload()
+            except GatewayError:
+                await run_in_thread(made.undo)
+                raise
+
+    async def _reload(self) -> Reloaded:
+        settings = await run_in_thread(self._read)
+        now = [key for key in changed_keys(self._settings, settings) if not waits_for_start(key)]
+        agents = await self._apply(settings, frozenset(key[0] for key in now))
+        self._settings, self._breakage = settings, ""
+        later = [key for key in changed_keys(self._begun, settings) if waits_for_start(key)]
+        answer = Reloaded(in_force=(*map(".".join, now), *agents), next_start=tuple(map(".".join, later)))
+        log.info("configuration_reloaded", **answer.model_dump())
+        return answer
 
     async def _tell(self, refused: GatewayError) -> None:
         """Tell owners about a problem once, and again if it returns after a good reload."""

@@ -17,6 +17,7 @@ from gateway.app import serve
 from gateway.cli.flags import flag_options
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.config.editing import ConfigFiles
 from gateway.config.environment import NO_ROLES
 from gateway.config.settings import Settings, read_files, read_sources, settings_of, sources_of
 from gateway.config.sources import ConfigFile
@@ -119,4 +120,5 @@ async def _serve(settings: Settings, config_path: Path | None, flags: Sequence[P
     for sentence in sentences:
         _say(sentence)
     show = _say if sys.stdout.isatty() else None
-    await serve(settings, show=show, servers=servers, read_again=Rereading(config_path), flags=flags)
+    files = ConfigFiles(config_path, os.environ, Rereading(config_path))
+    await serve(settings, show=show, servers=servers, files=files, flags=flags)

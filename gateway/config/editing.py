@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import tomlkit
 from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.items import AoT, Table
 
-from gateway.config.settings import Settings, read_files, settings_model, settings_of, sources_of
+from gateway.config.settings import Settings, read_files, read_sources, settings_model, settings_of, sources_of
 from gateway.config.sources import (
     HEADER,
     ConfigFile,
@@ -29,6 +29,9 @@ from gateway.config.sources import (
 )
 from gateway.errors import SettingsError
 from gateway.safety.private_files import replace_file
+
+MAX_VALUE_CHARS = 20_000
+"""Longest value that is typed for a setting."""
 
 Changes = Mapping[KeyPath, Any]
 """New value by key, as TOML has it; None removes the key or table."""
@@ -67,6 +70,42 @@ class Draft:
                 _write(old, new, private=new is self.after.secrets)
                 written.append(new.path)
         return written
+
+    def undo(self) -> None:
+        """Write the files as they were before.
+
+        Raises:
+            SettingsError: a file cannot be written, or was changed meanwhile.
+        """
+        replace(self, before=self.after, after=self.before).write()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFiles:
+    """The files and variables that a running gateway reads its settings from."""
+
+    path: Path | None
+    environ: Mapping[str, str]
+    read: Callable[[], Settings]
+    """Returns the settings as they are now, for a reload."""
+
+    def sources(self) -> Sources:
+        """Return files and environment as they are now."""
+        return read_sources(self.path, self.environ)
+
+    def draft(self, key: KeyPath, text: str) -> Draft:
+        """Return the configuration with what an operator typed for a key; an empty text removes the key.
+
+        Raises:
+            SettingsError: the changed files do not load, or the environment overrides the key.
+        """
+        if text:
+            made = draft_of_text(self.path, self.environ, key, text)
+        else:
+            made = draft(self.path, self.environ, {key: None})
+        if key in made.after.environment:
+            raise SettingsError(f"the environment variable {made.after.environment[key][0]} sets this, and wins")
+        return made
 
 
 def draft(

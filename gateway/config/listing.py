@@ -3,19 +3,67 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import TypeGuard
+from typing import Literal, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
-from gateway.config.sources import KeyPath, Sources
+from gateway.config.sources import KeyPath, Sources, annotation_at
 
 MASK = "********"
 
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<==)[^&#\s]+")
 """Parts of a URL that may be secret: the user, and the values after `?`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSetting:
+    """One key with its value, as an operator reads and types it."""
+
+    key: KeyPath
+    value: str  # "": it is not set
+    is_secret: bool  # the value is masked
+    choices: tuple[str, ...]  # the only values; empty: others, too
+
+    @property
+    def table(self) -> str:
+        """Return the name of its table; "" for none."""
+        return ".".join(map(_key, self.key[:-1]))
+
+    @property
+    def written(self) -> str:
+        """Return the key as an operator types it."""
+        return ".".join(map(_key, self.key))
+
+
+def shown_settings(settings: BaseModel, path: KeyPath = ()) -> Iterator[ShownSetting]:
+    """Yield each key that has one value, or a list of plain ones."""
+    yield from _list_settings(settings, type(settings), path)
+
+
+def _list_settings(table: BaseModel | Mapping[str, object], model: type[BaseModel], path: KeyPath) -> Iterator[ShownSetting]:
+    names = table if isinstance(table, Mapping) else type(table).model_fields
+    for name in names:
+        value = table[name] if isinstance(table, Mapping) else getattr(table, name)
+        key = (*path, name)
+        if isinstance(value, BaseModel | Mapping):
+            yield from _list_settings(value, model, key)
+        elif not _holds_tables(value):
+            shown = "" if value is None else value if isinstance(value, str) else _toml(value).strip('"')
+            masked = _toml(value).strip('"') if isinstance(value, str) else shown
+            yield ShownSetting(key, masked if MASK in masked else shown, MASK in masked, _choices(model, key))
+
+
+def _choices(model: type[BaseModel], key: KeyPath) -> tuple[str, ...]:
+    declared = annotation_at(model, key)
+    if declared is bool:
+        return ("true", "false")
+    if isinstance(declared, type) and issubclass(declared, Enum):
+        return tuple(str(each.value) for each in declared)
+    return tuple(map(str, get_args(declared))) if get_origin(declared) is Literal else ()
 
 
 def lines_of(settings: BaseModel, sources: Sources) -> Iterator[str]:

@@ -7,12 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from pathlib import Path
 from typing import NoReturn
 from urllib.parse import parse_qsl, urlencode
 
 from aiohttp import web
-from pydantic import BaseModel
 
 from agent.calendar import is_zone, zone_of
 from channels.base import HttpRoute
@@ -21,13 +19,23 @@ from channels.web.bounds import address_of
 from channels.web.page_files import HEADERS, POLICY
 from channels.web.visitor import locale_of
 from gateway.access.config import Role
-from gateway.config.listing import lines_of
-from gateway.config.sources import ConfigFile, Sources
+from gateway.config.editing import MAX_VALUE_CHARS
 from gateway.console.logins import SESSION_VALID, ConsoleLogins, ConsoleVisitor
+from gateway.console.settings_page import ConsoleSettings
 from gateway.console.views import ConsoleTemplates, Data, View, WantedPage, views
 from gateway.errors import GatewayError
 from gateway.operators.actions import OperationRefused
-from gateway.operators.models import AccountName, BlockWish, DeniedRequest, OutboxChange, RoleChange, ScheduleRow, User
+from gateway.operators.models import (
+    AccountName,
+    BlockWish,
+    DeniedRequest,
+    OutboxChange,
+    Reloaded,
+    RoleChange,
+    ScheduleRow,
+    SettingChange,
+    User,
+)
 from gateway.operators.service import Operators
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
@@ -57,7 +65,8 @@ _STATIC = {
 _NAV = ("overview", "people", "sessions", "schedules", "inbox", "outbox", "usage", "audit", "config", "logs")
 
 Form = Mapping[str, str]
-Changed = User | DeniedRequest | OutboxChange | ScheduleRow
+NOTHING: Form = {}
+Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,7 @@ _ACTIONS: Mapping[str, FormAction] = {
     "retry": FormAction(lambda do, by, form: do.retry_part(by, _id_of(form)), "outbox"),
     "pause_schedule": FormAction(lambda do, by, form: do.pause_schedule(by, _field(form, "id")), "schedules"),
     "resume_schedule": FormAction(lambda do, by, form: do.resume_schedule(by, _field(form, "id")), "schedules"),
+    "set": FormAction(lambda do, by, form: do.change_setting(by, _setting_of(form)), "config"),
     "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
 """Value of a form's field `do` -> action."""
@@ -94,6 +104,13 @@ def _role_of(form: Form) -> RoleChange:
     if role not in tuple(Role):
         raise OperationRefused("access.no_role", role=role, roles=", ".join(Role))
     return RoleChange(role=Role(role))
+
+
+def _setting_of(form: Form) -> SettingChange:
+    value = form.get("value", "")
+    if len(value) > MAX_VALUE_CHARS:
+        raise OperationRefused("ops.config_long", most=MAX_VALUE_CHARS)
+    return SettingChange(key=_field(form, "key"), value=value)
 
 
 def _id_of(form: Form) -> int:
@@ -122,7 +139,7 @@ class ConsoleDeps:
 
     logins: ConsoleLogins
     operators: Callable[[str | None], Operators]  # the service for a tenant, or for all
-    config: Callable[[], Sequence[str]]  # every key as `tenk config show` prints it, secrets masked
+    config: ConsoleSettings
     log: Callable[[], Sequence[Mapping[str, object]]]  # the newest events, oldest first
     title: str  # the agent's name
 
@@ -194,17 +211,25 @@ class Console:
             if "HX-Request" in request.headers:
                 return web.Response(status=401, headers=PAGE_HEADERS | {"HX-Redirect": PATH})
             return self._ask_in(locale_of(request), "", status=200 if not request.cookies.get(COOKIE) else 401)
-        return await self._render(PageAddress(name, request.query), visitor, request, "")
+        return await self._render(PageAddress(name, request.query), visitor, request)
 
     async def _render(
-        self, place: PageAddress, visitor: ConsoleVisitor, request: web.Request, said: str, *, status: int = 200
+        self,
+        place: PageAddress,
+        visitor: ConsoleVisitor,
+        request: web.Request,
+        said: str = "",
+        *,
+        status: int = 200,
+        given: Form = NOTHING,
+        problem: str = "",
     ) -> web.Response:
         name = place.name
         view, template = self._views[name], f"{name}.html"
         locale = visitor.locale or locale_of(request)
         named = request.cookies.get(ZONE_COOKIE, "")
         timezone = named if is_zone(named) else "UTC"
-        wanted = WantedPage(visitor, place.query, self._deps.operators(visitor.tenant), timezone)
+        wanted = WantedPage(visitor, place.query, self._deps.operators(visitor.tenant), timezone, given, problem)
         try:
             data = await view.data(wanted)
         except GatewayError as error:
@@ -250,7 +275,10 @@ class Console:
         try:
             done = await acting.do(self._deps.operators(visitor.tenant), visitor.by, form)
         except GatewayError as error:
-            return await self._render(page, visitor, request, _words(error, locale), status=409)
+            words = _words(error, locale)
+            if acting.page == "config":  # its page shows the problem beside the field
+                return await self._render(page, visitor, request, status=409, given=form, problem=words)
+            return await self._render(page, visitor, request, words, status=409)
         if "HX-Request" in request.headers:
             return await self._render(page, visitor, request, _done_words(form["do"], done, locale))
         raise web.HTTPSeeOther(page.address)
@@ -264,6 +292,9 @@ class Console:
 
 def _done_words(action: str, done: Changed, locale: str | None) -> str:
     found = {name: str(value) for name, value in done}
+    if isinstance(done, Reloaded):
+        found = {"keys": ", ".join(done.in_force)}
+        action = "set" if done.in_force else "set_nothing"
     if isinstance(done, User):
         found["role"] = HARNESS.text(locale, f"ops.role_{done.role}")
     return HARNESS.text(locale, f"ops.done_{action}", **found)
@@ -297,22 +328,19 @@ def make_console(
     store: Store,
     key: bytes,
     operators: Callable[[str | None], Operators],
-    settings: Callable[[], BaseModel],
+    config: ConsoleSettings,
     title: str,
 ) -> Console:
-    """Make the console of a running gateway; `settings` returns those in force."""
+    """Make the console of a running gateway."""
     return Console(
         ConsoleDeps(
             ConsoleLogins(store, key, steady_now, steady_s),
             operators,
-            config=lambda: tuple(lines_of(settings(), _UNTRACED)),
+            config,
             log=lambda: tuple(RECENT),
             title=title,
         )
     )
-
-
-_UNTRACED = Sources(ConfigFile(Path()), ConfigFile(Path()), {})
 
 
 def _no_such_form() -> NoReturn:

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from agent.calendar import zone_of
 from gateway.console.logins import ConsoleVisitor
+from gateway.console.settings_page import ConsoleSettings
 from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
     MAX_WHO_CHARS,
@@ -33,6 +34,7 @@ from gateway.operators.service import Operators
 from gateway.safety.names import second, short, short_of
 from gateway.store.reports import NEED_SOMEBODY
 from gateway.texts import HARNESS, TranslatedError
+from gateway.threads import run_in_thread
 
 MOST_DAYS = 366
 
@@ -132,6 +134,8 @@ class WantedPage:
     query: Mapping[str, str]
     operators: Operators
     timezone: str  # IANA name of the browser's
+    given: Mapping[str, str]  # the form that was refused; empty: none
+    problem: str  # why
 
     @property
     def by(self) -> str:
@@ -147,11 +151,14 @@ class View:
     nav: str = ""  # the page to highlight in the navigation; "": its own
 
 
-def views(config: Callable[[], Sequence[str]], log: Log) -> dict[str, View]:
-    """Return all pages by name; `config` returns the lines of `tenk config show`."""
+def views(config: ConsoleSettings, log: Log) -> dict[str, View]:
+    """Return all pages by name."""
 
     async def show_config(wanted: WantedPage) -> Data:
-        return {"lines": config() if wanted.visitor.sees_all else ()}
+        if not wanted.visitor.sees_all:
+            return {"lines": (), "tables": {}, "problem": wanted.problem}
+        tables = await run_in_thread(config.tables) if wanted.visitor.kind == "cli" else {}
+        return {"lines": config.lines(), "tables": tables, "given": wanted.given, "problem": wanted.problem}
 
     async def show_log(wanted: WantedPage) -> Data:
         level = wanted.query.get("level", "")

@@ -819,6 +819,13 @@ class Reloaded(Model):
     next_start: tuple[str, ...]
 
 
+class SettingChange(Model):
+    """A new value of a setting that applies while the gateway runs."""
+
+    key: str = Field(max_length=200, description="Such as access.direct.")
+    value: str = Field(max_length=20_000, description="As for `tenk config set`; empty: its default.")
+
+
 class ModelName(Model):
     """A model, such as openai:gpt-5."""
 

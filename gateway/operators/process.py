@@ -71,6 +71,10 @@ class OperatedProcess(Protocol):
         """Read the configuration and apply it."""
         ...
 
+    async def change_setting(self, key: str, text: str) -> Reloaded:
+        """Change a setting in its file and apply it; an empty text removes it."""
+        ...
+
     async def rotate_keys(self) -> RotatedKeys:
         """Encrypt every secret of the database under a new key."""
         ...
@@ -123,6 +127,9 @@ class DetachedProcess:
 
     async def reload(self) -> Reloaded:
         raise GatewayError("no gateway is running here: it reads the configuration when it starts")
+
+    async def change_setting(self, _key: str, _text: str) -> Reloaded:
+        raise GatewayError("no gateway is running here: `tenk config set` changes settings")
 
     async def rotate_keys(self) -> RotatedKeys:
         raise GatewayError("this process does not have the database's keys")

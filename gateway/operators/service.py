@@ -8,7 +8,15 @@ from gateway.operators.invites import InviteActions
 from gateway.operators.keys import KeyActions
 from gateway.operators.memories import MemoryActions
 from gateway.operators.messages import MessageActions
-from gateway.operators.models import ClosedConsoles, ConsoleLink, CooldownEnd, ModelName, Reloaded, Status
+from gateway.operators.models import (
+    ClosedConsoles,
+    ConsoleLink,
+    CooldownEnd,
+    ModelName,
+    Reloaded,
+    SettingChange,
+    Status,
+)
 from gateway.operators.people import PeopleActions
 from gateway.operators.schedules import ScheduleActions
 from gateway.operators.trust import TrustActions
@@ -49,6 +57,19 @@ class Operators(
             GatewayError: it is invalid; the old one stays in force, and owners are told.
         """
         return await self.process.reload()
+
+    @action(Rank.MACHINE, audit="setting_changed")
+    async def change_setting(self, call: ActionCall, wanted: SettingChange) -> Reloaded:
+        """Change a setting in its file, as `tenk config set`, and apply it.
+
+        Raises:
+            GatewayError: it cannot be changed while the gateway runs, or the value is invalid; nothing was changed.
+        """
+        await call.check()
+        changed = await self.process.change_setting(wanted.key, wanted.value)
+        how = "" if wanted.value else "removed"  # no value: it may be a secret
+        await call.commit(lambda connection: call.record(connection, self.store.home_tenant, wanted.key, how))
+        return changed
 
     @action(Rank.MACHINE)
     async def end_cooldown(self, _call: ActionCall, wanted: ModelName) -> CooldownEnd:

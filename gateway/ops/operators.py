@@ -67,6 +67,8 @@ class ProcessParts:
     """Reads what operators trust."""
     reload: Callable[[], Awaitable[Reloaded]] | None = None
     """Applies the configuration; None for one tenant, which has no configuration file of its own."""
+    change_setting: Callable[[str, str], Awaitable[Reloaded]] | None = None
+    """Changes a setting in its file and applies it; None as `reload`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,11 @@ class RunningProcess:
         if self.parts.reload is None:
             raise GatewayError("all tenants share one configuration: reload it without --tenant")
         return await self.parts.reload()
+
+    async def change_setting(self, key: str, text: str) -> Reloaded:
+        if self.parts.change_setting is None:
+            raise GatewayError("all tenants share one configuration: change it without --tenant")
+        return await self.parts.change_setting(key, text)
 
     async def rotate_keys(self) -> RotatedKeys:
         return await self.parts.rotation.rotate()

@@ -33,6 +33,7 @@ from channels.simulators.shared.world import AnyMessage
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from gateway.app import Gateway
+from gateway.config.editing import ConfigFiles
 from gateway.config.settings import Settings, load
 from gateway.operators.client import call
 from gateway.store import inbox, outbox
@@ -109,7 +110,8 @@ class TestGateway:
             self.home.mkdir(mode=0o700, exist_ok=True)
             self.store = await Store.open(read().database_url)
             stack.push_async_callback(self.store.aclose)
-            self._gateway = Gateway(read(), self.store, self._tools, self._show, read_again=read, clocks=self._clocks)
+            files = ConfigFiles(file, {**ours, **self._environ}, read)
+            self._gateway = Gateway(read(), self.store, self._tools, self._show, files=files, clocks=self._clocks)
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             running = tasks.create_task(self._gateway.run())
             stack.callback(running.cancel)

@@ -248,6 +248,50 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             assert 'id="login"' in (await reader.get("/"))[1] or 'id="login"' in (await reader.get(""))[1]
 
 
+async def test_settings_are_changed_while_it_runs_with_the_checks_of_the_command(tmp_path: Path) -> None:
+    environ = {"TENK_MODEL": "openai:journey"}
+    async with house(tmp_path, access="pairing", config=CAPPED, environ=environ) as here:
+        await owned(here)
+        file = tmp_path / "gateway.toml"
+        async with visiting(*await link_of(here)) as machine:
+
+            async def put(key: str, value: str) -> tuple[int, str]:
+                return await machine.post("/act", {"HX-Request": "true"}, do="set", key=key, value=value)
+
+            assert 'name="key" value="budgets.user_usd"' in (await machine.get("/config"))[1]
+            status, page = await put("budgets.user_usd", "7.25")
+            assert (200, True) == (status, "In force now: budgets.user_usd." in page), page
+            assert "user_usd = 7.25" in file.read_text()
+            assert "user_usd = 7.25" in (await machine.get("/config"))[1]
+            wrong = {
+                "budgets.user_usd": ("-1", "0.000001 or more"),
+                "gateway.log_level": ("debug", "next start"),
+                "model.name": ("openai:other", "TENK_MODEL sets this"),
+                "no.such": ("1", "there is no such key"),
+                "Ñ": ("1", "joined by dots"),
+            }
+            for key, (value, why) in wrong.items():
+                status, page = await put(key, value)
+                (problem,) = re.findall(r'<p class="problem"[^>]*>(.*?)</p>', page, re.DOTALL)
+                assert (409, True) == (status, why in problem), (key, problem)
+            status, page = await put("model.api_key", "sk-new-and-secret")
+            assert (409, True) == (status, "OPENAI_API_KEY sets this" in page)
+            assert "sk-new" not in page
+            assert (409, True) == ((found := await put("budgets.user_usd", "9" * 20_001))[0], "20,001" not in found[1])
+            assert "user_usd = 7.25" in file.read_text()
+            assert 200 == (await put("budgets.user_usd", ""))[0]
+            assert "user_usd" not in file.read_text()
+        changes = (await here.operator("GET /v1/audit", {"action": "setting_changed"}))["changes"]
+        assert ["removed", ""] == [one["detail"] for one in changes]
+        here.sim.say(ANA, "/console")
+        secret = re.search(r"(http://\S+/console)#(\S+)", (await here.told(ANA, "opens the console")).text)
+        assert secret is not None
+        async with visiting(secret[1], secret[2]) as owner:  # who does not have the machine
+            assert 'value="set"' not in (await owner.get("/config"))[1]
+            status, page = await owner.post("/act", {"HX-Request": "true"}, do="set", key="access.direct", value="open")
+            assert (409, True) == (status, "only an operator decides that" in page), page
+
+
 @pytest.mark.browser
 @pytest.mark.timeout(240)
 @pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")

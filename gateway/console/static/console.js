@@ -21,7 +21,9 @@ document.addEventListener("htmx:afterSwap", () => {
   const part = document.getElementById("part"), said = document.getElementById("said");
   if (!place) return;
   part.querySelectorAll(".scroll, pre").forEach((each, index) => { each.scrollLeft = place.scrolls[index] || 0; });
-  if (!place.inside) return;
+  const wrong = part.querySelector("[aria-invalid]");
+  if (wrong) wrong.focus();
+  if (wrong || !place.inside) return;
   const same = (each) => each.tagName === place.tag && each.getAttribute("href") === place.href && each.getAttribute("aria-label") === place.label;
   const next = said.hidden ? [...part.querySelectorAll("a, button, [tabindex='0']")].find(same) : said; // after an action: its result
   next?.focus({ preventScroll: true });

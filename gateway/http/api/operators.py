@@ -212,6 +212,13 @@ def _process(do: Operators) -> tuple[ApiRoute, ...]:
         reads("/v1/status", "Return the gateway's status.", do.status, models.Status),
         acts("/v1/reload", "Reload the configuration; only from this machine.", do.reload, models.Reloaded),
         acts(
+            "/v1/settings",
+            "Change a setting while the gateway runs; only from this machine.",
+            do.change_setting,
+            models.Reloaded,
+            body=models.SettingChange,
+        ),
+        acts(
             "/v1/models/end-cooldown",
             "End the cooldown of a model; only from this machine.",
             do.end_cooldown,

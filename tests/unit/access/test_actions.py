@@ -34,8 +34,10 @@ from gateway.operators.models import (
     ModelName,
     OperatorMessage,
     OutboxQuery,
+    Reloaded,
     RoleChange,
     SchedulesQuery,
+    SettingChange,
     SummaryQuery,
     TasksQuery,
     TimelineQuery,
@@ -60,12 +62,19 @@ from tests.fakes.spine import QuickStore, quick_store
 MEMBER = "telegram:1"
 
 
+class WithSettings(DetachedProcess):
+    """A process whose settings can be changed."""
+
+    async def change_setting(self, key: str, _text: str) -> Reloaded:
+        return Reloaded(in_force=(key,), next_start=())
+
+
 class World:
     """An owner, a member who is linked to another user, a stranger who waits, an invitation, a key, a failed part."""
 
     def __init__(self, store: QuickStore) -> None:
         self.store = store
-        self.operators = Operators(store, KEY, lambda: NOON, DetachedProcess())
+        self.operators = Operators(store, KEY, lambda: NOON, WithSettings())
         self.ids: dict[str, str] = {}
 
     async def fill(self) -> "World":
@@ -161,6 +170,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "usage_routes": lambda w, by: w.operators.usage_routes(by, UsageQuery()),
     "status": lambda w, by: w.operators.status(by),
     "reload": lambda w, by: w.operators.reload(by),
+    "change_setting": lambda w, by: w.operators.change_setting(by, SettingChange(key="access.direct", value="open")),
     "end_cooldown": lambda w, by: w.operators.end_cooldown(by, ModelName(model="openai:small")),
     "console_link": lambda w, by: w.operators.console_link(by),
     "close_consoles": lambda w, by: w.operators.close_consoles(by),
