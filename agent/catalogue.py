@@ -126,3 +126,7 @@ class _Fields(dict[str, object]):
 
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"
+
+
+PLAIN = Catalogue(Path(), "")
+"""Texts of an agent without a catalogue: each key is the text itself."""

@@ -12,7 +12,7 @@ from agent.budgets import OverBudget
 from agent.definition import Agent
 from agent.ports import ModelFailure, Turn, TurnPorts
 from agent.recovery import after_calls, force_answer, forced_end, recover
-from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
+from agent.responses import Empty, Malformed, RefusedAnswer, Text, ToolCalls, Truncated, classify
 from agent.transcript import EndReason, ModelResponded, TurnEnded
 from agent.turn_run import TurnRun
 
@@ -72,7 +72,7 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
             return None
         case (Empty() | Truncated() | Malformed()) as other:
             return await recover(run, other)
-        case Text() | Refused():
+        case Text() | RefusedAnswer():
             response = replace(response, tool_calls=()) if response.tool_calls else response
         case never:
             assert_never(never)

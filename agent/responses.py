@@ -36,7 +36,7 @@ class Truncated:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedAnswer:
     """A response that the provider's filter stopped."""
 
     response: ModelResponded
@@ -49,7 +49,7 @@ class Malformed:
     response: ModelResponded
 
 
-Response = ToolCalls | Text | Empty | Truncated | Refused | Malformed
+Response = ToolCalls | Text | Empty | Truncated | RefusedAnswer | Malformed
 
 _THINKING = re.compile(r"<(think|thinking)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -59,7 +59,7 @@ def classify(response: ModelResponded) -> Response:
     if response.stop is StopReason.LENGTH:
         return Truncated(response)
     if response.stop is StopReason.REFUSED:
-        return Refused(response)
+        return RefusedAnswer(response)
     if response.tool_calls:
         return ToolCalls(response)
     if response.stop is StopReason.TOOLS:

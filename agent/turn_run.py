@@ -67,6 +67,7 @@ class TurnRun:
                 tools=agent.toolbox,
                 permissions=agent.permits.of_turn(turn.permissions),
                 hooks=agent.hooks,
+                texts=agent.texts,
                 budget=ResultBudget.of(
                     (*turn.history, *scope.journal.items),
                     agent.limits.max_results_chars,

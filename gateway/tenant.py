@@ -129,7 +129,7 @@ class Tenant:
         self._renew_commands()
 
         self.kinds = RowClassifier(self.table, product.kind_of_words, product.language_of_words)
-        self.hooks = HookChain((*load_hooks(own.hooks), *check_hooks(product, store)))
+        self.hooks = HookChain((*load_hooks(own.hooks), *check_hooks(product, store)), product.catalogue)
         self.own_tools = tuple(product.tools(store))
         self._installed_tools = (*load_tools(own.agent.tools), *deps.tools)
         sections = self.capabilities.sections

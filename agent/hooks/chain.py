@@ -16,10 +16,12 @@ from typing import Any, Literal
 
 import orjson
 import structlog
-from pydantic import JsonValue, ValidationError
+from pydantic import ConfigDict, JsonValue, ValidationError
 
 from agent.bounded import run_bounded
+from agent.catalogue import PLAIN, Catalogue
 from agent.child_process import run_program
+from agent.errors import Refused
 from agent.foreign_code import AllBusy, ForeignThreads, contain_exits
 from agent.hooks.points import ABOUT_TOOLS, GUARDS, CallHook, Hook, HookFailed, HookGiven, HookPoint, HookSaid
 from agent.plain_errors import words_of_problem
@@ -44,6 +46,7 @@ class HookAnswer:
     replace: JsonValue = None  # None: unchanged
     context: str = ""
     has_failed: bool = False  # the deny comes from a guard that failed
+    refused: Refused | None = None  # raised by the hook that denies: words for the person
 
 
 class _GuardFailed(HookSaid):
@@ -52,11 +55,21 @@ class _GuardFailed(HookSaid):
     decision: Literal["deny"] = "deny"
 
 
+class _Refusal(HookSaid):
+    """The verdict of a hook that raised `Refused`."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    decision: Literal["deny"] = "deny"
+    refused: Refused
+
+
 class HookChain:
     """The hooks of a gateway, also around tool calls."""
 
-    def __init__(self, hooks: Sequence[Hook] = ()) -> None:
-        """`hooks` are in the order in which they are called."""
+    def __init__(self, hooks: Sequence[Hook] = (), texts: Catalogue = PLAIN) -> None:
+        """`hooks` are in the order in which they are called; `texts` has words of their refusals."""
+        self._texts = texts
         self._hooks = {point: [hook for hook in hooks if hook.point is point] for point in HookPoint}
         self._hung: dict[Hook, str] = {}  # the reason, by hook; these are not called
 
@@ -87,7 +100,8 @@ class HookChain:
                 heard = replace(heard, context=PARAGRAPH.join(filter(None, (heard.context, said.context.strip()))))
             if said.decision is not None and (said.decision, heard.decision) != ("allow", "ask"):
                 heard = replace(heard, decision=said.decision, reason=said.reason or f"the hook {hook.name} says so")
-                heard = replace(heard, has_failed=isinstance(said, _GuardFailed))
+                refused = said.refused if isinstance(said, _Refusal) else None
+                heard = replace(heard, has_failed=isinstance(said, _GuardFailed), refused=refused)
             if heard.decision == "deny":
                 log.info("hook_denied", hook=hook.name, point=point.value, about=about)
                 break
@@ -110,6 +124,8 @@ class HookChain:
         except TimeoutError:
             why = f"it did not answer within {hook.timeout_s:g} s"
             self._hung[hook] = f"{why}, and is not called again before a reload"
+        except Refused as refused:
+            return _Refusal(refused=refused)
         except HookFailed as failure:
             why = str(failure)
         except Exception as error:  # one hook: any error is its own failure
@@ -128,7 +144,7 @@ class HookChain:
         heard = await self.ask(HookPoint.PRE_TOOL, _told_of(use), use.tool.name, "input")
         if heard.replace is not None and not isinstance(heard.replace, dict):
             return PreTool(Deny("a hook replaced its input by something that is not an object."))
-        return PreTool(_verdict(heard), heard.context, heard.replace)
+        return PreTool(_verdict(heard, self._reason(heard, use.context.principal)), heard.context, heard.replace)
 
     def listens_after(self, tool: str) -> bool:
         """Return True if a hook listens for results of this tool."""
@@ -140,7 +156,8 @@ class HookChain:
         given = _told_of(use) | {"result": result, "outcome": returned.outcome.value}
         heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name, "result")
         if heard.decision == "deny":
-            return PostTool(failure_result(f"This ran, but its result is withheld: {heard.reason}"), heard.context)
+            why = self._reason(heard, use.context.principal)
+            return PostTool(failure_result(f"This ran, but its result is withheld: {why}"), heard.context)
         return PostTool(None if heard.replace is None else success_result(heard.replace), heard.context)
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
@@ -155,13 +172,16 @@ class HookChain:
         if not self.listens(HookPoint.STOP):
             return ""
         heard = await self.ask(HookPoint.STOP, _told_of_person(principal) | {"turn": turn_id, "text": text})
-        return f"Do not stop yet: {heard.reason}" if heard.decision == "deny" else ""
+        return f"Do not stop yet: {self._reason(heard, principal)}" if heard.decision == "deny" else ""
 
     async def pre_compact(self, principal: Principal) -> str:
         """Return the notes that hooks want kept in the summary."""
         if not self.listens(HookPoint.PRE_COMPACT):
             return ""
         return (await self.ask(HookPoint.PRE_COMPACT, _told_of_person(principal))).context
+
+    def _reason(self, heard: HookAnswer, principal: Principal) -> str:
+        return heard.reason if heard.refused is None else heard.refused.text(self._texts, principal.locale)
 
 
 def _is_about(hook: Hook, tool: str) -> bool:
@@ -191,14 +211,14 @@ def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     }
 
 
-def _verdict(heard: HookAnswer) -> Verdict | None:
+def _verdict(heard: HookAnswer, reason: str) -> Verdict | None:
     match heard.decision:
         case "allow":
             return Allow()
         case "ask":
-            return Ask(heard.reason)
+            return Ask(reason)
         case "deny":
-            return Deny(f"{heard.reason.rstrip('.')}.")
+            return Deny(f"{reason.rstrip('.')}.")
         case _:
             return None
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import structlog
 
+from agent.errors import Refused
 from agent.foreign_code import contain_exits
 from agent.permission_rules import PermissionRule
 from agent.ports import LocalEffect, NoteCost, Principal, Spent, ToolSpec
@@ -103,8 +104,8 @@ async def _deny_nested(tool: str, _given: Mapping[str, object], _context: ToolCo
     return Deny(f"no person is here who could allow {tool}.")
 
 
-class ToolError(Exception):
-    """A tool or its effect refuses or fails; the model reads the message and the data."""
+class ToolError(Refused):
+    """A refusal of a tool or its effect in English, which the model reads, with data for code."""
 
     def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)

@@ -12,7 +12,9 @@ from math import inf
 import structlog
 
 from agent.bounded import Interrupted, run_bounded
+from agent.catalogue import PLAIN, Catalogue
 from agent.consent import AskedCall, Consent
+from agent.errors import Refused
 from agent.foreign_code import contain_exits
 from agent.permission_rules import PermissionRule
 from agent.permissions.chain import SAID_NO
@@ -56,13 +58,6 @@ class _CallEnded(Exception):
         self.error, self.outcome, self.malformed, self.timed_out = error, outcome, malformed, timed_out
         self.data: Mapping[str, object] | None = None
 
-    @classmethod
-    def by(cls, refusal: ToolError) -> "_CallEnded":
-        """Return the end of a call that its tool refused."""
-        ended = cls(str(refusal), CallOutcome.FAILED)
-        ended.data = refusal.data
-        return ended
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
@@ -73,6 +68,7 @@ class Pipeline:
     permissions: Permissions
     hooks: ToolHooks = field(default_factory=NoHooks)
     budget: ResultBudget = field(default_factory=ResultBudget)
+    texts: Catalogue = PLAIN  # of refusals
 
     async def run(self, pending: PendingCall) -> CallResult | AskedCall | AwaitedCall:
         """Run these steps in this order, and return the call's journaled result.
@@ -183,7 +179,7 @@ class Pipeline:
         """Run the tool's own check of what no schema can express."""
         if use.tool.validate is None:
             return
-        with _own_check(use, "validate"):
+        with self._own_check(use, "validate"):
             checking = use.tool.validate(use.context, use.arguments)
             if checking is not None:
                 await run_bounded(_await(checking), self._limit_s(use.tool))
@@ -196,7 +192,7 @@ class Pipeline:
         """
         if use.tool.backfill is None:
             return use
-        with _own_check(use, "backfill"):
+        with self._own_check(use, "backfill"):
             if pending.backfilled:
                 return replace(use, arguments=read(pending.backfilled, use.tool.arguments)[0])
             use = replace(use, arguments=use.tool.backfill(use.context, use.arguments))
@@ -273,7 +269,7 @@ class Pipeline:
 
     async def _intend(self, use: ToolUse, pending: PendingCall) -> None:
         if use.tool.effect.is_outside:
-            with _own_check(use, "arguments"):
+            with self._own_check(use, "arguments"):
                 written = to_json(use.arguments)
             await self._record(pending, ToolIntended(pending.step, pending.key, use.tool.name, written))
         elif use.tool.effect is Effect.LOCAL:
@@ -282,7 +278,7 @@ class Pipeline:
     def _require_hooks(self, use: ToolUse, pending: PendingCall) -> None:
         """Journal, with the call's result, that hooks must see it before it is shown."""
         if self.hooks.listens_after(use.tool.name):
-            with _own_check(use, "arguments"):
+            with self._own_check(use, "arguments"):
                 pending.ran_with = to_json(use.arguments)
 
     async def _record(self, pending: PendingCall, *events: JournalEvent) -> None:
@@ -307,8 +303,8 @@ class Pipeline:
             return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, stop))
         except OutcomeUnknown as lost:
             raise _CallEnded(f"{lost}{hedge}", unsure) from None
-        except ToolError as refusal:
-            raise _CallEnded.by(refusal) from None
+        except Refused as refusal:
+            raise self._refused_by(refusal) from None
         except TimeoutError:
             raise _CallEnded(f"{tool.name} timed out after {limit_s:.3g} s.{hedge}", unsure, timed_out=True) from None
         except Interrupted:
@@ -326,9 +322,28 @@ class Pipeline:
         await pending.response_journaled.wait()
         try:
             await waits.begin_work(awaited.begin, pending.key)
-        except ToolError as refusal:
-            raise _CallEnded.by(refusal) from None
+        except Refused as refusal:
+            raise self._refused_by(refusal) from None
         return AwaitedCall(pending.key, use.tool.name)
+
+    @contextmanager
+    def _own_check(self, use: ToolUse, what: str) -> Iterator[None]:
+        """End the call if the tool's own check raises: nothing runs unchecked."""
+        try:
+            with contain_exits():
+                yield
+        except Refused as refusal:
+            raise self._refused_by(refusal) from None
+        except Exception as problem:  # a tool's own check of one call
+            log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
+            error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."
+            raise _CallEnded(error, CallOutcome.FAILED) from None
+
+    def _refused_by(self, refusal: Refused) -> _CallEnded:
+        """Return the end of a call that its tool refused."""
+        ended = _CallEnded(refusal.text(self.texts, self.scope.turn.principal.locale), CallOutcome.FAILED)
+        ended.data = refusal.data if isinstance(refusal, ToolError) else None
+        return ended
 
     def _limit_s(self, tool: Tool) -> float:
         return min(tool.timeout_s, self.scope.limits.tool_timeout_s or inf, self.scope.deadline.remaining_s())
@@ -343,8 +358,8 @@ class Pipeline:
         if use.tool.effect is Effect.LOCAL and isinstance(data, LocalEffect):
             try:
                 raw = await self.scope.journal.apply(data, empty)
-            except ToolError as refusal:
-                raise _CallEnded.by(refusal) from None
+            except Refused as refusal:
+                raise self._refused_by(refusal) from None
             shown = self._fit(use.tool, raw)
             await self._record(pending, *shown)
         else:
@@ -431,20 +446,6 @@ def _fit_output(tool: Tool, data: object) -> object:
 
 def _to_rewritten(shown: ToolReturned, *, is_cut: bool = False) -> ToolResultRewritten:
     return ToolResultRewritten(shown.step, shown.call_key, shown.call_id, shown.content, is_cut)
-
-
-@contextmanager
-def _own_check(use: ToolUse, what: str) -> Iterator[None]:
-    """End the call if the tool's own check raises: nothing runs unchecked."""
-    try:
-        with contain_exits():
-            yield
-    except ToolError as refusal:
-        raise _CallEnded.by(refusal) from None
-    except Exception as problem:  # a tool's own check of one call
-        log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
-        error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."
-        raise _CallEnded(error, CallOutcome.FAILED) from None
 
 
 async def _await(checking: Awaitable[None]) -> None:

@@ -10,7 +10,6 @@ from agent.catalogue import escape
 from agent.consent import Consent
 from gateway.access.buttons import long_id
 from gateway.commands.base import Changed, Handle, Invocation, Reply, Write
-from gateway.operators.actions import OperationRefused
 from gateway.operators.models import DeniedRequest, PairingRequest, User
 from gateway.operators.service import Operators
 from gateway.store import approvals
@@ -61,13 +60,10 @@ def access_decisions(operators: Operators) -> Mapping[str, Handle]:
 
     def about_a_request(decide: Callable[[str, str], Awaitable[User | DeniedRequest]], done: str) -> Handle:
         async def decision(asked: Invocation) -> Reply:
-            request_id, locale = long_id(asked.arguments), asked.principal.locale
+            request_id = long_id(asked.arguments)
             if not request_id:
                 return Reply(asked.say(VOID))
-            try:
-                about = await decide(asked.principal.user_id, request_id)
-            except OperationRefused as refused:
-                return Reply(asked.say("access.nothing_changed", why=refused.text(locale)))
+            about = await decide(asked.principal.user_id, request_id)
             return Reply(asked.say(done, who=whom(about)))
 
         return decision

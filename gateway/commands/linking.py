@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from agent.catalogue import escape
 from channels.base import CommandOption
 from channels.messages import Address, Button, ButtonStyle
 from gateway.access import linking
@@ -16,7 +15,6 @@ from gateway.access.codes import BULLETS, normalise, secret_ref
 from gateway.access.linking import Linked, LinkWhy, Side
 from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
 from gateway.commands.decisions import VOID, whom
-from gateway.operators.actions import OperationRefused
 from gateway.operators.people import CANONICAL_SENDER
 from gateway.operators.service import Operators
 from gateway.store.causes import Notice
@@ -181,10 +179,7 @@ class _LinkSteps:
 
 
 async def _undo_of(operators: Operators, who: str, asked: Invocation) -> str:
-    try:
-        done = await operators.unlink(asked.principal.user_id, who)
-    except OperationRefused as refused:
-        return asked.say("access.nothing_changed", why=escape(refused.text(asked.principal.locale)))
+    done = await operators.unlink(asked.principal.user_id, who)
     return asked.say("linking.undone_for", who=whom(done))
 
 

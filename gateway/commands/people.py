@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.catalogue import escape
+from agent.errors import Refused
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
@@ -104,17 +105,13 @@ class _PeopleReplies:
         self._operators = services.operators
 
     def guard(self, handle: Handle) -> Handle:
-        """Return the handler limited to direct chats, with refusals as replies."""
+        """Return the handler limited to direct chats."""
 
         @functools.wraps(handle)
         async def run(asked: Invocation) -> Reply | Write:
             if not asked.direct:
-                return Reply(asked.say("people.only_direct", name=asked.name))
-            try:
-                return await handle(asked)
-            except OperationRefused as refused:
-                why = escape(refused.text(asked.principal.locale))
-                return Reply(asked.say("access.nothing_changed", why=why))
+                raise Refused("people.only_direct", name=asked.name)
+            return await handle(asked)
 
         return run
 

@@ -39,7 +39,7 @@ from gateway.operators.models import (
 from gateway.operators.service import Operators
 from gateway.store.engine import Store
 from gateway.telemetry import RECENT
-from gateway.texts import HARNESS, TranslatedError
+from gateway.texts import HARNESS
 
 PATH = "/console"
 COOKIE = "tenk_console"
@@ -301,7 +301,7 @@ def _done_words(action: str, done: Changed, locale: str | None) -> str:
 
 
 def _words(error: GatewayError, locale: str | None) -> str:
-    return error.text(locale) if isinstance(error, TranslatedError) else str(error)
+    return error.text(HARNESS, locale) if isinstance(error, OperationRefused) else str(error)
 
 
 async def _form(request: web.Request) -> dict[str, str]:

@@ -33,7 +33,7 @@ from gateway.operators.models import (
 from gateway.operators.service import Operators
 from gateway.safety.names import second, short, short_of
 from gateway.store.reports import NEED_SOMEBODY
-from gateway.texts import HARNESS, TranslatedError
+from gateway.texts import HARNESS
 from gateway.threads import run_in_thread
 
 MOST_DAYS = 366
@@ -260,7 +260,7 @@ async def _usage(wanted: WantedPage) -> Data:
     days = wanted.query.get("days", "14")
     number = int(days) if days.isascii() and days.isdigit() and len(days) <= 3 else 0
     if not 0 < number <= MOST_DAYS:
-        raise TranslatedError("ops.no_number", name="days", least=1, most=MOST_DAYS)
+        raise OperationRefused("ops.no_number", name="days", least=1, most=MOST_DAYS)
     found = await wanted.operators.usage_summary(wanted.by, SummaryQuery(days=number, timezone=wanted.timezone))
     last = datetime.now(zone_of(wanted.timezone)).date()
     each = [last - timedelta(days=back) for back in reversed(range(number))]

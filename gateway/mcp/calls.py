@@ -48,6 +48,7 @@ class ProgramCalls:
             tools=ToolBox(self.tools),
             permissions=UnaskedPermissions(without_judge(self.agent.permits), UNASKED),
             hooks=self.agent.hooks,
+            texts=self.agent.texts,
             budget=_OneResult(),
         )
         pending = PendingCall(call, 0, key)

@@ -8,12 +8,14 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import structlog
 
+from agent.errors import Refused
 from gateway.access import ranks
 from gateway.access.ranks import Rank
+from gateway.errors import GatewayError
 from gateway.store import people
 from gateway.store.engine import Connection, Store
 from gateway.store.people import AuditRow
-from gateway.texts import TranslatedError
+from gateway.texts import HARNESS
 
 LEAST_NUMBER_CHARS = 4
 """Fewest characters of an abbreviated id; lists show the last eight."""
@@ -25,8 +27,11 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class OperationRefused(TranslatedError):
+class OperationRefused(Refused, GatewayError):
     """A refusal: nothing was changed. The message says why and what to do."""
+
+    def __str__(self) -> str:
+        return self.text(HARNESS, None)
 
 
 class NotAllowed(OperationRefused):

@@ -51,7 +51,7 @@ async def answer_aside(
     channel = await deps.process.channels.when_loaded(row.event.address)
     item = await deps.user_items.build(_as_said(row.event, question), channel)
     if isinstance(item, MessageRefusal):
-        return deps.shown.texts.text(principal.locale, item)
+        return item.told.text(deps.shown.texts, principal.locale)
     state = await session.conversation.load()
     turn = new_turn(row, state.id, CHAT, deps.process.clocks.now())
     known = session.conversation.recall(state.id, row.user_id)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import structlog
 
 from agent.catalogue import Catalogue, escape
-from agent.errors import Fenced
+from agent.errors import Fenced, Refused
 from agent.foreign_code import contain_exits
 from agent.permission_rules import Mode
 from agent.ports import Principal
@@ -29,6 +29,7 @@ from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
 from gateway.inbound.session_key import in_session
+from gateway.operators.actions import OperationRefused
 from gateway.sessions.deps import PeopleDirectory, ProcessDeps
 from gateway.sessions.inbox_rules import command_words, missed_text, own_route_id, read_words
 from gateway.sessions.made_files import keep_files
@@ -240,7 +241,7 @@ class CommandRunner:
             return
         asked = await self._invocation(session, row, principal, name, arguments)
         refusal = self._deps.table.refusal(command, principal, asked.scopes)
-        wanted = Reply(refusal) if refusal is not None else await command.handle(asked)
+        wanted = Reply(refusal) if refusal is not None else await self._ask(command.handle, asked)
         await self._commit(session, row, wanted, Outcome.ANSWERED)
 
     async def _press(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
@@ -253,7 +254,8 @@ class CommandRunner:
             key = await self._void_key(pressed, principal) if meant is InvalidPress.FORGED else VOID
             wanted: Reply | Write = Reply(self._deps.texts.text(principal.locale, key))
         else:
-            wanted = await handle(await self._invocation(session, row, principal, meant.word, meant.subject))
+            asked = await self._invocation(session, row, principal, meant.word, meant.subject)
+            wanted = await self._ask(handle, asked)
         find = partial(standing_buttons.find_standing, address=pressed.address, data=pressed.data, now=now)
         is_standing = await self._deps.store.read(find, lasting=True) is not None
         is_theirs = meant is not InvalidPress.FORGED
@@ -261,6 +263,18 @@ class CommandRunner:
         if is_theirs and not is_standing:  # else the commit has ended them
             channel = await self._process.channels.when_loaded(pressed.address)
             await close_buttons(channel, pressed.address, pressed.message_id)
+
+    async def _ask(self, handle: Handle, asked: Invocation) -> Reply | Write:
+        try:
+            return await handle(asked)
+        except Refused as refused:
+            return self._refusal(refused, asked.principal.locale)
+
+    def _refusal(self, refused: Refused, locale: str | None) -> Reply:
+        """Return what a person reads of a refused command."""
+        texts, why = self._deps.texts, refused.text(self._deps.texts, locale)
+        of_operators = isinstance(refused, OperationRefused)  # part of a sentence
+        return Reply(texts.text(locale, "access.nothing_changed", why=escape(why)) if of_operators else why)
 
     async def _void_key(self, pressed: ButtonPressed, principal: Principal) -> str:
         """Return the text for a button that was not made for its presser: whether the question is another person's."""
@@ -339,7 +353,11 @@ class CommandRunner:
             outbox.put(connection, row.tenant, to_parts(channel, said), now)
             return reply
 
-        done = await deps.store.commit(commit_command)
+        try:
+            done = await deps.store.commit(commit_command)
+        except Refused as refused:  # by the job of a `Write`: its commit has changed nothing
+            await self._commit(session, row, self._refusal(refused, locale), outcome, pressed=pressed)
+            return
         if done is None:
             await self._reread(session, row)
         else:

@@ -1,14 +1,15 @@
 """Hooks hear what people say before a turn does: they may refuse it, put other words in its place, or add to it.
 
-What they add is framed as data; that a message is refused is told in words of ours, why is in the log.
+What they add is framed as data. The person of a refused message reads the words of a `Refused` that a hook raised, or
+ours; the reason of another deny is in the log.
 """
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Protocol
 
 from pydantic import JsonValue
 
+from agent.errors import Refused
 from agent.hooks.chain import HookChain
 from agent.hooks.points import HookPoint
 from agent.ports import NoteCost, Principal
@@ -18,16 +19,16 @@ from channels.messages import InboundEvent, SystemEvent
 from gateway.sessions.user_items import UserItemBuilder, frame
 
 
-class MessageRefusal(StrEnum):
-    """Why a message is refused, as the key of the text that its person reads."""
+@dataclass(frozen=True, slots=True)
+class MessageRefusal:
+    """The refusal of a message, in words for its person and for operators."""
 
-    GUARDED = "answer.guarded"
-    UNCHECKED = "answer.unchecked"  # a hook that has to check it failed
+    told: Refused
+    detail: str
 
-    @property
-    def detail(self) -> str:
-        """Why, as an operator reads it."""
-        return "a hook that guards failed" if self is MessageRefusal.UNCHECKED else "the input guard"
+
+GUARDED = MessageRefusal(Refused("answer.guarded"), "the input guard")
+UNCHECKED = MessageRefusal(Refused("answer.unchecked"), "a hook that guards failed")
 
 
 class MemoryPort(Protocol):
@@ -70,12 +71,14 @@ class HeardItems:
         """Return the message as the model reads it, or why it is refused: by the input guard, or by a hook."""
         item = await self.items.build(event, channel)
         if item is None:
-            return MessageRefusal.GUARDED
+            return GUARDED
         if isinstance(event, SystemEvent) or not self.hooks.listens(HookPoint.USER_PROMPT):
             return item
         heard = await self.hooks.ask(HookPoint.USER_PROMPT, _told_of(event) | {"text": item.text}, subject="text")
         if heard.decision == "deny":
-            return MessageRefusal.UNCHECKED if heard.has_failed else MessageRefusal.GUARDED
+            if heard.refused is not None:
+                return MessageRefusal(heard.refused, "a hook")
+            return UNCHECKED if heard.has_failed else GUARDED
         text = heard.replace if isinstance(heard.replace, str) else item.text
         return _add(replace(item, text=text), heard.context)
 

@@ -16,7 +16,7 @@ import structlog
 
 from agent.catalogue import language_of
 from agent.consent import TurnParked
-from agent.errors import Fenced
+from agent.errors import Fenced, Refused
 from agent.foreign_code import contain_exits
 from agent.permission_rules import Mode
 from agent.ports import Principal, Spent
@@ -431,11 +431,11 @@ class Session:
         items = [await self._deps.user_items.build(join_rows(parts).event, channel) for parts in messages]
         if rows != self._taken:  # edited while its files were read
             return None
-        for why in MessageRefusal:
-            refused = [row for parts, item in zip(messages, items, strict=True) if item is why for row in parts]
-            if refused:
+        for why in items:
+            if isinstance(why, MessageRefusal):
+                refused = [row for parts, item in zip(messages, items, strict=True) if item is why for row in parts]
                 self._taken = [row for row in rows if row not in refused]
-                await self._refuse(refused, why.detail, why)
+                await self._refuse(refused, why.detail, why.told)
                 return None
         return tuple(item for item in items if not isinstance(item, MessageRefusal))
 
@@ -459,21 +459,21 @@ class Session:
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """Fail rows that cannot start a turn and apologise; fail them even if the apology cannot be sent."""
         try:
-            await self._refuse(rows, "it could not begin", "answer.broken", Outcome.FAILED)
+            await self._refuse(rows, "it could not begin", Refused("answer.broken"), Outcome.FAILED)
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
             log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)
             await self._refuse(rows, "it could not begin, and nobody could be told", None, Outcome.FAILED)
         self._reactions.end_wait([row.id for row in rows])
 
     async def _refuse(
-        self, rows: Sequence[InboxRow], detail: str, key: str | None = None, outcome: Outcome = Outcome.REFUSED
+        self, rows: Sequence[InboxRow], detail: str, told: Refused | None = None, outcome: Outcome = Outcome.REFUSED
     ) -> None:
-        """Settle rows without a turn; the person reads the text with this key, or nothing."""
+        """Settle rows without a turn; the person reads these words, or nothing."""
         row = rows[0]
-        key = None if is_task(row) else key
-        person = self._process.people.principal(row.user_id) if key else None
+        told = None if is_task(row) else told
+        person = self._process.people.principal(row.user_id) if told else None
         locale = person.locale if person else None
-        text = self._deps.shown.texts.text(locale, key) if key else ""
+        text = told.text(self._deps.shown.texts, locale) if told else ""
         channel = await self._process.channels.when_loaded(row.event.address)
         said = OutboundMessage(
             row.event.address, ReplyTo(row.id), text, reply_route_of=own_route_id(row), locale=locale

@@ -8,13 +8,16 @@ from agent.hooks.chain import python_hook
 from agent.hooks.points import Hook, HookPoint
 
 TOLD: list[Mapping[str, Any]] = []
-ANSWERS: dict[str, dict[str, Any]] = {}  # by point
+ANSWERS: dict[str, dict[str, Any] | Exception] = {}  # by point; an exception is raised
 
 
 async def note(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the test set for this point."""
     TOLD.append(given)
-    return ANSWERS.get(given["point"], {})
+    answer = ANSWERS.get(given["point"], {})
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 STALLS: list[bool] = []

@@ -254,7 +254,7 @@ class Spine:
             )
             table = command_table(product, self.store, self._services(), Connecting())
             kinds = RowClassifier(table, product.kind_of_words)
-            hooks = HookChain(load_hooks(settings.hooks))
+            hooks = HookChain(load_hooks(settings.hooks), product.catalogue)
             model = _CurrentModel(self)
             permissions = make_permissions(settings, product, model)
             agent = make_agent(settings, product, self.tools, model, permissions, hooks, clock)

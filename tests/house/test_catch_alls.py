@@ -23,7 +23,7 @@ ALLOWED = {
     "agent/tools/guards.py:ChainPermissions._ask_product",  # one call, as the product sees it
     "agent/tools/guards.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call
-    "agent/tools/pipeline.py:_own_check",  # a tool's own check of one call
+    "agent/tools/pipeline.py:Pipeline._own_check",  # a tool's own check of one call
     "agent/foreign_code.py:ForeignThreads._outcome",  # one call, whose error is raised where it is waited for
     "agent/hooks/chain.py:HookChain._answer",  # one hook
     "agent/tools/base.py:_holds",  # a tool's own check of one call

@@ -1,0 +1,139 @@
+"""Refusals in the words of a command, a tool or a hook: one class, and the person's language."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from agent.errors import Refused
+from agent.hooks.points import HookConfig, HookPoint
+from agent.ports import LocalEffect
+from agent.tools.base import Effect
+from agent.transcript import ModelResponded, ToolCall, ToolItem
+from gateway.commands.base import Command, Invocation, Reply, Write
+from gateway.operators.actions import OperationRefused
+from gateway.store.engine import Connection
+from gateway.store.tables.people import users
+from tests.fakes.agents import a_tool
+from tests.fakes.hooks import ANSWERS, TOLD
+from tests.fakes.spine import Spine, quick_store
+
+DIRECT_ONLY = Refused("people.only_direct", name="x")
+
+IN_SPANISH = "/x dice quién puede usar este bot, así que solo respondo en un chat directo conmigo."
+
+
+async def refuse(asked: Invocation) -> Reply:
+    raise Refused("There is no zone {zone}.", zone=asked.arguments)
+
+
+async def refuse_in_spanish(_asked: Invocation) -> Reply:
+    raise DIRECT_ONLY
+
+
+async def refuse_operators(_asked: Invocation) -> Reply:
+    raise OperationRefused("no known person is *x*")
+
+
+async def write(_asked: Invocation) -> Write:
+    return Write(_write)
+
+
+def _write(connection: Connection) -> Reply:
+    connection.execute(sa.update(users).values(display_name="Changed"))
+    raise Refused("It is full.")
+
+
+async def broken(_asked: Invocation) -> Reply:
+    raise KeyError("a bug")
+
+
+HANDLERS = (refuse, refuse_in_spanish, refuse_operators, write, broken)
+
+
+def _refuse_effect(_change: object) -> object:
+    raise DIRECT_ONLY
+
+
+async def _refuse_tool(_context: object, _arguments: object) -> object:
+    raise DIRECT_ONLY
+
+
+async def _refuse_late(_context: object, _arguments: object) -> LocalEffect:
+    return LocalEffect(_refuse_effect)
+
+
+@pytest.fixture
+async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
+    TOLD.clear()
+    ANSWERS.clear()
+    store = await quick_store(tmp_path / "tenk.db")
+    points = (HookPoint.USER_PROMPT, HookPoint.PRE_TOOL)
+    spine = Spine(
+        store,
+        hooks=tuple(HookConfig(point=point, python="tests.fakes.hooks:note") for point in points),
+        tools=(a_tool("early", _refuse_tool), a_tool("late", _refuse_late, effect=Effect.LOCAL)),
+        more_commands=tuple(Command(handler.__name__, "", handler) for handler in HANDLERS),
+    )
+    spine.people.known["p1"] = replace(spine.people.known["p1"], locale="es")
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("/refuse Nowhere", "There is no zone Nowhere."),
+        ("/refuse_in_spanish", IN_SPANISH),
+        ("/refuse_operators", r"No se ha cambiado nada: no known person is \*x\*."),
+        ("/write", "It is full."),
+    ],
+)
+async def test_a_command_says_why_it_refuses(spine: Spine, command: str, answer: str) -> None:
+    row = await spine.say(command)
+    await spine.quiet()
+    assert [answer] == spine.channel.shown()
+    assert {row: "answered"} == await spine.outcomes()
+    names = await spine.store.read(lambda tx: list(tx.execute(sa.select(users.c.display_name)).scalars()))
+    assert "Changed" not in names
+
+
+@pytest.mark.parametrize("tool", ["early", "late"])
+async def test_a_model_reads_why_a_tool_refuses(spine: Spine, tool: str) -> None:
+    await spine.say("go")
+    await spine.asked()
+    spine.model.give(ModelResponded(0, "", (ToolCall("c1", tool, '{"n": 3}'),)))
+    await spine.asked()
+    (result,) = [item.content for item in spine.model.requests[-1].items if isinstance(item, ToolItem)]
+    assert IN_SPANISH.rstrip(".") in result
+    spine.model.give("Done.")
+    await spine.quiet()
+
+
+async def test_a_hook_says_why_it_refuses(spine: Spine) -> None:
+    ANSWERS["user_prompt"] = DIRECT_ONLY
+    row = await spine.say("hello")
+    await spine.quiet()
+    assert [IN_SPANISH] == spine.channel.shown()
+    assert {row: "refused"} == await spine.outcomes()
+    ANSWERS.clear()
+    ANSWERS["pre_tool"] = DIRECT_ONLY
+    await spine.say("go")
+    await spine.asked()
+    spine.model.give(ModelResponded(0, "", (ToolCall("c1", "early", '{"n": 3}'),)))
+    await spine.asked()
+    (result,) = [item.content for item in spine.model.requests[-1].items if isinstance(item, ToolItem)]
+    assert "Denied: " in result and IN_SPANISH.rstrip(".") in result
+    spine.model.give("Done.")
+    await spine.quiet()
+
+
+async def test_an_unexpected_error_is_apologised_for(spine: Spine) -> None:
+    spine.breaks = True
+    await spine.say("/broken")
+    await spine.quiet()
+    assert ["Algo falló con ese comando"] == [words.partition(";")[0] for words in spine.channel.shown()]
