@@ -39,22 +39,25 @@ class ShownSetting:
         return ".".join(map(_key, self.key))
 
 
-def shown_settings(settings: BaseModel, path: KeyPath = ()) -> Iterator[ShownSetting]:
+def shown_settings(settings: BaseModel) -> Iterator[ShownSetting]:
     """Yield each key that has one value, or a list of plain ones."""
-    yield from _list_settings(settings, type(settings), path)
+    yield from _list_settings((), settings, type(settings))
 
 
-def _list_settings(table: BaseModel | Mapping[str, object], model: type[BaseModel], path: KeyPath) -> Iterator[ShownSetting]:
+def _list_settings(
+    path: KeyPath, table: BaseModel | Mapping[str, object], model: type[BaseModel]
+) -> Iterator[ShownSetting]:
     names = table if isinstance(table, Mapping) else type(table).model_fields
     for name in names:
         value = table[name] if isinstance(table, Mapping) else getattr(table, name)
         key = (*path, name)
         if isinstance(value, BaseModel | Mapping):
-            yield from _list_settings(value, model, key)
+            yield from _list_settings(key, value, model)
         elif not _holds_tables(value):
-            shown = "" if value is None else value if isinstance(value, str) else _toml(value).strip('"')
-            masked = _toml(value).strip('"') if isinstance(value, str) else shown
-            yield ShownSetting(key, masked if MASK in masked else shown, MASK in masked, _choices(model, key))
+            toml = "" if value is None else _toml(value).strip('"')
+            is_secret = MASK in toml
+            is_plain = isinstance(value, str) and not is_secret  # without the escapes of TOML
+            yield ShownSetting(key, str(value) if is_plain else toml, is_secret, _choices(model, key))
 
 
 def _choices(model: type[BaseModel], key: KeyPath) -> tuple[str, ...]:
