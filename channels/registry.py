@@ -18,7 +18,7 @@ class UnknownChannel(LookupError):
 
 
 class ChannelNotInstalled(Exception):
-    """The channel is known but its SDK is not installed; the message says how to get it."""
+    """The channel is known but its SDK is not installed; the message names it."""
 
 
 class AccountConfig(Protocol):
@@ -86,9 +86,7 @@ def _load(point: EntryPoint) -> type:
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.split(".")[0] == "channels":
             raise
-        raise ChannelNotInstalled(
-            f"channel {point.name!r} needs {error.name}: pip install 'tenk-gateway[{point.name}]'"
-        ) from error
+        raise ChannelNotInstalled(f"channel {point.name!r} needs {error.name}, which is not installed") from error
     if not isinstance(loaded, type):
         raise TypeError(f"entry point {point.name!r} of {GROUP} names no class")
     return loaded

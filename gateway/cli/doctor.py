@@ -108,7 +108,7 @@ async def _findings(config_path: Path | None, *, mends: bool, local: bool) -> As
     except (SettingsError, LaxFile) as error:
         yield Finding("configuration", str(error), "correct it, then run the doctor again")
         return
-    for finding in _local_findings(settings, secrets):
+    for finding in _local_findings(settings, config_path or DEFAULT_FILE):
         yield finding
     yield await check_database(settings.database_url, settings.home)
     secret_keys = settings.gateway.secret_keys
@@ -139,10 +139,11 @@ async def _of_capabilities(settings: Settings, tenant: str, *, local: bool) -> l
     return [replace(finding, part=f"{finding.part}{whose}") for finding in found]
 
 
-def _local_findings(settings: Settings, secrets: Path) -> Iterable[Finding]:
-    yield Finding("configuration", "valid")
+def _local_findings(settings: Settings, config: Path) -> Iterable[Finding]:
+    place = config.absolute()
+    yield Finding("configuration", f"{place} is valid" if config.exists() else f"valid; there is no {place}")
     yield from _prices(settings)
-    yield from check_files([secrets], settings.home)
+    yield from check_files([config.with_name(SECRETS_NAME)], settings.home)
     yield check_disk(settings.home)
     if (found := check_socket(settings.control_path)) is not None:
         yield found

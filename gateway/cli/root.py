@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "init": ("gateway.cli.init", "Set up a bot: check its tokens and write the configuration."),
@@ -79,13 +80,25 @@ class LazyGroup(click.Group):
         except click.exceptions.NoSuchCommand as unknown:
             raise click.exceptions.NoSuchCommand(unknown.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command from the table, without importing any, or an option of `tenk` itself."""
+        commands = [
+            CompletionItem(name, help=summary) for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return commands + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the table's summaries, without importing any command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="A bot's settings are in config/ and its data in var/ of the current directory; run every command there, or "
+    "name others with --config after the command, and the variable TENK_HOME.",
+)
 @click.version_option(package_name="tenk-gateway", prog_name="tenk")
 @click.option("--tenant", metavar="NAME", help="Show and change only this tenant. Default: all tenants.")
 def root(tenant: str | None) -> None:

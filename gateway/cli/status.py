@@ -32,7 +32,9 @@ def command(as_json: bool, config_path: Path | None) -> None:
     if as_json:
         click.echo(json_text(answer))
     else:
-        click.echo(f"{'A gateway is running' if running else 'No gateway is running'} on {home}.")
+        click.echo(f"{'A gateway is running' if running else 'No gateway is running'} on {home.absolute()}.")
+        if not home.exists():
+            click.echo("There is no data yet. Run this in the directory of your bot, or set TENK_HOME to its home.")
         for line in lines_of({name: value for name, value in answer.items() if name != "running"}):
             click.echo(line)
     if not running:

@@ -44,6 +44,14 @@ def test_every_command_explains_itself(name: str) -> None:
     assert f"tenk {name}" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"), [("tenk pla", {"playground"}), ("tenk --t", {"--tenant"}), ("tenk users ro", {"role"})]
+)
+def test_a_shell_completes_commands(words: str, offered: set[str], tmp_path: Path) -> None:
+    shell = {"_TENK_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert {f"plain,{name}" for name in offered} == set(tenk(home=tmp_path, **shell).stdout.split())
+
+
 def test_a_wrong_command_is_told(tmp_path: Path) -> None:
     done = tenk("rum", home=tmp_path)
     assert (2, True) == (done.returncode, "No such command 'rum'. Did you mean 'run'?" in done.stderr)
@@ -160,7 +168,7 @@ def test_lists_are_read_beside_the_process_that_holds_the_home(tmp_path: Path) -
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
     done = tenk("status", home=tmp_path)
     assert 3 == done.returncode
-    assert "No gateway is running on" in done.stdout
+    assert f"No gateway is running on {tmp_path / 'var'}.\nThere is no data yet. " in done.stdout
     console = tenk("console", home=tmp_path)  # whose pages only a gateway has
     assert (1, "error: no gateway answers") == (console.returncode, console.stderr[:25])
     assert not (tmp_path / "var").exists()
