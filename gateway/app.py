@@ -42,6 +42,7 @@ from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.operator_services import NoLinks, OperatorServices, PublicLinks
 from gateway.operators.models import Reloaded
+from gateway.ops import service_manager
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
 from gateway.ops.instrumentation import MeasuredModel, ModelWatch
@@ -274,6 +275,7 @@ class Gateway:
         tasks.keep("model rests", self._rests.run)
         tasks.keep("watchdog", LoopWatchdog().run)
         running.intake.append(tasks.keep_task("routing", partial(_route, channels, router)))
+        tasks.keep("service manager", service_manager.report)
         log.info("gateway_started", home=str(settings.home), model=self._own.model.name, store=store.dialect)
 
     @property

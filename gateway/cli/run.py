@@ -1,6 +1,7 @@
 """`tenk run`: the gateway in the foreground."""
 
 import asyncio
+import faulthandler
 import gc
 import os
 import sys
@@ -27,6 +28,8 @@ from gateway.ops.model_servers import look_ahead
 from gateway.product import check_flags, check_names
 from gateway.telemetry import LossyStream
 
+STDERR = 2
+
 SETTLED_S = 0.1
 """Seconds a configuration file must stay unchanged before it is read."""
 
@@ -48,6 +51,7 @@ def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | 
 @config_option
 def command(config_path: Path | None, allow: tuple[PermissionRule, ...], deny: tuple[PermissionRule, ...]) -> None:
     """Run the gateway until SIGTERM or Ctrl-C. At the start it prints hints about settings you may want next."""
+    faulthandler.enable(STDERR)  # systemd's watchdog ends a hung gateway by SIGABRT: the log says where it hung
     gc.disable()  # until the gateway routes: before that little is garbage
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))

@@ -24,21 +24,27 @@ NOT_RUNNING = 3
 @config_option
 def command(as_json: bool, config_path: Path | None) -> None:
     """Show the gateway's components, queues and open requests. Exit status 3: no gateway is running."""
-    home = home_of(config_path, os.environ)
-    answer = None if home is None else _answer_of(home)
-    if answer is None:
-        home, answer = load("gateway.cli.stored_status:configured_status")(config_path, tenant_option())
-    running = answer["running"]
+    home, answer = _status_of(config_path)
+    running = answer.pop("running")
     if as_json:
-        click.echo(json_text(answer))
+        click.echo(json_text({"running": running} | answer))
     else:
         click.echo(f"{'A gateway is running' if running else 'No gateway is running'} on {home.absolute()}.")
-        if not home.exists():
-            click.echo("There is no data yet. Run this in the directory of your bot, or set TENK_HOME to its home.")
-        for line in lines_of({name: value for name, value in answer.items() if name != "running"}):
-            click.echo(line)
+        lines = lines_of(answer) or ["There is no data. Run this where your bot was started, or set TENK_HOME."]
+        click.echo("\n".join(lines))
     if not running:
         sys.exit(NOT_RUNNING)
+
+
+def _status_of(config_path: Path | None) -> tuple[Path, dict[str, Any]]:
+    """Return the home and its status."""
+    home = home_of(config_path, os.environ)
+    if home is not None and (answer := _answer_of(home)) is not None:
+        return home, answer
+    stored: tuple[Path, dict[str, Any]] = load("gateway.cli.stored_status:configured_status")(
+        config_path, tenant_option()
+    )
+    return stored
 
 
 def _answer_of(home: Path) -> dict[str, Any] | None:

@@ -27,6 +27,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "DATABASE_URL": ("gateway", "database_url"),
     "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
+    "TENK_HTTP_API_KEY": ("http", "api_key"),
     "TENK_PUBLIC_URL": ("http", "public_url"),
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),

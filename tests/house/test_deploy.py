@@ -18,7 +18,8 @@ from gateway.config.settings import Settings, load
 from tests.house.tree import ROOT
 
 DEPLOY = ROOT / "config" / "deploy"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 CLOSING_S = 10.0
 """Seconds of a stop beside draining."""
 
@@ -83,8 +84,10 @@ def test_signals_reach_the_gateway_itself() -> None:
 
 
 def test_what_is_secret_stays_out_of_the_image() -> None:
-    lines = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
-    assert "*" == lines[0] and lines.index("config/secrets.toml") > lines.index("!config")
+    everything, *named = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
+    config = {name for name in named if name.startswith("!config")}
+    shared = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    assert ("*", {f"!{name}" for name in shared}) == (everything, config)  # not the password in config/deploy/.env
 
 
 def test_every_service_stops_in_its_own_time() -> None:
@@ -110,9 +113,7 @@ def test_services_name_what_there_is(tmp_path: Path) -> None:
     environment = services["gateway"]["environment"]
     assert set(environment) <= {*SHORTHANDS}
     filled = {name: re.sub(r"\$\{\w+:[?-][^}]*\}", "x" * 16, value) for name, value in environment.items()}
-    (tmp_path / "secrets.toml").touch(0o600)
-    (tmp_path / "secrets.toml").write_text('[http]\napi_key = "0123456789abcdef"\n')
-    (tmp_path / "gateway.toml").write_text('[http]\nallowed_hosts = ["gateway"]\n')
+    (tmp_path / "gateway.toml").touch()
     assert "postgresql" in load(tmp_path / "gateway.toml", filled).database_url
 
 
@@ -133,14 +134,22 @@ def test_no_host_is_named_but_our_own() -> None:
     assert {"http://127.0.0.1", "http://prometheus"} == set(re.findall(r"https?://[\w.-]+", text))
 
 
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    text = (DEPLOY / "tenk.service").read_text()
+@pytest.mark.parametrize("name", ["tenk.service", "tenk@.service"])
+def test_systemd_takes_the_unit(name: str, tmp_path: Path) -> None:
+    text = (DEPLOY / name).read_text()
     keys = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and not line.startswith("#"))
     assert float(keys["TimeoutStopSec"]) >= Settings().sessions.drain_s + CLOSING_S
-    assert ("mixed", "exec") == (keys["KillMode"], keys["Type"])
+    assert ("mixed", "notify") == (keys["KillMode"], keys["Type"])
     if (verify := shutil.which("systemd-analyze")) is None:
         pytest.skip("systemd is not installed")
-    unit = tmp_path / "tenk.service"
+    unit = tmp_path / name.replace("@", "@1")
     unit.write_text(text.replace("/opt/tenk/.venv/bin/tenk", "/bin/true"))
     done = subprocess.run([verify, "verify", "--man=no", unit], capture_output=True, text=True, check=False, timeout=60)
     assert (0, "") == (done.returncode, done.stderr)
+
+
+def test_a_process_of_several_differs_by_its_number_alone() -> None:
+    one, several = ((DEPLOY / name).read_text().splitlines() for name in ("tenk.service", "tenk@.service"))
+    own = [line for line in several if line not in one]
+    assert [] == [line for line in own if "%i" not in line and not line.startswith("#")]
+    assert [] == [line for line in one if line not in several and not line.startswith(("#", "Description="))]

@@ -168,7 +168,7 @@ def test_lists_are_read_beside_the_process_that_holds_the_home(tmp_path: Path) -
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
     done = tenk("status", home=tmp_path)
     assert 3 == done.returncode
-    assert f"No gateway is running on {tmp_path / 'var'}.\nThere is no data yet. " in done.stdout
+    assert f"No gateway is running on {tmp_path / 'var'}.\nThere is no data. " in done.stdout
     console = tenk("console", home=tmp_path)  # whose pages only a gateway has
     assert (1, "error: no gateway answers") == (console.returncode, console.stderr[:25])
     assert not (tmp_path / "var").exists()
