@@ -26,13 +26,13 @@ async def test_readiness_and_each_third_of_the_watchdogs_time_are_reported(liste
     manager, address = listening
     slept: list[float] = []
 
-    async def sleep(seconds: float) -> None:
+    async def rest(seconds: float) -> None:
         if len(slept) == 2:
             raise Enough
         slept.append(seconds)
 
     with pytest.raises(Enough):
-        await report({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "60000000"}, sleep)
+        await report({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "60000000"}, rest)
     assert [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"] == [manager.recv(64) for _ in range(3)]
     assert [20.0, 20.0] == slept
 
