@@ -5,7 +5,7 @@ An unclear line is refused with a reason, never guessed. Nothing is stored here.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 
@@ -20,6 +20,9 @@ from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000
 """The rest of a longer line is not read."""
+
+MOST_BARE_HOURS = 5
+"""A bare number up to this may be one of hours."""
 
 
 class LogProblem(StrEnum):
@@ -54,6 +57,7 @@ class LogLine:
     skill: str  # a known skill's own spelling, or a new name
     notes: str  # one line, may be empty
     day: date
+    is_quoted: bool = field(default=False, compare=False)  # the skill stood in quotation marks: a new one is meant
 
 
 _FIGURES = r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{1,2}[/.][0-9]{1,2}(?:[/.][0-9]{2,4})?"
@@ -110,7 +114,8 @@ def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
     said = day or day_after or today
     try:
         check_entry(duration.minutes, said, today)
-        return LogLine(duration.minutes, clean_name(name), clean_notes(notes), said)
+        quoted = any(each[1] == name for each in _QUOTED.finditer(line))
+        return LogLine(duration.minutes, clean_name(name), clean_notes(notes), said, quoted)
     except PracticeRefused as refused:
         detail = refused.detail or (str(DAY_MINUTES // 60) if refused.refusal == "too_long" else name)
         raise LogLineError(LogProblem(refused.refusal.value), detail) from None
@@ -194,6 +199,29 @@ def _name_and_notes(text: str, skills: Sequence[str]) -> tuple[str, str]:
         return apart[0], apart[1].strip(_ENDS)
     name, _, notes = text.partition(" ")
     return name.strip(_ENDS), notes.strip()
+
+
+def near_line(line: LogLine, skills: Sequence[str]) -> LogLine | None:
+    """Return the line with the known skill that its new name may be a misspelling of; None if there is none."""
+    if line.is_quoted or line.skill in skills:
+        return None
+    said = f"{line.skill} {line.notes}".strip()
+    tokens = to_tokens(said)
+    for near in find_mentions(tokens, skills):
+        own = {each.text for each in to_tokens(near.skill)}
+        begins = near.first == 0 or (near.first == 1 and tokens[0].text in own)
+        if begins and not near.is_exact:
+            return replace(line, skill=near.skill, notes=said[tokens[near.end - 1].end :].strip(_ENDS))
+    return None
+
+
+def with_units(text: str) -> list[str]:
+    """Return a line whose number lacks a unit with minutes, and with hours if there may be so many."""
+    number = _BARE_NUMBER.search(text)
+    if number is None:
+        return []
+    units = ("m", "h") if int(number[0]) <= MOST_BARE_HOURS else ("m",)
+    return [f"{text[: number.end()]}{unit}{text[number.end() :]}" for unit in units]
 
 
 def explain_log(language: str, error: LogLineError, skills: tuple[str, ...] = ()) -> str:

@@ -17,7 +17,7 @@ from agent.tools.base import Tool
 from channels.base import CommandOption
 from channels.chat.probing import Finding
 from gateway.capabilities.base import Capability, CapabilityDeps
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, HelpGroup, Invocation, Reply
 from gateway.commands.connect import provider_of_server
 from gateway.config.settings import Settings
 from gateway.credentials.levels import RenewedSource
@@ -52,6 +52,7 @@ PROMPT_COMMAND = Command(
         CommandOption("name", "menu.prompt.name"),
         CommandOption("arguments", "menu.prompt.arguments"),
     ),
+    group=HelpGroup.CHAT,
 )
 
 

@@ -24,7 +24,7 @@ from channels.base import CommandOption
 from channels.messages import AttachmentKind, Button, ButtonStyle, OutboundMedia
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.capabilities.memory_search import MemorySearch
-from gateway.commands.base import Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Command, Handle, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.store import memory as rows
 from gateway.store.engine import Connection
@@ -51,7 +51,7 @@ class MemoryCommands:
 
     def commands(self) -> Sequence[Command]:
         what = CommandOption("what", "menu.memory.what")
-        return (Command("memory", "menu.memory", self.memory, options=(what,)),)
+        return (Command("memory", "menu.memory", self.memory, options=(what,), group=HelpGroup.ACCOUNT),)
 
     def buttons(self) -> Mapping[str, Handle]:
         return {SHOW: self._press_show, DROP: self._press_drop, ALL: self._press_all, KEEP: self._press_keep}

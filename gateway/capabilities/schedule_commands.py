@@ -9,7 +9,7 @@ from agent.schedules.rules import Every, describe_rule
 from channels.base import CommandOption
 from channels.messages import Button, ButtonStyle
 from gateway.access.buttons import SealedButtons, long_id, short_id
-from gateway.commands.base import Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Command, Handle, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.store import schedules
 from gateway.store.engine import Connection
@@ -38,7 +38,7 @@ class ScheduleCommands:
     def commands(self) -> Sequence[Command]:
         what = CommandOption("what", "menu.schedules.what")
         return (
-            Command("schedules", "menu.schedules", self.schedules, options=(what,)),
+            Command("schedules", "menu.schedules", self.schedules, options=(what,), group=HelpGroup.CHAT),
             Command("schedule", "menu.schedules", self.schedules, hidden=True),
             Command(PAUSED, "menu.schedules", _tell_paused, system=True),
         )

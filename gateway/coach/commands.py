@@ -1,6 +1,8 @@
 """The coach's commands, which answer at once and without a model, from the person's own data."""
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,16 +11,19 @@ from agent.catalogue import escape, language_of
 from agent.coach.chart import chart_of, chart_text, read_chart_wish
 from agent.coach.chart_picture import MIME, plot
 from agent.coach.durations import spell_minutes
-from agent.coach.entry_arguments import WantedEntries, read_values, read_wanted, spelled_hours, take_skill
+from agent.coach.entry_arguments import NewValues, WantedEntries, read_values, read_wanted, spelled_hours, take_skill
 from agent.coach.journey import journey_report
-from agent.coach.log_line import LogLineError, explain_log, parse_logs
+from agent.coach.log_line import LogLine, LogLineError, LogProblem, explain_log, near_line, parse_logs, with_units
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import entries_text, skill_stats_text, skills_text, stats_text
+from agent.coach.reader.entries import OfferedEntry
+from agent.coach.reader.requests import describe, entry_label, log_command
 from agent.coach.reports import EntriesReport, EntryRow, entries_report, skills_report
 from agent.coach.skill_arguments import read_skill_wish
 from agent.coach.texts import say
 from agent.ports import LocalEffect
+from agent.transcript import SuggestedReply
 from agent.wellformed import clean
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
@@ -27,6 +32,7 @@ from gateway.coach.changes import change_practice
 from gateway.coach.check_in_commands import check_in_commands
 from gateway.coach.check_ins import PLAN
 from gateway.coach.file_commands import file_commands
+from gateway.coach.near_skills import near_offer
 from gateway.coach.reminder_commands import reminder_commands, timer_commands
 from gateway.commands.base import Command, Invocation, Reply, Write
 
@@ -38,6 +44,9 @@ GOAL_WORDS = frozenset(["a", "an", "of", "the", "per", "each", "every", "week", 
     "un", "una", "y", "de", "la", "por", "cada", "semana", "semanal",
 }  # fmt: skip
 _GOAL_TIME = re.compile(r"[\d.,:½]+ ?(?:[^\W\d]+\b)?")
+
+MOST_BUTTONS = 5
+"""Entries that have buttons; the others are named by their numbers."""
 
 MAX_WANTED_CHARS = 200
 """Characters of an argument that are read: more than three times the longest name of a skill."""
@@ -73,10 +82,45 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     try:
         lines = parse_logs(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
-        return Reply(explain_log(language, error, names))
+        return Reply(explain_log(language, error, names), offers=_in_units(asked, error, names))
+    if (question := _ask_near(asked, lines, names)) is not None:
+        return question
     logs = [LocalEffect(writer.log, line.skill, line.minutes, line.day, line.notes) for line in lines]
     asks_zone = not skills and principal.timezone == UNSAID_ZONE  # with the very first entry: days are counted in it
     return change_practice(asked, *logs, more=say(language, "zone.ask") if asks_zone else "")
+
+
+def _ask_near(asked: Invocation, lines: Sequence[LogLine], names: Sequence[str]) -> Reply | None:
+    """Ask if a new skill is a known one, misspelled; None if no line has such a skill."""
+    language = language_of(asked.principal.locale)
+    meant = [near_line(line, names) or line for line in lines]
+    changed = [(line.skill, new.skill) for line, new in zip(lines, meant, strict=True) if line != new]
+    offers = tuple(filter(None, (_log_offer(asked, meant, names), _log_offer(asked, lines, names))))
+    if not changed or len(offers) < 2:
+        return None
+    detail, near = (escape(", ".join(skills)) for skills in zip(*changed, strict=True))
+    return Reply(say(language, "log.near", detail=detail, near=near), offers=offers)
+
+
+def _log_offer(asked: Invocation, lines: Sequence[LogLine], names: Sequence[str]) -> SuggestedReply | None:
+    """Return the button that logs exactly these lines, or None if no line says so."""
+    language, today = language_of(asked.principal.locale), today_of(asked.principal, asked.now)
+    entries = tuple(OfferedEntry(line.minutes, line.skill, line.day, line.skill not in names) for line in lines)
+    commands = [log_command((entry,), today, names, line.notes) for entry, line in zip(entries, lines, strict=True)]
+    if None in commands:
+        return None
+    words = "; ".join(command.removeprefix("/log ") for command in commands if command)
+    return SuggestedReply(say(language, "offer.log", what=describe(language, entries, today)), f"/log {words}")
+
+
+def _in_units(asked: Invocation, error: LogLineError, names: Sequence[str]) -> tuple[SuggestedReply, ...]:
+    """Return buttons for the minutes or hours that a line may mean whose number has no unit."""
+    offers = []
+    for text in with_units(asked.arguments) if error.problem is LogProblem.NO_UNIT else ():
+        with suppress(LogLineError):
+            lines = parse_logs(text, today_of(asked.principal, asked.now), names)
+            offers.append(_log_offer(asked, [near_line(line, names) or line for line in lines], names))
+    return tuple(filter(None, offers))
 
 
 async def _undo(asked: Invocation) -> Write:
@@ -96,7 +140,7 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
-        return Reply(say(language, "problem.unknown_skill", detail=_as_written(wanted)))
+        return _unknown(asked, wanted, skills)
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_READ)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
@@ -113,7 +157,7 @@ async def _chart(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(principal, include_archived=bool(asked.arguments.strip()))
     wish = read_chart_wish(asked.arguments, skills)
     if wish.rest:
-        return Reply(say(language, "problem.unknown_skill", detail=escape(wish.rest[:64])))
+        return _unknown(asked, wish.rest, skills)
     shown = [skill for skill in skills if not skill.archived or skill is wish.skill]
     totals, goal = await reader.days(principal), await reader.weekly_goal(principal)
     chart = chart_of(shown, totals, today_of(principal, asked.now), principal.week_start, wish, goal)
@@ -133,7 +177,7 @@ async def _skill(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         return Reply(f"{skills_text(language, skills_report(skills))}\n\n{help_text}")
     wish = read_skill_wish(asked.arguments, skills)
     if wish.skill is None:
-        return Reply(say(language, "problem.unknown_skill", detail=_as_written(asked.arguments)))
+        return _unknown(asked, asked.arguments, skills)
     if wish.merge_into is not None:
         merge = LocalEffect(writer.merge_skills, wish.skill.id, wish.merge_into)
         return change_practice(asked, merge)
@@ -155,7 +199,8 @@ async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         goal = await reader.weekly_goal(asked.principal)
         key = "goal.none" if goal is None else "goal.now"
         return Reply(say(language, key, goal=spell_minutes(goal or 0)))
-    named = take_skill(wanted, await reader.skills(asked.principal))
+    skills = await reader.skills(asked.principal)
+    named = take_skill(wanted, skills)
     if named is not None and named[1]:
         wish = read_skill_wish(f"{named[0].name} week {named[1]}", (named[0],))
         if wish.edit is None:
@@ -167,7 +212,7 @@ async def _goal(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         return Reply(say(language, "goal.how"))
     other = " ".join(word for word in _GOAL_TIME.sub("", wanted).split() if word.casefold() not in GOAL_WORDS)
     if minutes and other:
-        return Reply(say(language, "problem.unknown_skill", detail=_as_written(other)))
+        return _unknown(asked, other, skills)
     return change_practice(asked, LocalEffect(writer.set_weekly_goal, minutes))
 
 
@@ -184,9 +229,13 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
     return exact or (begun[0] if len(begun) == 1 else None)
 
 
-def _as_written(text: str) -> str:
-    """Return a person's words for use in our sentence: escaped and cut."""
-    return escape(clean(text[:MAX_WANTED_CHARS])[:64])
+def _unknown(asked: Invocation, named: str, skills: Sequence[Skill]) -> Reply:
+    """Say that there is no such skill; offer the command with a skill whose name is like it."""
+    language, detail = language_of(asked.principal.locale), escape(clean(named[:MAX_WANTED_CHARS])[:64])
+    offer = near_offer(asked, skills)
+    if offer is None:
+        return Reply(say(language, "problem.unknown_skill", detail=detail))
+    return Reply(say(language, "problem.near_skill", detail=detail, near=escape(offer.label)), offers=(offer,))
 
 
 def entry_commands(reader: PracticeReader) -> tuple[Command, ...]:
@@ -246,7 +295,10 @@ async def _delete(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         return Reply(say(found.language, "entries.how_delete"))
     row = found.picked
     if row is None or found.wanted.rest:
-        return Reply(_which(found, asked, "delete"))
+        listed = [] if found.wanted.rest else _label_entries(found, asked)
+        said = partial(say, found.language, "offer.delete")
+        offers = [SuggestedReply(said(what=label), f"/delete {id_}") for label, id_ in listed]
+        return _which(found, asked, "delete", offers)
     return change_practice(asked, LocalEffect(writer.delete_session, row.id))
 
 
@@ -255,20 +307,43 @@ async def _edit(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     found = await _find_entries(reader, asked, searches=False)
     values = read_values(found.wanted.rest, today_of(asked.principal, asked.now), found.skills)
     says = values.minutes is not None or values.skill or values.day or values.notes is not None
+    if values.rest and says and (offer := near_offer(asked, found.skills)) is not None:
+        near = {"detail": escape(values.rest[:64]), "near": escape(offer.label)}
+        return Reply(say(found.language, "problem.near_skill", **near), offers=(offer,))
     if values.rest or not says:
         return Reply(say(found.language, "entries.how_edit"))
     row = found.picked
     names_one = found.wanted.span or found.wanted.skill or found.wanted.id
     if row is None and (names_one or found.wanted.pick):
-        return Reply(_which(found, asked, "edit"))
+        return _which(found, asked, "edit", _edit_offers(found, asked, values))
     id_ = None if row is None or not names_one else row.id
     change = LocalEffect(writer.edit_session, id_, values.minutes, values.day, values.notes, values.skill)
     return change_practice(asked, change)
 
 
-def _which(found: _Found, asked: Invocation, name: str) -> str:
-    """Return a numbered list of the entries, and how to choose one."""
+def _label_entries(found: _Found, asked: Invocation) -> list[tuple[str, str]]:
+    """Return the label and the id of the first entries."""
+    today = today_of(asked.principal, asked.now)
+    return [(entry_label(found.language, row, today), row.id) for row in found.report.entries[:MOST_BUTTONS]]
+
+
+def _edit_offers(found: _Found, asked: Invocation, values: NewValues) -> list[SuggestedReply]:
+    """Return a button for each of several entries that gives it the new values."""
+    said = [] if values.minutes is None else [f"{values.minutes}m"]
+    said += [f"to {values.skill}"] if values.skill else []
+    said += [f"on {values.day.isoformat()}"] if values.day else []
+    said += [] if values.notes is None else [f": {values.notes}"]
+    if read_values(" ".join(said), today_of(asked.principal, asked.now), found.skills) != values:
+        return []
+    return [SuggestedReply(label, f"/edit {id_} {' '.join(said)}") for label, id_ in _label_entries(found, asked)]
+
+
+def _which(found: _Found, asked: Invocation, name: str, offers: Sequence[SuggestedReply]) -> Reply:
+    """Return a numbered list of the entries, and how to choose one: by a button, else by its number."""
     listed = entries_text(found.language, found.report, today_of(asked.principal, asked.now), numbered=True)
+    how = say(found.language, "entries.which", name=name)
     if not found.report.found:
-        return listed
-    return f"{listed}\n\n{say(found.language, 'entries.which', name=name)}"
+        return Reply(listed)
+    if not offers or found.report.found > len(offers):
+        return Reply(f"{listed}\n\n{how}", offers=tuple(offers))
+    return Reply(f"{listed}\n\n{say(found.language, 'offer.which')}", offers=tuple(offers), typed=how)

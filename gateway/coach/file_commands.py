@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import partial
@@ -12,15 +13,21 @@ from agent.coach.practice import PracticeReader, PracticeSession, Skill
 from agent.coach.practice_file import MAX_GOOD, PracticeFile, guard_cell, practice_json, read_file
 from agent.coach.texts import COACH_TEXTS, file_name, say, say_day
 from agent.ports import LocalEffect
+from agent.transcript import SuggestedReply
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach import writer
 from gateway.coach.changes import change_practice
-from gateway.commands.base import Command, Invocation, Reply, Write
+from gateway.commands.base import Command, HelpGroup, Invocation, Reply, Write
+from gateway.store import outbox
+from gateway.store.engine import Connection
+from gateway.store.tables.base import new_id
 
 MAX_EXPORTED = 100_000
 NOW = frozenset(("now", "ahora"))
 SHOWN_BAD = 10
+_KEPT = re.compile(r"#([0-9a-f-]{36})")
+"""A file that a button names."""
 
 
 def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
@@ -28,8 +35,8 @@ def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
     form = CommandOption("format", "menu.export.format", choices=("csv", "json"))
     rows = CommandOption("rows", "menu.import.rows")
     return (
-        Command("export", "menu.export", partial(_export, reader), options=(form,)),
-        Command("import", "menu.import", _import, options=(rows,)),
+        Command("export", "menu.export", partial(_export, reader), options=(form,), group=HelpGroup.ACCOUNT),
+        Command("import", "menu.import", _import, options=(rows,), group=HelpGroup.ACCOUNT),
     )
 
 
@@ -69,14 +76,30 @@ async def _import(asked: Invocation) -> Reply | Write:
     first, _, rest = asked.arguments.partition("\n" if "\n" in asked.arguments else " ")
     does = first.strip().casefold() in NOW
     pasted = rest if does else asked.arguments
-    texts = [pasted] if pasted.strip() else list(await asked.session.read_files())
+    kept = _KEPT.fullmatch(rest.strip()) if does else None
+    if kept is not None:
+        content = await asked.store.read(partial(outbox.file_of, id_=kept[1]), lasting=True)
+        texts = [content.decode()] if content is not None else []
+    else:
+        texts = [pasted] if pasted.strip() else list(await asked.session.read_files())
     if not texts:
         return Reply(say(language, "import.how"))
     found = read_file(texts[0], today)
-    if not found.rows or not does:
+    if not found.rows:
         return Reply(_dry_run(language, found, today))
+    if not does:
+        return Write(_keep_file, asked, new_id(), texts[0], _dry_run(language, found, today))
     change = LocalEffect(writer.import_entries, found.rows, found.skills)
     return change_practice(asked, change, more=_bad_text(language, found))
+
+
+def _keep_file(connection: Connection, asked: Invocation, id_: str, text: str, said: str) -> Reply:
+    """Keep the file until its button is pressed; it is deleted with the message that it came with, or after a day."""
+    address, language = asked.address, language_of(asked.principal.locale)
+    whose = outbox.came_with(address.channel, address.account, asked.row.event.event_id)
+    outbox.put_file(connection, asked.row.tenant, id_, text.encode(), asked.clock(), whose)
+    offer = SuggestedReply(say(language, "offer.import"), f"/import now #{id_}")
+    return Reply(said, offers=(offer,), typed=say(language, "import.now"))
 
 
 def _dry_run(language: str, found: PracticeFile, today: date) -> str:
@@ -91,7 +114,7 @@ def _dry_run(language: str, found: PracticeFile, today: date) -> str:
     blocks += [bad] if bad else []
     if found.more:
         blocks.append(say(language, "import.too_many", most=MAX_GOOD))
-    blocks.append(say(language, "import.now" if found.rows else "import.how"))
+    blocks.append(say(language, "import.not_yet" if found.rows else "import.how"))
     return "\n\n".join(blocks)
 
 

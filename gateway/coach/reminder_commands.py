@@ -14,12 +14,14 @@ from agent.coach.reminders import Reminder, due_text, missed_text, read_reminder
 from agent.coach.texts import COACH_TEXTS, say, say_days
 from agent.coach.vocabulary.amounts import find_duration
 from agent.ports import Change, LocalEffect
+from agent.transcript import SuggestedReply
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.coach import writer
 from gateway.coach.changes import change_practice
+from gateway.coach.near_skills import near_offer
 from gateway.coach.reminder_rows import NAME
-from gateway.commands.base import Command, Invocation, Reply, Write
+from gateway.commands.base import Command, HelpGroup, Invocation, Reply, Write
 from gateway.commands.people import forget_person, refuse_to_forget
 from gateway.commands.session import begin_conversation, stoppable_by
 from gateway.store.engine import Connection
@@ -117,7 +119,9 @@ def timer_commands(reader: PracticeReader) -> tuple[Command, ...]:
     return (
         Command("start", "menu.start_timer", partial(_start, reader), options=(skill,)),
         Command("done", "menu.done", _stop, options=(notes,)),
-        Command("forget", "menu.forget", partial(_forget, reader), options=(what,), stops=True),
+        Command(
+            "forget", "menu.forget", partial(_forget, reader), options=(what,), stops=True, group=HelpGroup.ACCOUNT
+        ),
     )
 
 
@@ -125,10 +129,14 @@ async def _start(reader: PracticeReader, asked: Invocation) -> Reply | Write:
     """Start the clock for a known skill; else greet, and say what the clock needs."""
     principal, language = asked.principal, language_of(asked.principal.locale)
     wanted = clean(asked.arguments[:MAX_CHARS])
-    found = take_skill(wanted, await reader.skills(principal)) if wanted else None
+    skills = await reader.skills(principal) if wanted else ()
+    found = take_skill(wanted, skills) if wanted else None
     if found is not None and not found[1]:
         start = LocalEffect(writer.start_timer, found[0].name)
         return change_practice(asked, start)
+    if found is None and wanted and (offer := near_offer(asked, skills)) is not None:
+        near = {"detail": escape(wanted[:64]), "near": escape(offer.label)}
+        return Reply(say(language, "problem.near_skill", **near), offers=(offer,))
     name = escape(clean(principal.display_name)[:64])
     greeted = say(language, "commands.start", name=f", {name}" if name else "", timezone=escape(principal.timezone))
     return Reply(f"{greeted}\n\n{say(language, 'timer.how')}")
@@ -160,7 +168,10 @@ async def _forget(reader: PracticeReader, asked: Invocation) -> Reply | Write:
         if refusal is not None:
             return refusal
     if len(words) < 2 or words[1] not in SURELY:
-        return Reply(say(language, f"forget.sure_{chosen}"))
+        command = say(language, f"forget.type_{chosen}")
+        offer = SuggestedReply(say(language, "offer.forget"), command)
+        typed = say(language, "forget.type", words=command)
+        return Reply(say(language, f"forget.sure_{chosen}"), offers=(offer,), typed=typed)
     entries = len(await reader.sessions(asked.principal, limit=MAX_COUNTED)) if chosen != TALK else 0
     said = COACH_TEXTS.plural(language, "forget.done", entries) if chosen != TALK else ""
     more = "" if extent is None else say(language, f"forget.done_{chosen}")

@@ -8,7 +8,7 @@ from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.access.agents import AgentChoice, OfferedAgent
 from gateway.access.policy import AccessSnapshot
-from gateway.commands.base import Changed, Command, Invocation, Reply, Write
+from gateway.commands.base import Changed, Command, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.commands.session import person_changed
 from gateway.operators.actions import NotAllowed
@@ -27,7 +27,7 @@ def agent_commands(choice: AgentChoice, snapshot: AccessSnapshot, operators: Ope
     names = tuple(agent.name for agent in choice.offered if not agent.for_operators)
     option = CommandOption("name", "menu.agent.name", choices=names)
     handle = _AgentCommand(choice, snapshot, operators).choose
-    return (Command("agent", "menu.agent", handle, options=(option,), shared=True),)
+    return (Command("agent", "menu.agent", handle, options=(option,), shared=True, group=HelpGroup.CHAT),)
 
 
 class _AgentCommand:

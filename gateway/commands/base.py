@@ -7,6 +7,7 @@ records the command's outcome and its reply, so all of it is stored, or nothing.
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Concatenate, ParamSpec, Protocol, get_args
 
 from agent.catalogue import Catalogue
@@ -53,7 +54,8 @@ class Reply:
     files: tuple[OutboundMedia, ...] = ()  # sent with the text if the channel can
     redact: bool = False  # blank the row, because the command contained a secret
     buttons: tuple[Button, ...] = ()  # under the text, sealed for the person who gave the command
-    offers: tuple[SuggestedReply, ...] = ()  # commands for buttons under the text; lines where the channel has none
+    offers: tuple[SuggestedReply, ...] = ()  # commands for buttons under the text
+    typed: str = ""  # said in place of the buttons on a channel without them; "": the commands of `offers`
     secret_ref: str | None = None  # code that replaces the bullets when the text is sent; see gateway.access.codes
     changed: Changed = field(default_factory=Changed)
 
@@ -193,6 +195,15 @@ Handle = Callable[[Invocation], Awaitable[Reply | Write]]
 """Handler of a command or a button."""
 
 
+class HelpGroup(StrEnum):
+    """The lists of `/help`."""
+
+    AGENT = "agent"  # what the agent is for
+    CHAT = "chat"  # the conversation
+    ACCOUNT = "account"  # the person and their data
+    OWNER = "owner"  # other people, for operators and owners
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One row of the command table."""
@@ -208,4 +219,5 @@ class Command:
     system: bool = False  # not for people: it answers an event of the gateway
     shared: bool = False  # it concerns what a whole group can read, and so does its answer
     hidden: bool = False  # in no menu and not in /help; it runs if it is typed
+    group: HelpGroup = HelpGroup.AGENT  # list of /help; operators' commands are in one of their own
     stops: bool = False  # it may end the running turn; a button for it is sent as a message

@@ -22,7 +22,7 @@ from agent.ports import ModelFailure
 from channels.base import CommandOption
 from channels.clocks import wall_now
 from gateway.access.pasted import CONNECT, secret_of
-from gateway.commands.base import Command, Invocation, Reply, Write
+from gateway.commands.base import Command, HelpGroup, Invocation, Reply, Write
 from gateway.commands.session import person_changed
 from gateway.credentials.config import ConnectConfig, OAuthConfig
 from gateway.credentials.formats import dump
@@ -95,13 +95,17 @@ def _set_model(connection: Connection, asked: Invocation, model: str | None, sho
 def model_command(connecting: Connecting) -> Command:
     """Return `/model` over the models that people choose from."""
     choose = partial(choose_model, connecting.models)
-    return Command("model", "menu.model", choose, options=(CommandOption("name", "menu.model.name"),))
+    return Command(
+        "model", "menu.model", choose, options=(CommandOption("name", "menu.model.name"),), group=HelpGroup.ACCOUNT
+    )
 
 
 def connect_command(store: Store, connecting: Connecting) -> Command:
     """Return `/connect` over the providers that there are."""
     options = (CommandOption("provider", "menu.connect.provider"), CommandOption("key", "menu.connect.key"))
-    return Command(CONNECT, "menu.connect", _Connect(store, connecting).handle, options=options)
+    return Command(
+        CONNECT, "menu.connect", _Connect(store, connecting).handle, options=options, group=HelpGroup.ACCOUNT
+    )
 
 
 class _Connect:

@@ -12,7 +12,7 @@ from agent.catalogue import escape
 from channels.base import CommandOption
 from channels.messages import Button
 from gateway.access.buttons import SealedButtons, long_id, short_id
-from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Changed, Command, Handle, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import VOID
 from gateway.commands.session import cleared_text, stoppable_by
 from gateway.store import conversations, journal
@@ -37,8 +37,8 @@ def conversation_commands(seals: SealedButtons) -> tuple[Command, ...]:
     number, title_option = CommandOption("number", "menu.sessions.number"), CommandOption("title", "menu.title.title")
     listing = partial(sessions, seals)
     return (
-        Command("sessions", "menu.sessions", listing, options=(number,), shared=True, stops=True),
-        Command("title", "menu.title", title, options=(title_option,), shared=True),
+        Command("sessions", "menu.sessions", listing, options=(number,), shared=True, stops=True, group=HelpGroup.CHAT),
+        Command("title", "menu.title", title, options=(title_option,), shared=True, group=HelpGroup.CHAT),
     )
 
 

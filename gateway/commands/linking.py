@@ -13,7 +13,7 @@ from gateway.access import linking
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.access.codes import BULLETS, normalise, secret_ref
 from gateway.access.linking import Linked, LinkWhy, Side
-from gateway.commands.base import Changed, Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Changed, Command, Handle, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import VOID, whom
 from gateway.operators.people import CANONICAL_SENDER
 from gateway.operators.service import Operators
@@ -46,8 +46,8 @@ def link_commands(deps: LinkDeps, operators: Operators) -> tuple[Command, ...]:
     steps = _LinkSteps(deps)
     code, number = CommandOption("code", "menu.link.code"), CommandOption("number", "menu.unlink.number")
     return (
-        Command("link", "menu.link", steps.link, options=(code,)),
-        Command("unlink", "menu.unlink", partial(steps.unlink, operators), options=(number,)),
+        Command("link", "menu.link", steps.link, options=(code,), group=HelpGroup.ACCOUNT),
+        Command("unlink", "menu.unlink", partial(steps.unlink, operators), options=(number,), group=HelpGroup.ACCOUNT),
     )
 
 

@@ -15,7 +15,7 @@ from gateway.access.codes import CONSOLE_BULLETS, INVITE_BULLETS, invite_ref
 from gateway.access.config import Role
 from gateway.access.pairing import SHOWN_NAME_CHARS
 from gateway.access.policy import AccessSnapshot
-from gateway.commands.base import Cleared, Command, Handle, Invocation, Reply, Write
+from gateway.commands.base import Cleared, Command, Handle, HelpGroup, Invocation, Reply, Write
 from gateway.commands.decisions import access_decisions, whom
 from gateway.commands.groups import group_decisions
 from gateway.commands.linking import LinkDeps, link_decisions
@@ -95,7 +95,7 @@ def _set_name(connection: Connection, asked: Invocation, wanted: str) -> Reply:
     return Reply(said, changed=person_changed(connection, asked))
 
 
-NAME = Command("name", "menu.name", name, options=(CommandOption("name", "menu.name.name"),))
+NAME = Command("name", "menu.name", name, options=(CommandOption("name", "menu.name.name"),), group=HelpGroup.ACCOUNT)
 
 
 class _PeopleReplies:

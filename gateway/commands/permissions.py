@@ -11,7 +11,7 @@ from agent.catalogue import escape
 from agent.permission_rules import BadRule, Mode, Source, Verdict, parse_rule
 from agent.wellformed import clean
 from channels.base import CommandOption
-from gateway.commands.base import Changed, Command, Invocation, Reply, Write
+from gateway.commands.base import Changed, Command, HelpGroup, Invocation, Reply, Write
 from gateway.store import approvals, journal, session_rules
 from gateway.store.engine import Connection
 from gateway.store.session_rules import SessionRule
@@ -124,5 +124,9 @@ def _take_back(connection: Connection, asked: Invocation, wanted: str) -> Reply:
 
 
 PERMISSIONS = Command(
-    "permissions", "menu.permissions", permissions, options=(CommandOption("what", "menu.permissions.what"),)
+    "permissions",
+    "menu.permissions",
+    permissions,
+    options=(CommandOption("what", "menu.permissions.what"),),
+    group=HelpGroup.CHAT,
 )

@@ -12,7 +12,7 @@ from agent.catalogue import NAMES, escape
 from agent.wellformed import clean, cut_text
 from channels.base import CommandOption
 from gateway.access.config import Role
-from gateway.commands.base import MODES, Changed, Cleared, Command, Invocation, Reply, Write
+from gateway.commands.base import MODES, Changed, Cleared, Command, HelpGroup, Invocation, Reply, Write
 from gateway.store import journal, people
 from gateway.store.engine import Connection
 from gateway.threads import run_in_thread
@@ -177,8 +177,8 @@ def _quote(text: str) -> str:
 
 SESSION_COMMANDS: Sequence[Command] = (
     Command("start", "menu.start", start, options=(CommandOption("code", "menu.start.code"),)),
-    Command("new", "menu.new", new, shared=True, stops=True),
-    Command("stop", "menu.stop", stop, urgent=True, shared=True, stops=True),
+    Command("new", "menu.new", new, shared=True, stops=True, group=HelpGroup.CHAT),
+    Command("stop", "menu.stop", stop, urgent=True, shared=True, stops=True, group=HelpGroup.CHAT),
     Command(
         "btw",
         "menu.btw",
@@ -186,26 +186,30 @@ SESSION_COMMANDS: Sequence[Command] = (
         urgent=True,
         shared=True,
         options=(CommandOption("question", "menu.btw.question", required=True),),
+        group=HelpGroup.CHAT,
     ),
-    Command("retry", "menu.retry", start, turn=RETRY),
+    Command("retry", "menu.retry", start, turn=RETRY, group=HelpGroup.CHAT),
     Command(
         "mode",
         "menu.mode",
         mode,
         shared=True,
         options=(CommandOption("mode", "menu.mode.mode", choices=MODES),),
+        group=HelpGroup.CHAT,
     ),
     Command(
         "timezone",
         "menu.timezone",
         timezone,
         options=(CommandOption("zone", "menu.timezone.zone", required=True),),
+        group=HelpGroup.ACCOUNT,
     ),
     Command(
         "language",
         "menu.language",
         language,
         options=(CommandOption("language", "menu.language.language", choices=(*NAMES, "auto")),),
+        group=HelpGroup.ACCOUNT,
     ),
 )
 """Session commands of every agent."""

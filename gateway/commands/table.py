@@ -8,10 +8,11 @@ from functools import partial
 
 from agent.catalogue import NAMES, Catalogue
 from agent.ports import Principal
+from agent.transcript import SuggestedReply
 from channels.base import CommandOption, CommandSpec, Menus
 from gateway.access.api_keys import Scope
 from gateway.access.config import Role
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, HelpGroup, Invocation, Reply
 from gateway.texts import HARNESS
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:\s+(.*))?\Z", re.DOTALL)
@@ -34,7 +35,8 @@ class CommandTable:
         Raises:
             ValueError: two commands have the same name.
         """
-        listing = Command("help", "menu.help", self._help)
+        which = CommandOption("what", "menu.help.what")
+        listing = Command("help", "menu.help", self._help, options=(which,), group=HelpGroup.CHAT)
         self.talk = talk
         self._texts = texts
         self._commands: dict[str, Command] = {}
@@ -127,7 +129,38 @@ class CommandTable:
         return said("commands.scope_missing", name=command.name, scope=needed.value)
 
     async def _help(self, asked: Invocation) -> Reply:
-        """List the commands that this person may use."""
+        """Name the commands that this person may use, in short lists; of a list or a command, say what each does."""
         mine = [each for each in self._listed if not self.refusal(each, asked.principal, asked.scopes)]
-        lines = "\n".join(f"- /{command.name}: {asked.say(command.summary)}" for command in mine)
-        return Reply(f"{asked.say('commands.help_title')}\n\n{lines}\n\n{asked.say('commands.help_tail')}")
+        groups = {group: [each for each in mine if _group_of(each) is group] for group in HelpGroup}
+        groups = {group: commands for group, commands in groups.items() if commands}
+        wanted = asked.arguments.strip().removeprefix("/").casefold()
+        chosen = next((group for group in groups if wanted in _words_of(group, asked)), None)
+        offers = tuple(
+            SuggestedReply(asked.say(f"help.{group.value}"), f"/help {group.value}")
+            for group in groups
+            if group is not chosen
+        )
+        command = next((each for each in mine if each.name == wanted), None)
+        if chosen is not None:
+            lines = [f"**{asked.say(f'help.{chosen.value}')}**", "", *(_line(each, asked) for each in groups[chosen])]
+        elif command is not None:
+            lines = [_line(command, asked), *(f"  - {asked.say(option.description)}" for option in command.options)]
+        else:
+            names = {group: " ".join(f"/{each.name}" for each in commands) for group, commands in groups.items()}
+            lines = [f"**{asked.say(f'help.{group.value}')}**: {said}\n" for group, said in names.items()]
+            lines.append(asked.say("commands.help_tail"))
+        text = "\n".join(lines)
+        typed = asked.say("help.typed", lists=", ".join(f"`{offer.words}`" for offer in offers))
+        return Reply(text, offers=offers, typed=typed)
+
+
+def _group_of(command: Command) -> HelpGroup:
+    return command.group if Role.MEMBER.allows(command.least_role) else HelpGroup.OWNER
+
+
+def _words_of(group: HelpGroup, asked: Invocation) -> tuple[str, ...]:
+    return (group.value, asked.say(f"help.{group.value}").casefold())
+
+
+def _line(command: Command, asked: Invocation) -> str:
+    return f"- /{command.name}: {asked.say(command.summary)}"

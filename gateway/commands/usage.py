@@ -7,7 +7,7 @@ from functools import partial
 from agent.calendar import today_of, week_of, zone_of
 from agent.catalogue import Catalogue, language_of
 from agent.ports import Principal
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.base import Command, HelpGroup, Invocation, Reply
 from gateway.store.budgets import CapUse
 from gateway.store.usage import UsageTotal, usage_since
 
@@ -42,7 +42,7 @@ async def show_usage(left: Left, asked: Invocation) -> Reply:
 
 def usage_command(left: Left = no_cap) -> Command:
     """Return the command `/usage`; `left` finds the person's cap."""
-    return Command("usage", "menu.usage", partial(show_usage, left))
+    return Command("usage", "menu.usage", partial(show_usage, left), group=HelpGroup.ACCOUNT)
 
 
 def _beginnings(who: Principal, today: date) -> list[datetime]:

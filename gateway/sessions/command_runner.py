@@ -419,5 +419,7 @@ class CommandRunner:
 
 def _with_lines(reply: Reply) -> str:
     """Return a reply with its offers as lines, for a channel without buttons: each says what to type."""
+    if reply.typed:
+        return f"{reply.text}\n\n{reply.typed}"
     lines = [f"- {escape(offer.label)}: `{offer.words}`" for offer in reply.offers]
     return "\n\n".join(filter(None, (reply.text, "\n".join(lines))))

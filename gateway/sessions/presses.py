@@ -14,15 +14,17 @@ from functools import partial
 import structlog
 
 from agent.catalogue import Catalogue, escape
+from agent.fallbacks import RULES_PREFIX, Fallback, Recovered
 from agent.journal import suggested_replies
-from agent.transcript import JournalEvent
+from agent.transcript import EndReason, JournalEvent, TurnEnded
 from agent.wellformed import cut_text
 from channels.base import Channel, DeletesMessages, HasButtons
 from channels.errors import ChannelError
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import SealedButtons, long_id, short_id
 from gateway.commands.base import Changed, Invocation, Reply, Write
-from gateway.commands.decisions import ANSWERS, SAY, VOID
+from gateway.commands.decisions import ANSWERS, RUN_COMMAND, SAY, VOID
+from gateway.commands.session import RETRY
 from gateway.commands.table import CommandTable
 from gateway.inbound.session_key import place_of
 from gateway.store import approvals, inbox, journal, offers, reply_routes, standing_buttons
@@ -35,6 +37,7 @@ log = structlog.get_logger()
 DELETE_TIMEOUT_S = 10.0
 MAX_REPLIES = 8
 LABEL_CHARS = 72
+UNANSWERED = (EndReason.MODEL_ERROR, EndReason.TIMEOUT)
 HOLDS = timedelta(days=7)
 """After this a button says nothing any more, however quiet the conversation was."""
 
@@ -48,15 +51,25 @@ class SuggestedReplies:
     clock: Callable[[], datetime]
     texts: Catalogue  # what people read
 
-    def buttons(self, channel: Channel, turn: TurnRow, events: Sequence[JournalEvent]) -> tuple[Button, ...]:
-        """Return the buttons of what the ended turn suggests, for its person alone; none if the channel shows none."""
+    def buttons(
+        self, channel: Channel, turn: TurnRow, events: Sequence[JournalEvent], locale: str | None
+    ) -> tuple[Button, ...]:
+        """Return the buttons of what the ended turn suggests, for its person alone; none if the channel shows none.
+
+        The last one asks again, if a model did not answer.
+        """
         if not isinstance(channel, HasButtons):
             return ()
         account, until = f"{turn.address.channel}:{turn.address.account}", self.clock() + HOLDS
-        return tuple(
-            Button(label, self.seals.seal(SAY, f"{short_id(turn.id)}.{index}", turn.user_id, account, until))
+        id_ = short_id(turn.id)
+        suggested = [
+            Button(label, self.seals.seal(SAY, f"{id_}.{index}", turn.user_id, account, until))
             for index, label in self._labels(events)
-        )
+        ]
+        if not _is_unanswered(events):
+            return tuple(suggested)
+        data = self.seals.seal(RUN_COMMAND, f"{id_}.{RETRY}", turn.user_id, account, until)
+        return (*suggested, Button(self.texts.text(locale, "answer.button_retry"), data, words=f"/{RETRY}"))
 
     def lines(self, channel: Channel, events: Sequence[JournalEvent], locale: str | None) -> str:
         """Return the suggestions as numbered lines, for a channel without buttons; "" if there are none."""
@@ -69,6 +82,15 @@ class SuggestedReplies:
         replies = enumerate(suggested_replies(events)[:MAX_REPLIES])
         named = [(index, reply.words.strip(), self.clean(reply.label).strip()) for index, reply in replies]
         return [(index, cut_text(label, LABEL_CHARS)) for index, words, label in named if label and words]
+
+
+def _is_unanswered(events: Sequence[JournalEvent]) -> bool:
+    """Return True if the turn failed, or rules answered in its model's place."""
+    failed = any(isinstance(event, TurnEnded) and event.reason in UNANSWERED for event in events)
+    models = [
+        event.detail for event in events if isinstance(event, Recovered) and event.fallback is Fallback.NEXT_MODEL
+    ]
+    return failed or any(model.startswith(RULES_PREFIX) for model in models[-1:])
 
 
 async def find_asked(store: Store, word: str, subject: str) -> str | None:

@@ -427,9 +427,10 @@ class RunningTurn(TurnLifecycle):
             return False
         await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
+        locale = self.principal.locale
         nothing_left, alone_stopped = self._text("answer.nothing_left"), self._text("answer.alone_stopped")
-        buttons = self._deps.shown.replies.buttons(self.channel, self._turn, ended) if self._is_read else ()
-        lines = self._deps.shown.replies.lines(self.channel, ended, self.principal.locale)
+        buttons = self._deps.shown.replies.buttons(self.channel, self._turn, ended, locale) if self._is_read else ()
+        lines = self._deps.shown.replies.lines(self.channel, ended, locale)
         files = await self._made_files(reason)
         standing, pages = self._live.standing, self._live.pages
         is_shown = bool(standing) or self._has_streamed

@@ -411,7 +411,8 @@ def _empty_outbox(connection: sa.Connection, which: sa.ColumnElement[bool]) -> N
     """Parts go but for the newest one there is, which is emptied: its number is not to be given again."""
     newest = connection.execute(sa.select(sa.func.max(outbox.c.id))).scalar()
     connection.execute(sa.delete(outbox).where(which, outbox.c.id != newest))
-    nothing = dict.fromkeys(("thread", "target", "reply_to", "markup", "buttons", "media", "platform_id", "error"))
+    shown = ("thread", "target", "reply_to", "markup", "buttons", "buttons_of", "buttons_until", "media")
+    nothing = dict.fromkeys((*shown, "platform_id", "error"))
     said = {"rendered": "", "plain": "", "lane": GONE, "chat": "", "state": "discarded", "secret_ref": None}
     connection.execute(sa.update(outbox).where(which, outbox.c.id == newest).values(nothing | said))
 

@@ -45,7 +45,7 @@ async def test_nothing_stays_of_who_asks_for_it(tmp_path: Path):
         here.sim.say(WHO, "/forget")
         assert "practice" in (await here.told(WHO, "What shall I forget?")).text
         here.sim.say(WHO, "/forget everything")
-        await here.told(WHO, "If you are sure")
+        await here.told(WHO, "It cannot be undone")
         here.model.answers(slow(f"A long story of {CANARY}. " * 20, 20.0))
         asked = len(here.model.requests)
         here.sim.say(WHO, f"tell me of {CANARY}")

@@ -9,7 +9,7 @@ from rapidfuzz import fuzz, process
 
 from agent.coach.durations import spell_minutes
 from agent.coach.entry_arguments import NewValues, read_values
-from agent.coach.log_line import LogLineError, parse_logs
+from agent.coach.log_line import LogLineError, near_line, parse_logs
 from agent.coach.plan_conditions import read_conditions
 from agent.coach.plan_data import NEXT_WEEK
 from agent.coach.reader.entries import Choice, unread_words
@@ -156,6 +156,8 @@ def log_command(choice: Choice, today: date, skills: Sequence[str], notes: str =
             logs = parse_logs(said, today, skills)
         except LogLineError:
             continue
+        if any(near_line(log, skills) for log in logs):
+            continue  # it would be asked about: in quotation marks a new skill is meant
         if [(log.minutes, fold(log.skill), log.day) for log in logs] == [
             (each.minutes, fold(each.skill), each.day) for each in choice
         ] and logs[-1].notes == notes:

@@ -65,7 +65,7 @@ class TestImport:
     async def test_it_says_first_what_it_would_add(self, practice: ConnectedPractice):
         said = await answer(practice, "/import", files=[GOOD])
         assert "2 entries would be added, from Sunday, 1 February to Monday, 2 February: guitar, piano." in said
-        assert "/import now" in said
+        assert "Nothing is added yet." in said
         assert () == await practice.sessions(ANA)
 
     async def test_then_it_adds_what_is_not_there_yet(self, practice: ConnectedPractice):

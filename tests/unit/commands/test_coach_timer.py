@@ -87,5 +87,5 @@ class TestForget:
         assert ["practice_forgotten"] == [row.action for row in audit_log(practice.connection)]
 
     async def test_in_spanish(self, practice: ConnectedPractice):
-        assert "/forget todo sí" in await answer(practice, "/forget todo", SPANISH)
+        assert "No se puede deshacer" in await answer(practice, "/forget todo", SPANISH)
         assert "borrada" in await answer(practice, "/forget todo si", SPANISH)

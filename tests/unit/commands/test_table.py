@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from agent.ports import Principal
 from gateway.access.config import Role
 from gateway.coach.commands import coach_commands
 from gateway.coach.product import COACH
@@ -73,17 +74,27 @@ class TestWords:
     def test_a_low_role_is_told(self):
         assert "/pair is for operators of this bot." == TABLE.refusal(PAIR, ANA, scopes=None)
 
-    async def test_help_lists_what_this_person_may(self):
+    @pytest.mark.parametrize(
+        ("who", "arguments", "said", "unsaid"),
+        [
+            (ANA, "", "**Practice**: /log /stats", "/pair"),
+            (replace(ANA, role="operator"), "", "**Owner**: /pair", "Let somebody in"),
+            (replace(ANA, role="operator"), "owner", "- /pair: Let somebody in", "/log"),
+            (replace(ANA, locale="es"), "Práctica", "- /undo: Quitar la última anotación", "/help"),
+            (ANA, "/undo", "/undo: Take back the last entry", "/log"),
+            (ANA, "pair", "**Practice**: /log", "/pair"),
+        ],
+    )
+    async def test_help_names_what_this_person_may_in_lists(
+        self, who: Principal, arguments: str, said: str, unsaid: str
+    ) -> None:
         command, _, _ = TABLE.parse("/help") or (None, "", "")
         assert command is not None
-        asked = invocation("help", texts=COACH.catalogue)
-        said = [
-            str(await command.handle(replace(asked, principal=who)))
-            for who in (ANA, replace(ANA, role="operator"), replace(ANA, locale="es"))
-        ]
-        assert "/pair" not in said[0]
-        assert "/pair: Let somebody in" in said[1]
-        assert "- /undo: Quitar la última anotación" in said[2]
+        reply = await command.handle(replace(invocation("help", arguments, texts=COACH.catalogue), principal=who))
+        assert isinstance(reply, Reply)
+        assert said in reply.text
+        assert unsaid not in reply.text
+        assert "/help account" in [offer.words for offer in reply.offers]
 
 
 class TestMenus:
