@@ -42,6 +42,11 @@ class OwnsAccounts(Protocol):
     def agents(self) -> AgentChoice: ...
 
 
+def visitors_key(key: bytes) -> bytes:
+    """Return the key of the cookies by which the web chat knows browsers; `key` is the home's."""
+    return hmac.digest(key, b"tenk web visitors v1", "sha256")
+
+
 class ConfiguredAccounts:
     """Configured accounts; a channel is made when its account first runs."""
 
@@ -105,7 +110,7 @@ class ConfiguredAccounts:
             texts=tenant.product.catalogue,
             guests=Guests(is_known=is_known, is_let_in=is_guest, may_send_files=may_send_files),
             records=StoredRecords(tenant.store, tenant.agents, steady_now, tenant.name),
-            key=hmac.digest(self._key, b"tenk web visitors v1", "sha256"),
+            key=visitors_key(self._key),
         )
         return channel
 

@@ -19,10 +19,11 @@ from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
 from channels.clocks import Clocks, steady_now
 from channels.messages import DEFAULT_TENANT
+from channels.web.visitor import Identities
 from gateway.access import codes
 from gateway.access.codes import AccessKeys
 from gateway.access.policy import AccessSnapshot
-from gateway.accounts import ConfiguredAccounts
+from gateway.accounts import ConfiguredAccounts, visitors_key
 from gateway.capabilities.trust import Trust
 from gateway.chores import Chores, bring_up_tables
 from gateway.cluster.process import LoneProcess, open_process, wait_until_idle
@@ -213,8 +214,9 @@ class Gateway:
         unlinked = ProcessParts(status, self._rotation, self._rests.board, NoLinks(), trust.load)
         own = replace(unlinked, reload=self._reload, change_setting=self._change_setting)
         pages = OperatorServices(shared, tenants, own)
+        browsers = Identities(visitors_key(key), is_known=lambda _chat: False)
         config = ConsoleSettings(self._settings_in_force, self._files, waits_for_start)
-        console = make_console(store, key, pages.of, config, self._product.title)
+        console = make_console(store, key, pages.of, browsers, config, self._product.title)
         programs = ApiServer(store, tenants, settings.http.cors_origins)
         api = programs if settings.channels.api.enabled else None
         playground = not any(settings.channels.accounts())

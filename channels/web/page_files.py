@@ -43,9 +43,9 @@ SCRIPT_TEXTS = (
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""Content security policy: nothing inline, nothing from other hosts, no frames."""
+"""Content security policy: nothing inline, nothing from other hosts; frames only in our own pages."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,

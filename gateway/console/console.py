@@ -17,7 +17,7 @@ from channels.base import HttpRoute
 from channels.clocks import steady_now, steady_s
 from channels.web.bounds import address_of
 from channels.web.page_files import HEADERS, POLICY
-from channels.web.visitor import locale_of
+from channels.web.visitor import Identities, locale_of
 from gateway.access.config import Role
 from gateway.config.editing import MAX_VALUE_CHARS
 from gateway.console.logins import SESSION_VALID, ConsoleLogins, ConsoleVisitor
@@ -49,7 +49,9 @@ MAX_FIELD_CHARS = 128
 
 PAGE_HEADERS = {
     **HEADERS,
-    "Content-Security-Policy": POLICY.replace("form-action 'none'", "form-action 'self'"),
+    "Content-Security-Policy": POLICY.replace("form-action 'none'", "form-action 'self'; frame-src 'self'").replace(
+        "frame-ancestors 'self'", "frame-ancestors 'none'"
+    ),
     "Referrer-Policy": "same-origin",  # with no-referrer a form of our own would come with the Origin "null"
     "Cache-Control": "no-store",
 }
@@ -62,7 +64,7 @@ _STATIC = {
     "vendor/uPlot.min.css": "text/css",
 }
 
-_NAV = ("overview", "people", "sessions", "schedules", "inbox", "outbox", "usage", "audit", "config", "logs")
+_NAV = ("overview", "people", "sessions", "chat", "schedules", "inbox", "outbox", "usage", "audit", "config", "logs")
 
 Form = Mapping[str, str]
 NOTHING: Form = {}
@@ -139,6 +141,7 @@ class ConsoleDeps:
 
     logins: ConsoleLogins
     operators: Callable[[str | None], Operators]  # the service for a tenant, or for all
+    browsers: Identities  # of the web chat
     config: ConsoleSettings
     log: Callable[[], Sequence[Mapping[str, object]]]  # the newest events, oldest first
     title: str  # the agent's name
@@ -229,7 +232,9 @@ class Console:
         locale = visitor.locale or locale_of(request)
         named = request.cookies.get(ZONE_COOKIE, "")
         timezone = named if is_zone(named) else "UTC"
-        wanted = WantedPage(visitor, place.query, self._deps.operators(visitor.tenant), timezone, given, problem)
+        operators, browser = self._deps.operators(visitor.tenant), self._deps.browsers.of(request)
+        chat = "" if browser is None else browser.chat
+        wanted = WantedPage(visitor, place.query, operators, timezone, chat, given, problem)
         try:
             data = await view.data(wanted)
         except GatewayError as error:
@@ -328,6 +333,7 @@ def make_console(
     store: Store,
     key: bytes,
     operators: Callable[[str | None], Operators],
+    browsers: Identities,
     config: ConsoleSettings,
     title: str,
 ) -> Console:
@@ -336,6 +342,7 @@ def make_console(
         ConsoleDeps(
             ConsoleLogins(store, key, steady_now, steady_s),
             operators,
+            browsers,
             config,
             log=lambda: tuple(RECENT),
             title=title,

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
@@ -18,6 +19,7 @@ from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
     MAX_WHO_CHARS,
     AuditQuery,
+    ConversationLine,
     ConversationsQuery,
     DaySum,
     HopLine,
@@ -116,7 +118,11 @@ def _span(later: datetime, earlier: datetime) -> str:
     return f"+{took_s:.2f} s" if took_s < 100 else f"+{_ago(took_s)}"
 
 
+WEB_CHAT = "web:main"
+"""The web chat among the parts of the status."""
+
 MOST_ROWS = 50
+MOST_BESIDE = 5  # turns beside the chat
 MOST_SHOWN = 10  # conversations, schedules or memories on a person's page
 MOST_LINES = 200
 MOST_CHARS = 500  # of one fact in a log line
@@ -134,6 +140,7 @@ class WantedPage:
     query: Mapping[str, str]
     operators: Operators
     timezone: str  # IANA name of the browser's
+    chat: str  # of this browser in the web chat; "": none yet
     given: Mapping[str, str]  # the form that was refused; empty: none
     problem: str  # why
 
@@ -173,6 +180,7 @@ def views(config: ConsoleSettings, log: Log) -> dict[str, View]:
         "person": View(_person, nav="people"),
         "sessions": View(_sessions, 10),
         "session": View(_session, 3, "sessions"),
+        "chat": View(_chat, 1),
         "schedules": View(_schedules, 10),
         "inbox": View(_inbox, 5),
         "outbox": View(_outbox),
@@ -231,8 +239,11 @@ async def _sessions(wanted: WantedPage) -> Data:
 
 
 async def _session(wanted: WantedPage) -> Data:
-    id_ = wanted.query.get("id", "")
-    found = await wanted.operators.show_conversation(wanted.by, id_, TimelineQuery(turns=30))
+    return await _timeline(wanted, wanted.query.get("id", ""), 30)
+
+
+async def _timeline(wanted: WantedPage, id_: str, most_turns: int) -> Data:
+    found = await wanted.operators.show_conversation(wanted.by, id_, TimelineQuery(turns=most_turns))
     hops: dict[str | None, list[HopLine]] = {}
     for hop in found.hops:
         hops.setdefault(hop.turn, []).append(hop)
@@ -242,6 +253,19 @@ async def _session(wanted: WantedPage) -> Data:
             families.append([])
         families[-1].append(turn)
     return {"session": found.session, "turns": [turn for family in reversed(families) for turn in family], "hops": hops}
+
+
+async def _chat(wanted: WantedPage) -> Data:
+    status = await wanted.operators.status(wanted.by)
+    has_page = WEB_CHAT in (status.parts or {})
+    sessions: Sequence[ConversationLine] = ()
+    if has_page and wanted.chat:
+        mine = ConversationsQuery(limit=MOST_SHOWN, person=f"web:{wanted.chat}")
+        with suppress(OperationRefused):  # this browser has said nothing yet
+            sessions = (await wanted.operators.list_conversations(wanted.by, mine)).sessions
+    last = next((session for session in sessions if session.key.endswith(wanted.chat)), None)
+    shown: Data = {"turns": [], "hops": {}} if last is None else await _timeline(wanted, last.id, MOST_BESIDE)
+    return shown | {"has_page": has_page}
 
 
 async def _inbox(wanted: WantedPage) -> Data:

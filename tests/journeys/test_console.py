@@ -14,10 +14,10 @@ import pytest
 from gateway.store import people
 from tests.fakes.browser import Page, browser, chromium
 from tests.fakes.ports import free_address
-from tests.journeys.house import House, house
+from tests.journeys.house import House, house, slow
 
 ANA, BEN, CAT = 1, 2, 3
-PAGES = ("", "/people", "/sessions", "/schedules", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
+PAGES = ("", "/people", "/sessions", "/chat", "/schedules", "/inbox", "/outbox", "/usage", "/audit", "/config", "/logs")
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -367,6 +367,35 @@ async def test_days_and_times_are_those_of_the_browsers_zone(tmp_path: Path) -> 
             await page.until(f"!!{at}")
             assert await page.value(f"new Date({at}.dateTime).toLocaleString('sv') === {at}.textContent")
             await page.call("Network.clearBrowserCookies")
+        assert [] == page.complaints
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
+async def test_an_operator_talks_with_the_agent_and_sees_its_steps_grow(tmp_path: Path) -> None:
+    async with house(tmp_path) as here, browser(tmp_path / "profile") as page:
+        here.model.brain = lambda _body: slow("Good evening, operator. " * 20, seconds=4)
+        await page.look(1280, 900)
+        await page.go((await here.operator("POST /v1/console"))["link"])
+        await page.until("!!document.querySelector('nav a[href=\"/console/chat\"]')")
+        await page.value("document.querySelector('nav a[href=\"/console/chat\"]').click()")
+        inside = "document.querySelector('iframe').contentDocument"
+        await page.until(f"{inside}.getElementById('state')?.textContent === 'Online'")
+        await page.until("document.getElementById('part').innerText.includes('Say something')")
+        await page.value(f"{inside}.getElementById('text').focus()")
+        await page.type("good evening")
+        await page.press("Enter")
+        running = "[...document.querySelectorAll('.turn h2')].some((head) => head.textContent.includes('at work'))"
+        begun = await page.until(f"{running} && document.querySelectorAll('.hops li').length")
+        await page.until("document.querySelector('.turn h2')?.textContent.includes('completed')")
+        assert begun < await page.value("document.querySelectorAll('.hops li').length")
+        await page.until(f"{inside}.body.innerText.includes('Good evening, operator.')")
+        assert "evening" not in await page.value("document.getElementById('part').innerText")
+        for width, dark in ((390, True), (1280, False)):
+            await page.look(width, 844, phone=width < 500, dark=dark)
+            assert [] == await page.barriers()
+            await page.picture(tmp_path / f"console-chat-{width}.png")
         assert [] == page.complaints
 
 
