@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from agent.answer_gate import read_gate
 from agent.credentials import CredentialKind
+from agent.plain_errors import check_url
 
 KEY_NAMES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 """Environment variable of the API key, by wire."""
@@ -150,6 +151,11 @@ class LinkConfig(BaseModel):
     """Overrides the table of prices; None: the table's, and unknown for a model that is not in it."""
     words_per_s: float | None = Field(default=None, gt=0)
     """Speed of the offline rules in words a second; None: at once."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_a_url(cls, url: str | None) -> str | None:
+        return None if url is None else check_url(url)
 
     @property
     def connects_to(self) -> str | None:

@@ -1,8 +1,10 @@
 """Plain sentences for invalid values, in place of pydantic's."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 LIST = 'a list is written in brackets: ["one", "two"]'
 TABLE = "this is a table of its own, with keys"
@@ -69,6 +71,23 @@ def words_of_problem(problem: Mapping[str, Any]) -> str:
         return str(context["error"])
     words = _WANTED.get(problem["type"], UNKNOWN)
     return words.format_map({key: _plain(value) for key, value in context.items()})
+
+
+def check_url(text: str) -> str:
+    """Return the text if it is an http or https URL.
+
+    Raises:
+        ValueError: it is not; the message says what to write.
+    """
+    try:
+        parts = urlsplit(text)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and not any(map(str.isspace, text))
+    except ValueError:
+        is_url = False
+    if not is_url:
+        rest = re.sub(r"^\w*:?//|^https?:", "", text.strip())
+        raise ValueError(f"write the whole URL, with http:// or https:// in front, such as http://{rest or 'HOST'}")
+    return text
 
 
 def as_written(value: object) -> str:

@@ -45,4 +45,4 @@ def unknown_tenant(name: str, known: Collection[str]) -> str:
     """Say that there is no tenant of this name, with the nearest one, or all there are."""
     near = get_close_matches(name, known, 1, cutoff=0.6)
     hint = f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(known)}"
-    return f"there is no tenant {name!r}; {hint}"
+    return f'there is no tenant "{name}"; {hint}'

@@ -95,7 +95,7 @@ def _find(group: str, name: str, _path: tuple[str, ...]) -> EntryPoint:
     names = list_offered(group)
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    raise SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
+    raise SettingsError(f'there is no {KINDS[group]} "{name}"{meant}; there are: {", ".join(names) or "none"}')
 
 
 def load_extension(group: str, name: str) -> object:

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
+from agent.plain_errors import check_url
+
 McpServerName = Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$", max_length=28)]
 """Name of a server: part of the names of its tools, `mcp__NAME__TOOL`, and of the accounts of people, `mcp:NAME`."""
 
@@ -46,9 +48,7 @@ class McpServerConfig(BaseModel):
     @field_validator("url")
     @classmethod
     def _is_http(cls, url: str | None) -> str | None:
-        if url is not None and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname):
-            raise ValueError("it has to begin with http:// or https:// and name a host")
-        if url is not None and "@" in urlsplit(url).netloc:
+        if url is not None and "@" in urlsplit(check_url(url)).netloc:
             raise ValueError("it holds a password; write it into [mcp.NAME.headers] of secrets.toml")
         return url
 

@@ -3,9 +3,10 @@
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from agent.plain_errors import check_url
 
 AnyNetwork = IPv4Network | IPv6Network
 
@@ -31,11 +32,12 @@ def split_private(entry: str) -> tuple[AnyNetwork, int]:
 
 
 def _check_search(source: str) -> str:
-    if split_mcp_tool(source) is None and (
-        urlsplit(source).scheme not in {"http", "https"} or not urlsplit(source).netloc
-    ):
-        raise ValueError("it has to be the URL of a SearXNG, or mcp:SERVER:TOOL")
-    return source
+    if split_mcp_tool(source) is not None:
+        return source
+    try:
+        return check_url(source)
+    except ValueError as wrong:
+        raise ValueError(f"it has to be mcp:SERVER:TOOL, or the URL of a SearXNG: {wrong}") from None
 
 
 def _check_social(source: str) -> str:

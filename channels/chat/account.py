@@ -26,7 +26,7 @@ def check_base_url(base: str, official: str) -> str:
     """
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
-        raise ValueError(f"must be an http(s) URL like {official}")
+        raise ValueError(f"write the whole URL, with http:// or https:// in front, like {official}")
     if "{" in base or "}" in base:
         raise ValueError("must hold no placeholders")
     return base.rstrip("/")

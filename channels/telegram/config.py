@@ -65,7 +65,7 @@ class TelegramAccount(PlatformAccount):
                 ports = ", ".join(map(str, WEBHOOK_PORTS))
                 raise ValueError(f"must be an https URL with port {ports}, or none: Telegram calls no other port")
         elif parts.scheme not in ("http", "https"):
-            raise ValueError("must be an http(s) URL")
+            raise ValueError("write the whole URL, with http:// or https:// in front")
         if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
             raise ValueError("must be a URL without password, query and fragment, like https://bot.example.com")
         return url.rstrip("/")

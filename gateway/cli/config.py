@@ -12,7 +12,7 @@ from gateway.agent_models import price_sentences
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
 from gateway.command_set import describe_slack_app
-from gateway.config.editing import draft, draft_of_text
+from gateway.config.editing import draft, draft_of_texts
 from gateway.config.listing import lines_of
 from gateway.config.settings import load, read_sources
 from gateway.config.sources import KeyPath, key_of
@@ -51,24 +51,31 @@ def show(config_path: Path | None) -> None:
 
 
 @command.command("set")
-@click.argument("key")
-@click.argument("value", required=False)
+@click.argument("pairs", metavar="KEY VALUE [KEY VALUE]...", nargs=-1, required=True)
 @config_option
-def set_(key: str, value: str | None, config_path: Path | None) -> None:
-    """Set KEY (such as access.direct) to VALUE in the configuration file; secrets go into secrets.toml.
+def set_(pairs: tuple[str, ...], config_path: Path | None) -> None:
+    """Set each KEY (such as access.direct) to its VALUE in the configuration file; secrets go into secrets.toml.
 
-    Leave VALUE out for secrets: it is then asked for, or read from standard input, and stays out of the shell's
-    history. Comments in the file stay. An invalid configuration is not written.
+    All pairs are checked together, in any order. Leave the last VALUE out if it is a secret: it is then asked for, or
+    read from standard input, and stays out of the shell's history. Comments in the file stay. An invalid configuration
+    is not written.
     """
     os.umask(0o077)
-    path = _path_of(key)
-    if value is None:
-        value = click.prompt(key, hide_input=True) if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    made = draft_of_text(config_path, os.environ, path, value)
+    keys, values = pairs[::2], [*pairs[1::2]]
+    texts = {_path_of(key): key for key in keys}
+    if len(texts) < len(keys):
+        raise click.UsageError("a key is named twice")
+    if len(values) < len(keys):
+        hidden = sys.stdin.isatty()
+        values.append(click.prompt(keys[-1], hide_input=True) if hidden else sys.stdin.readline().rstrip("\n"))
+    made = draft_of_texts(config_path, os.environ, dict(zip(texts, values, strict=True)))
     files = [str(file) for file in made.write()]
-    click.echo(f"{key} is set in {', '.join(files)}." if files else f"{key} already has this value.")
-    if path in made.after.environment:
-        click.echo(f"But the environment variable {made.after.environment[path][0]} overrides it.")
+    named = " and ".join((", ".join(keys[:-1]), keys[-1])) if keys[1:] else keys[0]
+    verb, has = ("are", "have these values") if keys[1:] else ("is", "has this value")
+    click.echo(f"{named} {verb} set in {' and '.join(files)}." if files else f"{named} already {has}.")
+    for path, key in texts.items():
+        if path in made.after.environment:
+            click.echo(f"But the environment variable {made.after.environment[path][0]} overrides {key}.")
     click.echo(f"`{of_process().command('reload')}` applies it, or says that it needs a restart.")
 
 

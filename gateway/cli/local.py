@@ -111,7 +111,7 @@ async def _refuse_older_server(url: str) -> None:
     seen = await inspect(url) if file_of(url) is None else None
     if seen is not None and seen.is_behind:
         raise SchemaDiffers(
-            f"the database is at revision {seen.revision}, this version wants {HEAD}: back it up with pg_dump "
+            f"the database has schema version {seen.revision}, this version needs {HEAD}: back it up with pg_dump "
             "(docs/several-machines.md), then run `tenk db upgrade` or start the gateway"
         )
 

@@ -100,7 +100,7 @@ class ConfigFiles:
             SettingsError: the changed files do not load, or the environment overrides the key.
         """
         if text:
-            made = draft_of_text(self.path, self.environ, key, text)
+            made = draft_of_texts(self.path, self.environ, {key: text})
         else:
             made = draft(self.path, self.environ, {key: None})
         if key in made.after.environment:
@@ -128,20 +128,30 @@ def draft(
     return Draft(before, after, settings_of(after), tuple(changes))
 
 
-def draft_of_text(path: Path | None, environ: Mapping[str, str], key: KeyPath, text: str) -> Draft:
-    """Return the configuration with this value at the key: TOML if that gives valid settings, else plain text.
+def draft_of_texts(path: Path | None, environ: Mapping[str, str], texts: Mapping[KeyPath, str]) -> Draft:
+    """Return the configuration with these values, checked together.
+
+    Each is read as TOML if that gives valid settings, else as plain text.
 
     Raises:
         SettingsError: the files, or the changed files, do not load.
     """
+    typed = {key: _as_toml(text) for key, text in texts.items()}
     try:
-        return draft(path, environ, {key: tomllib.loads(f"value = {text}")["value"]})
-    except tomllib.TOMLDecodeError:
-        return draft(path, environ, {key: text})
+        return draft(path, environ, typed)
     except SettingsError:
-        with contextlib.suppress(SettingsError):
-            return draft(path, environ, {key: text})
+        doubtful = {key: text for key, text in texts.items() if typed[key] != text}
+        for plain in (*({key: text} for key, text in doubtful.items()), doubtful):
+            with contextlib.suppress(SettingsError):
+                return draft(path, environ, typed | plain)
         raise
+
+
+def _as_toml(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _with_all(file: ConfigFile, changes: Changes) -> ConfigFile:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, SecretStr
 
 from agent.config import LinkConfig, ModelConfig
 from agent.models.select import wire_names
+from agent.plain_errors import as_written
 from agent.web.config import WebConfig, split_mcp_tool
 from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig
@@ -34,7 +35,11 @@ def check_accounts(named: Sequence[KeyPath], channels: BaseModel, sources: Sourc
         channel = path[-1].partition(":")[0]
         if path[-1] in known or (channel in fields and channel not in there and path[-1] != channel):
             continue
-        near = get_close_matches(path[-1], sorted(known), 1, cutoff=0.6)
+        if channel not in fields:  # or another channel's account of the same name looks nearer
+            likely = get_close_matches(channel, fields, 1, cutoff=0.6)
+            near = [f"{likely[0]}:{path[-1].partition(':')[2] or 'main'}"] if likely else []
+        else:
+            near = get_close_matches(path[-1], [name for name in known if name.startswith(f"{channel}:")], 1)
         hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
         raise SettingsError(f"{sources.place_of(path)}: {'.'.join(path)}: there is no such account; {hint}")
 
@@ -142,11 +147,14 @@ def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
         if wire in others and re.fullmatch(r"\w+:\S+", model.name):
             return
         brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
-        raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
+        raise SettingsError(
+            f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {as_written(model.name)})"
+        )
     if model.name == "offline" and path[-1] != "model":
         raise SettingsError(f"{place}: {path_words}.name: the rules stand behind every chain: model.offline_when_down")
     if model.name != "offline" and model.api_key is None and model.base_url is None and not model.has_other_keys:
         key, base = MODEL_KEYS[wire]
         raise SettingsError(
-            f"{place}: {path_words}.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"
+            f"{place}: {path_words}.api_key: {model.name} needs a key or a server: with the name, set "
+            f"{path_words}.api_key ({key}), or {path_words}.base_url ({base}) for a server of your own"
         )

@@ -222,6 +222,15 @@ def _nearest(model: type[BaseModel], path: KeyPath) -> str:
     names = list(around.model_fields) if isinstance(around, type) and issubclass(around, BaseModel) else []
     if near := difflib.get_close_matches(path[-1], names, 1, cutoff=0.6):
         return f'; did you mean "{near[0]}"?'
+    for name in names:
+        table = annotation_at(around, (name,))
+        inner, place = (
+            (get_args(table)[-1], (*path[:-1], name, "NAME"))
+            if get_origin(table) is Mapping
+            else (table, (*path[:-1], name))
+        )
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and path[-1] in inner.model_fields:
+            return f"; it belongs in [{'.'.join(place)}]"
     return f"; there are {', '.join(names)}" if names else ""
 
 

@@ -1,11 +1,13 @@
 """Settings of providers for accounts that people connect themselves, by the name in `model.provider`."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
-HttpUrl = r"^https?://[^\s/]+\S*$"
+from agent.plain_errors import check_url
+
+HttpUrl = Annotated[str, AfterValidator(check_url)]
 
 
 class OAuthConfig(BaseModel):
@@ -13,15 +15,15 @@ class OAuthConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    authorize_url: str = Field(pattern=HttpUrl)
+    authorize_url: HttpUrl
     """Page on which a person agrees."""
-    token_url: str = Field(pattern=HttpUrl)
+    token_url: HttpUrl
     """Endpoint for codes and refresh tokens."""
     client_id: str
     """Our id, as registered with the provider."""
     client_secret: SecretStr | None = None
     """None: a public client."""
-    redirect_url: str = Field(pattern=HttpUrl)
+    redirect_url: HttpUrl
     """Page to which the provider redirects: `/oauth/callback` at http.public_url, or one that shows the code."""
     scopes: tuple[str, ...] = ()
     """Requested scopes."""

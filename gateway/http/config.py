@@ -56,7 +56,7 @@ class HttpConfig(BaseModel):
         for origin in given:
             parts = urlsplit(origin)
             if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc.lower()}" != origin:
-                raise ValueError(f"{origin!r} is not an origin; write it as browsers do, like https://app.example.com")
+                raise ValueError(f'"{origin}" is not an origin; write it as browsers do, like https://app.example.com')
         return given
 
     @property
@@ -110,7 +110,7 @@ def root_of(text: str) -> str:
     except ValueError as error:
         raise ValueError(f"this is not a URL ({error}); write it like https://bot.example.com") from None
     if parts.scheme not in {"http", "https"} or not HOST_NAME.fullmatch(host) or "@" in parts.netloc:
-        raise ValueError("this is not the URL of a server; write it like https://bot.example.com")
+        raise ValueError("write the whole URL of the server, like https://bot.example.com")
     if parts.path not in {"", "/"} or parts.query or parts.fragment:
         raise ValueError("it has a path, but pages are served at the root: use a host name of its own")
     if parts.scheme == "http" and not is_loopback(host):
@@ -125,7 +125,10 @@ def as_network(text: str) -> IpNetwork:
     Raises:
         ValueError: it is neither.
     """
-    return ipaddress.ip_network(text.strip())
+    try:
+        return ipaddress.ip_network(text.strip())
+    except ValueError:
+        raise ValueError(f'"{text}" is no network; write it like 10.1.2.3 or 10.1.2.0/24') from None
 
 
 def is_loopback(host: str) -> bool:

@@ -176,7 +176,7 @@ async def check_database(url: str, home: Path) -> Finding:
         words, _, to_do = seen.refusal.partition(": ")
         return Finding("database", f"{seen.where} cannot be used: {words}", to_do)
     if seen.is_behind:
-        words = f"{seen.where} is intact, at revision {seen.revision}; this version needs {HEAD}"
+        words = f"{seen.where} is intact, but its schema version is {seen.revision}; this version needs {HEAD}"
         file = file_of(url)
         if file is None:
             to_do = "back it up with pg_dump (docs/several-machines.md), then run `tenk db upgrade`"
@@ -185,7 +185,7 @@ async def check_database(url: str, home: Path) -> Finding:
         return Finding("database", words, to_do, mend=_migration(url, file, home))
     to_do = "; ".join(f"{name}: {RISKS[name]}" for name in seen.risks if name != OURS_WAIT)
     off = f"; its server has {', '.join(seen.risks)} off" if seen.risks else ""
-    return Finding("database", f"{seen.where} is intact, at revision {HEAD}{off}", to_do)
+    return Finding("database", f"{seen.where} is intact and up to date{off}", to_do)
 
 
 async def check_database_clock(url: str, clock: Callable[[], datetime] = wall_now) -> Finding | None:
@@ -236,6 +236,6 @@ def _migration(url: str, file: Path, home: Path) -> Callable[[], Awaitable[str]]
     async def mend() -> str:
         with HomeLock(home):
             await upgrade(url)
-        return f"{file} is at revision {HEAD}; a copy of the old one is in {copies_of_older(file)[-1]}"
+        return f"{file} is up to date; a copy of the old one is in {copies_of_older(file)[-1]}"
 
     return mend

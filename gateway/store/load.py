@@ -104,8 +104,8 @@ def _read_header(lines: _Lines, tables_of: TablesOf) -> dict[str, AgentTables]:
     if form > FORMAT:
         raise lines.error(f"is of dump format {form}, this version knows {FORMAT}: run the newer tenk-gateway")
     if revision != HEAD:
-        why = refusal(revision).replace("the database is", "the dump is")
-        raise GatewayError(why or f"the dump is at revision {revision}: load it with the version that made it")
+        why = refusal(revision).replace("the database has", "the dump has")
+        raise GatewayError(why or f"the dump has schema version {revision}: load it with the version that made it")
     found = {}
     for agent, steps in agents.items():
         known = tables_of(agent)

@@ -18,10 +18,10 @@ def refusal(found: str) -> str:
         return ""
     if found < FIRST:
         return (
-            f"the database is at revision {found}, which no release had: this version cannot use it; move it away to "
-            "start with a new one, or run the tenk-gateway that made it"
+            f"the database has schema version {found}, which no release had: this version cannot use it; move it away "
+            "to start with a new one, or run the tenk-gateway that made it"
         )
     return (
-        f"the database is at revision {found}, this version knows up to {HEAD}: run the newer tenk-gateway, or restore "
-        "the backup made before it"
+        f"the database has schema version {found}, this version knows up to {HEAD}: run the newer tenk-gateway, or "
+        "restore the backup made before it"
     )

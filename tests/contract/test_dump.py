@@ -199,7 +199,7 @@ BAD: dict[str, tuple[Callable[[str], str], str]] = {
     "a wrong count": (lambda text: text.replace('{"rows":', '{"rows":1', 1), "should be the last one"),
     "more behind the end": (lambda text: text + "[]\n", "should be the last one"),
     "a newer format": (edited(lambda line: line.update(tenk_dump=2)), "run the newer tenk-gateway"),
-    "a newer version": (edited(lambda line: line.update(revision="9999")), "the dump is at revision 9999"),
+    "a newer version": (edited(lambda line: line.update(revision="9999")), "the dump has schema version 9999"),
     "an older version": (edited(lambda line: line.update(revision="0057")), "which no release had"),
     "another agent": (
         edited(lambda line: line.update(agents={"clerk": 0})),

@@ -152,4 +152,21 @@ async def test_a_key_is_set_by_its_name(here: Path) -> None:
     wrong = await tenk("config", "set", "sessions.max_turn", "7")
     assert 'did you mean "max_turns"?' in str(wrong.exception)
     environment = await tenk("config", "set", "model.name", "offline", TENK_MODEL="offline")
-    assert "environment variable TENK_MODEL overrides" in environment.output
+    assert "environment variable TENK_MODEL overrides model.name" in environment.output
+
+
+async def test_several_keys_are_set_together_in_any_order(here: Path) -> None:
+    name, server = ("model.name", "openai:fake-1"), ("model.base_url", "http://127.0.0.1:9/v1")
+    alone = await tenk("config", "set", *name)
+    assert "with the name, set model.api_key (OPENAI_API_KEY), or model.base_url" in str(alone.exception)
+    done = await tenk("config", "set", *name, *server, "sessions.max_turns", "7", "model.api_key", said="12345\n")
+    files = f"{Path('config', 'gateway.toml')} and {Path('config', 'secrets.toml')}"
+    keys = "model.name, model.base_url, sessions.max_turns and model.api_key"
+    assert f"{keys} are set in {files}." == done.output.splitlines()[0]
+    written = tomllib.loads((here / "config" / "gateway.toml").read_text())
+    assert {"name": "openai:fake-1", "base_url": "http://127.0.0.1:9/v1"} == written["model"]
+    assert {"max_turns": 7} == written["sessions"]
+    again = await tenk("config", "set", *server, *name)
+    assert "model.base_url and model.name already have these values." == again.output.splitlines()[0]
+    twice = await tenk("config", "set", *name, *name)
+    assert (2, True) == (twice.exit_code, "a key is named twice" in twice.output)

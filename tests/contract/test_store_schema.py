@@ -146,7 +146,7 @@ class TestSchema:
         await store.aclose()
         before = content(case.url)
         for opening in (case.open, lambda: upgrade(case.url), lambda: looked_at(case.url)):
-            with pytest.raises(SchemaDiffers, match=f"revision {revision}.*{words}"):
+            with pytest.raises(SchemaDiffers, match=f"version {revision}.*{words}"):
                 await opening()
         assert before == content(case.url)
 
@@ -193,7 +193,7 @@ async def test_a_start_during_a_newer_migration_waits_and_is_refused(postgres: P
     async with asyncio.TaskGroup() as group, another_migrates(url, 1) as newer:
         await newer.execute("UPDATE alembic_version SET version_num = '9999'")
         opening = group.create_task(refused_start(url))
-    assert "the database is at revision 9999" in opening.result()
+    assert "the database has schema version 9999" in opening.result()
 
 
 async def refused_start(url: str) -> str:

@@ -113,7 +113,7 @@ async def test_a_tenants_status_is_of_it_alone(tmp_path: Path) -> None:
         assert not {"telegram:main", "telegram:1"} & set(bell["parts"])
         named = str((await here.rows("SELECT display_name FROM users WHERE tenant_id = 'bell'"))[0]["display_name"])
         assert (False, True) == (named in str(whole["budgets"]), named in str(bell["budgets"]))
-        with pytest.raises(GatewayError, match="there is no tenant 'bel'; did you mean \"bell\""):
+        with pytest.raises(GatewayError, match='there is no tenant "bel"; did you mean "bell"'):
             await here.operator("GET /v1/status", tenant="bel")
 
 
@@ -129,7 +129,7 @@ async def test_a_reload_brings_a_tenant_and_changes_one(tmp_path: Path) -> None:
         await here.until(lambda: "second" in bells_texts(here, 1), "the second answer")
         assert [] == list(here.model.requests)
         (tmp_path / "gateway.toml").write_text(CONFIG + config_of(third).replace('tenant = "bell"', 'tenant = "bel"'))
-        with pytest.raises(GatewayError, match="there is no tenant 'bel'; did you mean \"bell\""):
+        with pytest.raises(GatewayError, match='there is no tenant "bel"; did you mean "bell"'):
             await here.operator("POST /v1/reload")
 
 
@@ -172,7 +172,7 @@ async def test_a_key_is_of_its_tenant_and_a_systems_key_of_whom_it_names(tmp_pat
         assert all(id_ not in shown and id_ in ours and id_ in everybody for shown in seen for id_ in mine)
         keys = [len((await here.operator("GET /v1/keys", tenant=of))["keys"]) for of in ("bell", "default", None)]
         assert [1, 1, 2] == keys
-        with pytest.raises(GatewayError, match="there is no tenant 'bel'"):
+        with pytest.raises(GatewayError, match='there is no tenant "bel"'):
             await here.operator("GET /v1/users", tenant="bel")
 
 
@@ -181,7 +181,7 @@ def test_a_name_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> No
     file.write_text('[channels.web]\ntenant = "acm"\n[tenants.acme]\n[tenants.default]\n')
     with pytest.raises(SettingsError) as wrong:
         load(file, {})
-    assert f"{file}:2: channels.web.tenant: there is no tenant 'acm'; did you mean \"acme\"?" in str(wrong.value)
+    assert f'{file}:2: channels.web.tenant: there is no tenant "acm"; did you mean "acme"?' in str(wrong.value)
     assert f"{file}:4: tenants.default: this is the installation's own" in str(wrong.value)
     file.write_text('[tenants."Acme Inc"]\n')
     with pytest.raises(SettingsError, match="pattern"):

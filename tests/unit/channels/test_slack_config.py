@@ -36,7 +36,7 @@ def test_another_server_brings_its_own_hosts(base):
         ({"sockets": 0}, "must be 1 to 10"),
         ({"sockets": 11}, "must be 1 to 10"),
         ({"mode": "http", "signing_secret": " "}, "signing_secret is missing"),
-        ({"api_base": "slack.com"}, "must be an http"),
+        ({"api_base": "slack.com"}, "write the whole URL"),
         ({"name": "Main!"}, "pattern"),
         ({"tokn": "x"}, "Extra inputs"),
     ],

@@ -10,4 +10,4 @@ def test_no_memories_are_imported_for_an_agent_that_there_is_not(tmp_path: Path)
     (tmp_path / "rules" / "rules.md").write_text("---\nname: rules\ntype: user\ndescription: Ours\n---\nBe kind.")
     told = tenk("memory", "import", "team", str(tmp_path / "rules"), "--agent", "coahc", home=tmp_path)
     assert 1 == told.returncode
-    assert "there is no agent 'coahc'; there are: coach" in told.stderr
+    assert 'there is no agent "coahc"; there are: coach' in told.stderr

@@ -79,7 +79,7 @@ async def test_the_machines_operator_makes_a_key_which_opens_what_its_scopes_say
     [
         ("GET /v1/sessions", {}, None, "this needs a key"),
         ("GET /v1/nothing", {}, None, "there is nothing at this path"),
-        ("GET /v1/users", {}, "nobody", "there is no tenant 'nobody'"),
+        ("GET /v1/users", {}, "nobody", 'there is no tenant "nobody"'),
         ("GET /v1/usage", {"days": 0}, None, "days: "),
         ("POST /v1/keys", {"name": "k", "by": "somebody"}, None, "unknown field"),
     ],

@@ -100,13 +100,13 @@ async def test_our_own_names_are_served(host: str) -> None:
         ("http://bot.example.com", "is not https"),
         ("https://bot.example.com/tenk", "it has a path"),
         ("https://bot.example.com?x=1", "it has a path"),
-        ("https://me:pw@bot.example.com", "is not the URL of a server"),
+        ("https://me:pw@bot.example.com", "write the whole URL of the server"),
         ("https://bot.example.com:http", "is not a URL"),
         ("https://[::1", "is not a URL"),
-        ("https://bot example.com", "is not the URL of a server"),
-        ("bot.example.com", "is not the URL of a server"),
-        ("javascript:alert(1)", "is not the URL of a server"),
-        ("", "is not the URL of a server"),
+        ("https://bot example.com", "write the whole URL of the server"),
+        ("bot.example.com", "write the whole URL of the server"),
+        ("javascript:alert(1)", "write the whole URL of the server"),
+        ("", "write the whole URL of the server"),
     ],
 )
 def test_a_public_address_that_links_cannot_begin_with_is_refused(given: str, why: str) -> None:

@@ -52,7 +52,7 @@ def check(file: Path) -> None:
             {"a": "name: finder\n", "finder": ""},
             r"finder\.md:1: the agent 'finder' is described already in .*a\.md",
         ),
-        ("", {"acme__finder": ""}, r"agents/acme/finder\.md:1: there is no tenant 'acme'; there are: default"),
+        ("", {"acme__finder": ""}, r"agents/acme/finder\.md:1: there is no tenant \"acme\"; there are: default"),
         (
             '[agent.accounts]\n"web:main" = "findr"',
             {"finder": ""},

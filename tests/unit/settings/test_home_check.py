@@ -122,7 +122,7 @@ async def test_a_database_of_an_unknown_revision_is_left_alone(tmp_path: Path, r
         connection.execute(sa.text("DROP TABLE final_dump"))  # only a known revision says that it is there
     engine.dispose()
     found = await database(tmp_path)
-    assert (True, True, None) == (f"revision {revision}" in found.words, to_do in found.to_do, found.mend)
+    assert (True, True, None) == (f"version {revision}" in found.words, to_do in found.to_do, found.mend)
 
 
 async def test_what_migrates_a_database_makes_a_backup_and_says_where(tmp_path: Path) -> None:

@@ -135,12 +135,12 @@ def test_the_light_model_has_its_providers_key(given: Given) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("anthropic:claude", "needs a key; set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL"),
-        ("openai", "write offline, anthropic:NAME or openai:NAME (it is 'openai')"),
+        ("anthropic:claude", "needs a key or a server: with the name, set model.api_key (ANTHROPIC_API_KEY), or"),
+        ("openai", 'write offline, anthropic:NAME or openai:NAME (it is "openai")'),
         ("anthropic:*", "write offline, anthropic:NAME or openai:NAME"),
         ("openai:", "write offline, anthropic:NAME or openai:NAME"),
         ("gpt", "write offline, anthropic:NAME or openai:NAME"),
-        ("openai:some-model", "needs a key; set OPENAI_API_KEY, or OPENAI_BASE_URL"),
+        ("openai:some-model", "set model.api_key (OPENAI_API_KEY), or model.base_url (OPENAI_BASE_URL)"),
     ],
 )
 def test_a_model_that_cannot_be_used_is_refused(given: Given, name: str, message: str) -> None:
@@ -190,7 +190,16 @@ def test_a_secret_in_the_main_file_is_refused(given: Given) -> None:
             BOT + "[agent.personas]\n'telegram:mian' = 'x'\n",
             'no such account; did you mean "telegram:main"?',
         ),
-        ("[agent.personas]\n'telegran:main' = 'x'\n", "toml:2: agent.personas.telegran:main: there is no such account"),
+        (
+            "[agent.personas]\n'telegran:main' = 'x'\n",
+            'personas.telegran:main: there is no such account; did you mean "tele',
+        ),
+        ('[access]\nallow = ["telegram:42"]\n', "no such key; it belongs in [access.accounts.NAME]"),
+        ("[access]\nburst_messages = 3\n", "no such key; it belongs in [access.limits]"),
+        ("[model]\nbase_url = 'localhost:11434/v1'\n", "in front, such as http://localhost:11434/v1 (it is"),
+        ("[model]\nbase_url = 'http://[::1'\n", "toml:2: model.base_url: write the whole URL"),
+        ("[web]\nsearch = 'searx.lan'\n", "mcp:SERVER:TOOL, or the URL of a SearXNG: write the whole URL"),
+        ("[mcp.files]\nurl = 'ftp://files'\n", "in front, such as http://files (it is"),
         (BOT + "[access.accounts.'telegram:ada']\n", "access.accounts.telegram:ada: there is no such account; did"),
         ("[access]\ndirect = 'opn'\n", "gateway.toml:2: access.direct: it has to be one of: pairing, allowlist, open"),
     ],
@@ -223,9 +232,9 @@ def test_the_page_is_called_what_the_agent_is_called(given: Given) -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ('product = "choach"', "gateway.toml:2: agent.product: there is no agent 'choach'; did you mean \"coach\"?"),
-        ('product = "nobody"', "agent.product: there is no agent 'nobody'; there are: coach"),
-        ('tools = ["weather"]', "gateway.toml:2: agent.tools: there is no tool 'weather'; there are: none"),
+        ('product = "choach"', 'gateway.toml:2: agent.product: there is no agent "choach"; did you mean "coach"?'),
+        ('product = "nobody"', 'agent.product: there is no agent "nobody"; there are: coach'),
+        ('tools = ["weather"]', 'gateway.toml:2: agent.tools: there is no tool "weather"; there are: none'),
     ],
 )
 def test_a_missing_agent_or_tool_is_reported(given: Given, config: str, words: str) -> None:
