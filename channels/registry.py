@@ -3,12 +3,18 @@
 It imports only the requested platform: its SDK may be heavy, or not installed.
 """
 
+import inspect
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Protocol
+from typing import Any, Protocol
 
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
+
+from channels.base import Channel, Limits
+from channels.chat.account import PlatformAccount
+from channels.errors import ConfigRefused
 
 GROUP = "tenk.channels"
 
@@ -22,11 +28,16 @@ class ChannelNotInstalled(Exception):
 
 
 class AccountConfig(Protocol):
-    """The part of an account's configuration that the gateway reads."""
+    """The part of an account's configuration that the gateway reads; see `PlatformAccount`."""
 
     @property
     def name(self) -> str:
         """Return the account's name: that of its table, `[channels.telegram.NAME]`."""
+        ...
+
+    @property
+    def tenant(self) -> str:
+        """Return the owner of the account, a name of `[tenants]`."""
         ...
 
     @property
@@ -60,7 +71,9 @@ def _find(name: str, _path: tuple[str, ...]) -> EntryPoint:
 
 
 def account_model(name: str) -> type[BaseModel]:
-    """Return the model of a channel's accounts (an `AccountConfig`), which its class names in `account_model`.
+    """Return the model of a channel's accounts, which its class names in `account_model`.
+
+    Fields of `PlatformAccount` that it lacks are added, with their defaults.
 
     Raises:
         UnknownChannel: no installed package offers the channel.
@@ -76,7 +89,40 @@ def account_model(name: str) -> type[BaseModel]:
     model = getattr(channel, "account_model", None)
     if not isinstance(model, type) or not issubclass(model, BaseModel):
         raise TypeError(f"channel {name!r} has no account_model, so its accounts cannot be configured")
-    return model
+    own, common = model.model_fields, PlatformAccount.model_fields
+    added: dict[str, Any] = {field: (info.annotation, info) for field, info in common.items() if field not in own}
+    return create_model(model.__name__, __base__=model, __module__=model.__module__, **added) if added else model
+
+
+def make_channel(name: str, config: AccountConfig) -> Channel:
+    """Make the channel of an account; slow, because it may import an SDK.
+
+    Raises:
+        UnknownChannel: no installed package offers it.
+        ChannelNotInstalled: its SDK is missing.
+        ConfigRefused: what was made is no `channels.base.Channel`; the message says what it lacks.
+    """
+    channel: Channel = load_channel(name)(config)
+    if flaws := "; ".join(_flaws_of(channel, name, config)):
+        raise ConfigRefused(f"its adapter {type(channel).__module__}:{type(channel).__qualname__} {flaws}")
+    return channel
+
+
+def _flaws_of(channel: object, name: str, config: AccountConfig) -> Iterator[str]:
+    for attribute, wanted, why in (
+        ("name", name, "the name of its entry point"),
+        ("account", config.name, "the name of its account"),
+    ):
+        if getattr(channel, attribute, None) != wanted:
+            yield f"needs the attribute {attribute} = {wanted!r}, {why}"
+    if not isinstance(getattr(channel, "limits", None), Limits):
+        yield "needs the attribute limits, a channels.base.Limits"
+    renderer = getattr(channel, "renderer", None)
+    if not callable(getattr(renderer, "render", None)) or not callable(getattr(renderer, "plain", None)):
+        yield "needs the attribute renderer, like channels.viewers.plain_renderer.PlainRenderer()"
+    for method in ("connections", "send", "aclose"):
+        if not inspect.iscoroutinefunction(getattr(channel, method, None)):
+            yield f"needs the method `async def {method}`"
 
 
 def _load(point: EntryPoint) -> type:

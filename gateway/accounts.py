@@ -9,14 +9,14 @@ from channels.api.adapter import ApiChannel
 from channels.base import Channel, NamesCommands
 from channels.clocks import steady_now
 from channels.messages import DEFAULT_TENANT
-from channels.registry import AccountConfig, load_channel
+from channels.registry import AccountConfig, load_channel, make_channel
 from channels.web.config import Guests, WebAccount
 from gateway.access.agents import AgentChoice
 from gateway.access.config import Policy, Role
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.command_set import describe_slack_app
 from gateway.commands.table import CommandTable
-from gateway.config.settings import ChannelsConfig, whose_account
+from gateway.config.settings import ChannelsConfig
 from gateway.inbound.connections import ChannelAccount
 from gateway.inbound.web_records import StoredRecords, unread
 from gateway.product import AgentProduct
@@ -66,7 +66,7 @@ class ConfiguredAccounts:
                 config.name,
                 partial(self._make_platform, channel, config),
                 config.pacing == "strict",
-                whose_account(config),
+                config.tenant,
                 config,
                 everywhere=getattr(config, "mode", "") in {"webhook", "http"},
             )
@@ -82,10 +82,9 @@ class ConfiguredAccounts:
         return accounts
 
     def _make_platform(self, name: str, config: AccountConfig) -> Channel:
-        """Import an adapter and make it; slow, so it runs in a thread."""
-        channel: Channel = load_channel(name)(config)
+        channel = make_channel(name, config)
         if isinstance(channel, NamesCommands):
-            tenant = self._tenants[whose_account(config)]
+            tenant = self._tenants[config.tenant]
             channel.name_commands(describe_slack_app(tenant.product).commands, tenant.table.specs())
         return channel
 

@@ -26,10 +26,12 @@ from agent.ports import Change, LocalEffect
 from agent.tools.base import CanUseTool, Effect, Tool, tools_of
 from agent.tools.schema import UnusableSchema, names_in, to_json_schema
 from agent.tools.toolbox import tool_pool
+from channels.errors import ConfigRefused
 from channels.messages import DEFAULT_TENANT
+from channels.registry import make_channel
 from gateway.capabilities.table import tool_names
 from gateway.commands.base import Command
-from gateway.config.settings import Settings
+from gateway.config.settings import ChannelsConfig, Settings
 from gateway.config.sources import KeyPath, Sources
 from gateway.definitions import definition_folder, read_agents, wrong_folders
 from gateway.errors import SettingsError
@@ -153,12 +155,16 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
 
 def check_names(settings: Settings, sources: Sources) -> None:
     """Check that rules and hooks name existing tools, that models can be told of all tools, and that a model or rules
-    can answer; also for each tenant.
+    can answer; also for each tenant. Check that channels of plug-ins can be made.
 
     Raises:
         SettingsError: a line for each mistake, with the nearest name.
     """
-    wrong = [*_wrong_names(settings, sources, (), NAMING), *wrong_folders(settings)]
+    wrong = [
+        *_wrong_names(settings, sources, (), NAMING),
+        *wrong_folders(settings),
+        *_wrong_channels(settings, sources),
+    ]
     for name, own in settings.tenants.items():
         tables = {table for table in NAMING if getattr(own, table) is not None}
         if tables or definition_folder(settings.of_tenant(name), name) != settings.agent.folder:
@@ -209,6 +215,19 @@ def _wrong_names(settings: Settings, sources: Sources, above: KeyPath, tables: C
             wrong.append(f"{_place(sources, path)}: {why}")
     wrong += _wrong_agents(settings, known, sources, above)
     return wrong + (_wrong_hooks(settings, known, sources, above) if "hooks" in tables else [])
+
+
+def _wrong_channels(settings: Settings, sources: Sources) -> Iterator[str]:
+    """Yield a line for each account whose channel of a plug-in cannot be made."""
+    for channel, account in settings.channels.accounts():
+        if channel not in ChannelsConfig.model_fields:
+            path = ("channels", channel, account.name)
+            try:
+                make_channel(channel, account)
+            except ConfigRefused as refused:
+                yield f"{_place(sources, path)}: {refused}"
+            except FLAWS as error:
+                yield f"{_place(sources, path)}: the channel cannot be made: {first_words(error)}"
 
 
 def _wrong_agents(settings: Settings, known: Mapping[str, Tool], sources: Sources, above: KeyPath) -> list[str]:

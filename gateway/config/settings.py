@@ -33,7 +33,6 @@ from agent.workspace.config import WorkspaceConfig
 from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
-from channels.messages import DEFAULT_TENANT
 from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
 from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
@@ -52,6 +51,7 @@ from gateway.config.sources import ConfigFile, KeyPath, Sources, Tree, explain, 
 from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
+from gateway.extensions import FLAWS, first_words
 from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
@@ -129,11 +129,6 @@ class AgentSettings(AgentConfig):
     """None: `agents` beside the configuration file."""
     accounts: Mapping[str, str] = Field(default_factory=dict)
     groups: Mapping[CanonicalId, str] = Field(default_factory=dict)
-
-
-def whose_account(account: AccountConfig) -> str:
-    """Return the account's tenant; for channels without tenants the installation's own."""
-    return str(getattr(account, "tenant", DEFAULT_TENANT))
 
 
 class TenantConfig(BaseModel):
@@ -237,7 +232,7 @@ class Settings(BaseModel):
 
     def unused_tenants(self, of_keys: Collection[str] = ()) -> tuple[str, ...]:
         """Return the tenants that no account and no key (`of_keys`) belongs to, so that they are unreachable."""
-        used = {whose_account(account) for _, account in self.channels.accounts()} | {self.channels.web.tenant}
+        used = {account.tenant for _, account in self.channels.accounts()} | {self.channels.web.tenant}
         return tuple(name for name in self.tenants if name not in used | set(of_keys))
 
     def named_plugins(self) -> frozenset[tuple[str, str]]:
@@ -339,7 +334,7 @@ def settings_of(sources: Sources) -> Settings:
         if in_force.web is not None:
             check_searches(in_force.web, in_force.mcp, sources, above if own.web is not None else ())
     whose: dict[KeyPath, str] = {("channels", "web"): settings.channels.web.tenant}
-    whose |= {("channels", channel, own.name): whose_account(own) for channel, own in settings.channels.accounts()}
+    whose |= {("channels", channel, own.name): own.tenant for channel, own in settings.channels.accounts()}
     check_tenants(whose, settings.tenants, sources)
     check_tokens(settings.channels.accounts(), sources)
     return settings
@@ -370,7 +365,12 @@ def settings_model(sources: Sources) -> type[Settings]:
         try:
             foreign[name] = (Mapping[str, account_model(name)], Field(default_factory=dict))  # type: ignore[misc]  # made here
         except (ChannelNotInstalled, TypeError) as error:
-            raise SettingsError(f"{sources.place_of(('channels', name))}: channels.{name}: {error}") from None
+            why = str(error)
+        except FLAWS as error:
+            why = f"it cannot be imported: {first_words(error)}"
+        else:
+            continue
+        raise SettingsError(f"{sources.place_of(('channels', name))}: channels.{name}: {why}")
     if not foreign:
         return Settings
     channels = create_model("ChannelsConfig", __base__=ChannelsConfig, **foreign)

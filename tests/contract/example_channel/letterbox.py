@@ -8,38 +8,21 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from channels.base import ChannelConnection, ChannelState, Limits, NotPersisted, Sink, TextUnit
+from channels.chat.account import PlatformAccount
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.markdown.layout import plain_text
-from channels.markdown.tree import Block, clean
-from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Receipt, Rendered, Sender
+from channels.markdown.tree import clean
+from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Receipt, Sender
+from channels.viewers.plain_renderer import PlainRenderer
 
 Pause = Callable[[float], Awaitable[None]]
 
 
-class LetterboxAccount(BaseModel):
+class LetterboxAccount(PlatformAccount):
     """The account `[channels.letterbox.main]` in the gateway's configuration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = "main"
     directory: Path
-    pacing: Literal["adaptive", "strict"] = "adaptive"
-
-
-class PlainRenderer:
-    """A renderer of plain text."""
-
-    def render(self, blocks: Sequence[Block]) -> Rendered:
-        """Lay out the blocks as text."""
-        return Rendered(plain_text(blocks))
-
-    def plain(self, text: str) -> Rendered:
-        return Rendered(clean(text).strip())
 
 
 class LetterboxChannel:

@@ -7,7 +7,40 @@ import pytest
 
 from channels.registry import ChannelNotInstalled, UnknownChannel, account_model, channel_names, load_channel
 from channels.telegram.adapter import TelegramChannel
-from gateway.config.settings import SettingsError, load
+from gateway.config.settings import SettingsError, load, read_sources
+from gateway.product import check_names
+
+SMALL = ("small", "broken", "raising", "gone", "twice")
+ADAPTERS = """
+from pydantic import BaseModel
+from channels.base import Limits, TextUnit
+from channels.viewers.plain_renderer import PlainRenderer
+
+class Account(BaseModel):
+    port: int = 1
+
+class Small:
+    name, account_model, renderer = "small", Account, PlainRenderer()
+    limits = Limits(max_text=100, unit=TextUnit.CHARS)
+    def __init__(self, config):
+        self.account = config.name
+    async def connections(self): return ()
+    async def send(self, part): ...
+    async def aclose(self): ...
+
+class Broken:
+    account_model = Account
+    limits = 100
+    def __init__(self, config): ...
+    def connections(self): return ()
+    def send(self, part): ...
+
+class Raising(Small):
+    def __init__(self, config, more): ...
+
+class Twice(Small):
+    account_model = int
+"""
 
 
 @pytest.fixture
@@ -20,8 +53,9 @@ def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "telegramtoo = channels.telegram.adapter:TelegramChannel\n"
         "lacking = adapter_that_lacks:Channel\n"
         "noclass = channels.telegram.limits:TELEGRAM_LIMITS\n"
-        "older = adapter_of_before:Channel\n"
+        "older = adapter_of_before:Channel\n" + "".join(f"{name} = small_adapters:{name.title()}\n" for name in SMALL)
     )
+    (tmp_path / "small_adapters.py").write_text(ADAPTERS)
     (tmp_path / "adapter_that_lacks.py").write_text("import an_sdk_nobody_has\n")
     (tmp_path / "adapter_of_before.py").write_text(
         "from pydantic import BaseModel\nclass Account(BaseModel):\n    name: str\n"
@@ -75,3 +109,40 @@ def test_an_adapter_without_connections_stops_the_start_and_is_told_what_to_writ
     )
     with pytest.raises(SettingsError, match=words):
         load(tmp_path / "gateway.toml", {})
+
+
+@pytest.mark.usefixtures("offered")
+def test_an_account_has_the_fields_of_every_account(tmp_path: Path):
+    (tmp_path / "gateway.toml").write_text('[channels.small.one]\nport = 2\n[channels.small.two]\npacing = "strict"\n')
+    settings = load(tmp_path / "gateway.toml", {})
+    check_names(settings, read_sources(tmp_path / "gateway.toml", {}))
+    accounts = [account for _, account in settings.channels.accounts()]
+    assert [("one", "default", "adaptive"), ("two", "default", "strict")] == [
+        (account.name, account.tenant, account.pacing) for account in accounts
+    ]
+    assert [2, 1] == [account.port for account in accounts]  # type: ignore[attr-defined]  # of its own model
+
+
+@pytest.mark.usefixtures("offered")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "broken",
+            r"its adapter small_adapters:Broken needs the attribute name = 'broken', the name of its entry point; "
+            r"needs the attribute account = 'main', the name of its account; "
+            r"needs the attribute limits, a channels\.base\.Limits; "
+            r"needs the attribute renderer, like channels\.viewers\.plain_renderer\.PlainRenderer\(\); "
+            r"needs the method `async def connections`; needs the method `async def send`; "
+            r"needs the method `async def aclose`",
+        ),
+        ("raising", r"the channel cannot be made: TypeError: .*missing 1 required positional argument: 'more'"),
+        ("gone", r"it cannot be imported: AttributeError: .*has no attribute 'Gone'"),
+        ("twice", r"channel 'twice' has no account_model"),
+    ],
+)
+def test_a_channel_that_cannot_run_is_refused_by_the_check(tmp_path: Path, name: str, words: str):
+    file = tmp_path / "gateway.toml"
+    file.write_text(f"[channels.{name}.main]\n")
+    with pytest.raises(SettingsError, match=rf"gateway\.toml:1: channels\.{name}.*: {words}"):
+        check_names(load(file, {}), read_sources(file, {}))
