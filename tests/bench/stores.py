@@ -26,6 +26,13 @@ GOAL_PER_S = 200
 PROCESSES = (1, 2, 3)
 SHARED_S = 6.0
 """After which the shards are shared fairly."""
+YEARLONG = ("events", "turns", "usage")
+"""Tables whose rows stay for a year; rows of the other large ones stay for `SHORT_DAYS` (`[retention]` as it comes)."""
+
+SHORT_DAYS = 30
+DAILY = 10
+"""Messages a day of a person who writes often."""
+
 DURABLE = {"fsync": "on", "shared_buffers": "128MB", "autovacuum": "on"}
 """Settings of a server for people, unlike the tests'."""
 
@@ -78,11 +85,19 @@ async def run(loads: Loads) -> dict[str, object]:
             found = await measure(start, PLATFORMS[name](), case, loads)
             after = await _written(url)
             _print(f"PostgreSQL, {processes} process{'es' * (processes > 1)}", found, local)
-            wal, commits, kept = [(new - old) / messages for new, old in zip(after, before, strict=True)]
+            wal, commits, kept, yearlong = [(new - old) / messages for new, old in zip(after, before, strict=True)]
             server_ms = started[0].server_s * 1000 / (loads.chats * loads.messages_each)
             print(f"    a message: {server_ms:.2f} ms of the server's CPU, {commits:.2f} commits,")
-            print(f"    {wal / 1024:.1f} kB of log, {kept / 1024:.1f} kB more kept")
-            figures = {"server_cpu_ms": server_ms, "wal_bytes": wal, "commits": commits, "kept_bytes": kept}
+            print(f"    {wal / 1024:.1f} kB of log, {kept / 1024:.1f} kB kept, {yearlong / 1024:.1f} kB of it a year")
+            year_mb = DAILY * (365 * yearlong + SHORT_DAYS * (kept - yearlong)) / 2**20
+            print(f"    a person who writes {DAILY} messages a day takes {year_mb:.0f} MiB after a year")
+            figures = {
+                "server_cpu_ms": server_ms,
+                "wal_bytes": wal,
+                "commits": commits,
+                "kept_bytes": kept,
+                "yearlong_bytes": yearlong,
+            }
             results[f"postgresql-{processes}"] = {**found.rounded(), **figures}
     print(f"  goal on PostgreSQL: {GOAL_PER_S} messages/s; RSS is that of the first process")
     return results
@@ -93,18 +108,21 @@ def _print(name: str, found: Figures, local: Figures) -> None:
     print(f"  {name:24}{figures}{found.per_s / local.per_s:>11.2f}", flush=True)
 
 
-async def _written(url: str) -> tuple[int, int, int]:
+async def _written(url: str) -> tuple[int, int, int, int]:
+    """Return bytes of log, commits, bytes of the database and of the tables that stay for a year."""
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("SELECT pg_stat_force_next_flush()")
         row = await connection.fetchrow(
             "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint, "
             "(SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()), "
-            "pg_database_size(current_database())"
+            "pg_database_size(current_database()), "
+            "(SELECT sum(pg_total_relation_size(name::regclass)) FROM unnest($1::text[]) AS name)",
+            YEARLONG,
         )
     finally:
         await connection.close()
-    return int(row[0]), int(row[1]), int(row[2])
+    return int(row[0]), int(row[1]), int(row[2]), int(row[3])
 
 
 class Cluster(OnServer):

@@ -33,8 +33,8 @@ EVENTS = (
 
 
 USERS = (
-    "INSERT INTO users (id, tenant_id, role, display_name, timezone, week_start, created_at) {numbers} "
-    "SELECT 'p' || i, 'default', 'member', 'Person ' || i, 'UTC', 0, 1 FROM n"
+    "INSERT INTO users (id, tenant_id, role, display_name, timezone, keeps_language, week_start, created_at) {numbers} "
+    "SELECT 'p' || i, 'default', 'member', 'Person ' || i, 'UTC', false, 0, 1 FROM n"
 )
 IDENTITIES = (
     "INSERT INTO identities (tenant_id, channel, scope, sender, user_id, linked_at) {numbers} "
