@@ -124,3 +124,17 @@ async def sign_out(page: Page, phone: Page, pictures: Path) -> None:
     await phone.picture(pictures / "6-signed-out.png")
     assert [] == await phone.value(SAID)
     await page.until(f"document.querySelectorAll('#devices-list li').length === 1 && {ONLINE}")
+
+
+async def test_the_playground_and_the_reference_of_the_api_shut_nobody_out(
+    page: Page, gateway: GatewayProcess, pictures: Path
+):
+    for name, ready in (("playground", "document.body.textContent.includes('You are in')"), ("v1/docs", "!!document.querySelector('h1')")):
+        await page.go(f"{gateway.url}{name}")
+        await page.until(ready)
+        for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
+            await page.look(width, 844, dark=dark, phone=width < 400)
+            await page.picture(pictures / f"{name.replace('/', '-')}-{width}-{'dark' if dark else 'light'}.png")
+            assert [] == await page.barriers(), (name, width, dark)
+            assert await page.value("document.documentElement.scrollWidth <= innerWidth"), (name, width)
+        assert [] == page.complaints

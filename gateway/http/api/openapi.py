@@ -134,7 +134,7 @@ def _header_params(route: ApiRoute) -> Iterable[dict[str, Any]]:
 STYLE = """
 :root{color-scheme:light dark;--line:#8884;--soft:#8881;--get:#0a7a4b;--post:#7a4b0a}
 @media (prefers-color-scheme:dark){:root{--get:#4fd39b;--post:#e0ad62}}
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
+body{background:Canvas;color:CanvasText;font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}
 code,pre{font:.875rem/1.45 ui-monospace,monospace}
 pre{background:var(--soft);padding:.75rem;overflow:auto;border-radius:.4rem;margin:.5rem 0}
 h2{border-bottom:1px solid var(--line);margin-top:2.5rem;text-transform:capitalize}
