@@ -199,7 +199,10 @@ def _log_line(event: Mapping[str, object]) -> Data:
 
 async def _overview(wanted: WantedPage) -> Data:
     failed = await wanted.operators.list_outbox(wanted.by, OutboxQuery(limit=MOST_ROWS))
-    return {"status": await wanted.operators.status(wanted.by), "failed": failed.parts}
+    status = await wanted.operators.status(wanted.by)
+    is_machine = wanted.visitor.kind == "cli"
+    trusted = (await wanted.operators.list_trusted(wanted.by)).trusted if is_machine else ()
+    return {"status": status, "failed": failed.parts, "trusted": trusted}
 
 
 async def _people(wanted: WantedPage) -> Data:
