@@ -340,6 +340,46 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         assert [] == await barriers_of(page, tmp_path, session)
 
 
+@pytest.mark.browser
+@pytest.mark.timeout(240)
+@pytest.mark.skipif(chromium() is None, reason="no Chromium is installed (Debian: apt-get install chromium)")
+async def test_keys_alone_open_the_menu_and_change_a_setting(tmp_path: Path) -> None:
+    async with house(tmp_path, config=CAPPED) as here, browser(tmp_path / "profile") as page:
+        await page.look(390, 844, phone=True)
+        await page.go((await here.operator("POST /v1/console"))["link"])
+        await page.until("document.querySelector('.menu')?.hidden === false")
+        focused = "document.activeElement"
+
+        async def tab_to(what: str) -> None:
+            for _ in range(200):
+                await page.press("Tab")
+                if await page.value(f"{focused}.matches({what!r})"):
+                    assert await page.value(f"getComputedStyle({focused}).outlineStyle !== 'none'"), what
+                    return
+            raise AssertionError(f"no key leads to {what}")
+
+        assert not await page.value("document.querySelector('nav').checkVisibility()")
+        await tab_to("a.skip")
+        await tab_to(".menu")
+        await page.press("Enter")
+        await tab_to('nav a[href="/console/config"]')
+        await page.press("Enter")
+        await page.until("location.pathname === '/console/config' && document.querySelector('.menu')?.hidden === false")
+        await tab_to("details:has([id='set-budgets.user_usd']) > summary")
+        await page.press("Enter")
+        await tab_to('[id="set-budgets.user_usd"]')
+        await page.type("x")  # over what is selected
+        await page.press("Enter")
+        await page.until(f"{focused}.getAttribute('aria-invalid') && !document.querySelector('.htmx-settling')")
+        problem = await page.value(f"document.getElementById({focused}.getAttribute('aria-describedby')).textContent")
+        assert "a number is wanted" in problem
+        await page.value(f"{focused}.select()")
+        await page.type("3")
+        await page.press("Enter")
+        await page.until("document.getElementById('said').textContent === 'In force now: budgets.user_usd.'")
+        assert "user_usd = 3" in (tmp_path / "gateway.toml").read_text()
+
+
 CUT = """[...document.querySelectorAll(".scroll, .scroll *, button")]
     .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline")
     .map((each) => each.outerHTML.slice(0, 80))"""
@@ -409,7 +449,7 @@ async def barriers_of(page: Page, pictures: Path, session: str) -> list[str]:
             await page.look(width, 844, phone=width < 500, dark=dark)
             name = f"{path.replace('/', '-').replace('?', '-')[1:40]}-{width}-{'dark' if dark else 'light'}"
             found += [f"{name}: {barrier}" for barrier in await page.barriers()]
-            wide = await page.value("document.documentElement.scrollWidth > innerWidth")
+            wide = await page.value("document.documentElement.scrollWidth") > width
             found += [f"{name} is wider than its window"] if wide else []
             found += [f"{name}: {what} is cut" for what in await page.value(CUT)]
             await page.picture(pictures / f"{name}.png")

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -141,9 +142,9 @@ h2{border-bottom:1px solid var(--line);margin-top:2.5rem;text-transform:capitali
 details{border:1px solid var(--line);border-radius:.4rem;margin:.5rem 0;padding:.5rem .75rem}
 summary{cursor:pointer;overflow-wrap:anywhere}summary b{font-family:ui-monospace,monospace}
 .get{color:var(--get)}.post{color:var(--post)}
-table{border-collapse:collapse;width:100%;display:block;overflow:auto}
+p,td{overflow-wrap:anywhere}table{border-collapse:collapse;width:100%;display:block;overflow:auto}
 td,th{border-top:1px solid var(--line);padding:.25rem .5rem;text-align:left;vertical-align:top}
-nav a{margin-right:1rem}a{color:inherit}
+nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem}a{color:inherit}
 """
 
 _HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -169,7 +170,7 @@ def docs_page(document: Schema) -> str:
     links = "".join(f'<a href="#{_text(tag)}">{_text(tag)}</a>' for tag in tags)
     sections = "".join(_section(document, tag) for tag in tags)
     schemas = "".join(_schema_block(name, schema) for name, schema in document["components"]["schemas"].items())
-    about = "".join(f"<p>{_text(part)}</p>" for part in info["description"].split("\n\n"))
+    about = "".join(f"<p>{_words(part)}</p>" for part in info["description"].split("\n\n"))
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{_text(info["title"])} API</title>'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -192,20 +193,20 @@ def _section(document: Schema, tag: str) -> str:
 def _shown_operation(path: str, method: str, operation: Schema) -> str:
     rows = "".join(
         f"<tr><td><code>{_text(param['name'])}</code></td><td>{_text(param['in'])}</td>"
-        f"<td>{_text(param.get('description', ''))}</td><td><code>{_text(_short(param['schema']))}</code></td></tr>"
+        f"<td>{_words(param.get('description', ''))}</td><td><code>{_text(_short(param['schema']))}</code></td></tr>"
         for param in operation["parameters"]
     )
     params = f"<table><tr><th>name</th><th>in</th><th>what</th><th>type</th></tr>{rows}</table>" if rows else ""
     body = operation.get("requestBody")
     sent = f"<p>Body: {_content(body['content'])}</p>" if body else ""
     answers = "".join(
-        f"<tr><td>{_text(status)}</td><td>{_text(answer['description'])}</td><td>{_content(answer['content'])}</td></tr>"
+        f"<tr><td>{_text(status)}</td><td>{_words(answer['description'])}</td><td>{_content(answer['content'])}</td></tr>"
         for status, answer in sorted(operation["responses"].items())
     )
     return (
         f'<details id="{_text(operation["operationId"])}"><summary><b class="{_text(method)}">{_text(method.upper())}'
-        f"</b> <code>{_text(path)}</code> {_text(operation['summary'])}</summary>"
-        f"<p>{_text(operation['description'])}</p>"
+        f"</b> <code>{_text(path)}</code> {_words(operation['summary'])}</summary>"
+        f"<p>{_words(operation['description'])}</p>"
         f"{params}{sent}<table><tr><th>status</th><th>when</th><th>body</th></tr>{answers}</table></details>"
     )
 
@@ -226,7 +227,7 @@ def _schema_block(name: str, schema: Schema) -> str:
     shown = json.dumps(schema, indent=2, ensure_ascii=False)
     return (
         f'<details id="model-{_text(name)}"><summary><code>{_text(name)}</code> '
-        f"{_text(schema.get('description', ''))}</summary><pre>{_text(shown)}</pre></details>"
+        f"{_words(schema.get('description', ''))}</summary><pre>{_text(shown)}</pre></details>"
     )
 
 
@@ -238,3 +239,8 @@ def _short(schema: Schema) -> str:
 
 def _text(value: object) -> str:
     return html.escape(str(value))
+
+
+def _words(value: object) -> str:
+    """Escape a text and turn `backticks` into code elements."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(value))

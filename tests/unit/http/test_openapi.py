@@ -96,6 +96,7 @@ def test_the_page_shows_what_stands_in_a_document_as_text() -> None:
     whole = document()
     whole["info"]["title"] = "<script>alert(1)</script>"
     assert "<script>" not in docs_page(whole)
+    assert "`" not in docs_page(document()).partition("<h2")[0]
 
 
 def test_the_page_on_the_api_and_the_routes_agree() -> None:
