@@ -28,7 +28,9 @@ from gateway.operators.actions import OperationRefused
 from gateway.operators.models import (
     AccountName,
     BlockWish,
+    CooldownEnd,
     DeniedRequest,
+    ModelName,
     OutboxChange,
     Reloaded,
     RoleChange,
@@ -68,7 +70,7 @@ _NAV = ("overview", "people", "sessions", "chat", "schedules", "inbox", "outbox"
 
 Form = Mapping[str, str]
 NOTHING: Form = {}
-Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded
+Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | CooldownEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,9 @@ _ACTIONS: Mapping[str, FormAction] = {
     "retry": FormAction(lambda do, by, form: do.retry_part(by, _id_of(form)), "outbox"),
     "pause_schedule": FormAction(lambda do, by, form: do.pause_schedule(by, _field(form, "id")), "schedules"),
     "resume_schedule": FormAction(lambda do, by, form: do.resume_schedule(by, _field(form, "id")), "schedules"),
+    "try_model": FormAction(
+        lambda do, by, form: do.end_cooldown(by, ModelName(model=_field(form, "model"))), "overview"
+    ),
     "set": FormAction(lambda do, by, form: do.change_setting(by, _setting_of(form)), "config"),
     "discard": FormAction(lambda do, by, form: do.discard_part(by, _id_of(form)), "outbox"),
 }
@@ -297,6 +302,8 @@ class Console:
 
 def _done_words(action: str, done: Changed, locale: str | None) -> str:
     found = {name: str(value) for name, value in done}
+    if isinstance(done, CooldownEnd):
+        action = "try_model" if done.ended else "try_model_ready"
     if isinstance(done, Reloaded):
         found = {"keys": ", ".join(done.in_force)}
         action = "set" if done.in_force else "set_nothing"

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 
 from gateway.store import people
+from gateway.testing.model import Fault
 from tests.fakes.browser import Page, browser, chromium
 from tests.fakes.ports import free_address
 from tests.journeys.house import House, house, slow
@@ -246,6 +247,21 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             assert 403 == (await reader.post("/act", do="role", who=ana, role="owner"))[0]
             await here.operator(f"POST /v1/keys/{key.split('-')[1]}/revoke")
             assert 'id="login"' in (await reader.get("/"))[1] or 'id="login"' in (await reader.get(""))[1]
+
+
+async def test_a_model_is_tried_again_at_once(tmp_path: Path) -> None:
+    async with house(tmp_path, config="[model]\ntries = 1\n") as here:
+        here.model.answers(Fault(status=401, body={"error": {"message": "bad key"}}))
+        here.sim.say(ANA, "hello")
+        await here.told(ANA, "not connected")
+        async with visiting(*await link_of(here)) as machine:
+            assert "Try it now: openai:journey" in (await machine.get(""))[1]
+            for words in ("Its cooldown is over", "has no cooldown"):
+                tried = {"do": "try_model", "model": "openai:journey"}
+                status, page = await machine.post("/act", {"HX-Request": "true"}, **tried)
+                assert (200, True) == (status, words in page), page
+        here.sim.say(ANA, "and now?")
+        await here.told(ANA, "A short answer.")
 
 
 async def test_settings_are_changed_while_it_runs_with_the_checks_of_the_command(tmp_path: Path) -> None:
