@@ -247,6 +247,7 @@ class Gateway:
         await bring_up_tables(store, tenants.values())
         await warn_of_unused(settings, store)
         await self._rests.load()
+        await turn_limit.pauses.load()
         if await process.join(shared, tasks):
             await tenants[DEFAULT_TENANT].budgets.begin()
         await load_people(self._people, store, secrets.keys.forgotten)

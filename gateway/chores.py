@@ -12,7 +12,7 @@ from gateway.delivery import button_closer
 from gateway.ops import alerts, housekeeper, operators, personal_data, scheduler
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.personal_data import Eraser
-from gateway.sessions import budgets, parking
+from gateway.sessions import budgets, parking, pauses
 from gateway.sessions.budgets import BudgetWatch
 from gateway.shared import Shared
 from gateway.store.agent_tables import AgentTables, bring_up
@@ -45,6 +45,7 @@ class Chores:
             Chore("retention", housekeeper.EVERY_S, self._sweep, first_s=housekeeper.FIRST_S),
             Chore("parked turns", parking.LOOK_EVERY_S, shared.sessions.parking.expire, everywhere=True),
             Chore("alerts", alerts.LOOK_S, owner_alerts.look, first_s=alerts.LOOK_S, everywhere=True),
+            Chore("pauses", pauses.LOOK_S, shared.sessions.turn_limit.pauses.load, everywhere=True),
             Chore("trust", trust.LOOK_S, partial(self._look_at_trust, trusted), everywhere=True),
         ):
             self._keep(chore)

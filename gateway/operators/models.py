@@ -792,6 +792,7 @@ class Status(SparseModel):
     """The status of a running gateway, or of its database if none runs."""
 
     running: bool = True
+    paused: str | None = None
     needs_you: Mapping[str, str] | None = None
     process: int | None = None
     up_s: int | None = None
@@ -817,6 +818,12 @@ class Reloaded(Model):
 
     in_force: tuple[str, ...]
     next_start: tuple[str, ...]
+
+
+class PauseChange(Model):
+    """The result of a pause or of its end."""
+
+    changed: bool = Field(description="False: it was paused, or not paused, already.")
 
 
 class SettingChange(Model):

@@ -83,6 +83,10 @@ class OperatedProcess(Protocol):
         """Apply what operators trust now."""
         ...
 
+    async def reload_pauses(self, tenant: str) -> bool:
+        """Apply pauses as they are now. Return True if this tenant's agents are paused; False if no gateway runs."""
+        ...
+
     def end_cooldown(self, model: str) -> bool:
         """End the cooldown of a model. Return False if it had none."""
         ...
@@ -136,6 +140,9 @@ class DetachedProcess:
 
     async def reload_trust(self) -> None:
         pass
+
+    async def reload_pauses(self, _tenant: str) -> bool:
+        return False
 
     def end_cooldown(self, _model: str) -> bool:
         return False

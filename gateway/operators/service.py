@@ -17,12 +17,14 @@ from gateway.operators.models import (
     SettingChange,
     Status,
 )
+from gateway.operators.pauses import PauseActions
 from gateway.operators.people import PeopleActions
 from gateway.operators.schedules import ScheduleActions
 from gateway.operators.trust import TrustActions
 from gateway.operators.usage import UsageActions
 from gateway.store import outbox, tickets
 from gateway.store.engine import Connection
+from gateway.store.pauses import PAUSES
 
 
 class Operators(
@@ -36,6 +38,7 @@ class Operators(
     ScheduleActions,
     MemoryActions,
     UsageActions,
+    PauseActions,
 ):
     """The service. Each method is an action; its first argument is the actor."""
 
@@ -47,7 +50,9 @@ class Operators(
             return found
         parts = await self.store.read(outbox.depths)
         waiting = await self.store.read(tickets.pending_counts)
-        return Status(running=False, outbox=parts, pairing_requests=waiting)
+        pause = await self.store.read(PAUSES.get)
+        paused = None if pause is None else pause.words
+        return Status(running=False, paused=paused, outbox=parts, pairing_requests=waiting)
 
     @action(Rank.MACHINE)
     async def reload(self, _call: ActionCall) -> Reloaded:

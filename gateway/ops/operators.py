@@ -133,6 +133,11 @@ class RunningProcess:
     async def reload_trust(self) -> None:
         await self.parts.reload_trust()
 
+    async def reload_pauses(self, tenant: str) -> bool:
+        pauses = self.shared.sessions.turn_limit.pauses
+        await pauses.load()
+        return pauses.of(tenant) is not None
+
     def end_cooldown(self, model: str) -> bool:
         return self.parts.board.end_cooldowns(model)
 

@@ -323,7 +323,9 @@ class GatewayStatus:
         """Return what `tenk status` shows."""
         own = self._tenants[self._tenant or DEFAULT_TENANT]
         known = self._store.tenant
+        pause = self._router.turn_limit.pauses.of(self._tenant or DEFAULT_TENANT)
         return Status(
+            paused=None if pause is None else pause.words,
             needs_you={key: each.words for key, each in (await self.troubles()).items() if each} or None,
             process=os.getpid(),
             up_s=int((now - self._started_at) / timedelta(seconds=1)),

@@ -22,7 +22,7 @@ from agent.permission_rules import Mode
 from agent.ports import Principal, Spent
 from agent.transcript import EndReason, TurnStarted, UserItem
 from channels.base import Channel, Reaction
-from channels.messages import Address, MessageDeleted
+from channels.messages import Address, MessageDeleted, SystemEvent
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.inbound.session_key import agent_of
@@ -55,8 +55,8 @@ from gateway.sessions.turn import RunningTurn
 from gateway.sessions.turn_lifecycle import Cancellations, Claim
 from gateway.sessions.turn_limit import MAX_ATTEMPTS
 from gateway.spans import span, trace_id_of
-from gateway.store import people
-from gateway.store.causes import ReplyTo
+from gateway.store import outbox, people
+from gateway.store.causes import Notice, ReplyTo
 from gateway.store.children import SUBAGENT
 from gateway.store.engine import Connection
 from gateway.store.heads import title_of
@@ -125,6 +125,7 @@ class Session:
     async def _resume(self, open_turn: OpenTurn) -> None:
         """Resume a turn that was begun before: by an earlier process, or before it waited for its person."""
         try:
+            await self._process.turn_limit.pauses.wait_for_end(self.tenant)
             await self._process.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
             async with self._process.turn_limit.slot(self.tenant, open_turn.attempts):
                 failpoint("recovery_turn")
@@ -137,6 +138,7 @@ class Session:
     async def _answer(self, row: InboxRow) -> None:
         """Answer a row, and what belongs to it, by a turn."""
         self._taken = [row]
+        await self._wait_for_resume(row)
         await self._gather(row)  # no slot is held: a channel may never come
         self._taken += self.mailbox.take_along(row, (await self.conversation.load()).mode)
         async with self._process.turn_limit.begin(self._taken) as may_run:
@@ -145,6 +147,21 @@ class Session:
                 await self.give_up(rows)
             elif not self._closed:
                 await self._claim_and_run(rows)
+
+    async def _wait_for_resume(self, row: InboxRow) -> None:
+        """Wait while an operator has paused the agents; the person is told once a pause."""
+        pauses = self._process.turn_limit.pauses
+        if (pause := pauses.of(self.tenant)) is None:
+            return
+        if not isinstance(row.event, SystemEvent):
+            person = self._process.people.principal(row.user_id)
+            locale = person.locale if person else None
+            channel = await self._process.channels.when_loaded(row.event.address)
+            cause = Notice("paused", f"{pause.since.isoformat()} {self.key}")
+            text = self._deps.shown.texts.text(locale, "answer.paused")
+            parts = to_parts(channel, OutboundMessage(row.event.address, cause, text, locale=locale))
+            await self._store.commit(outbox.put, self.tenant, parts, self._clock())
+        await pauses.wait_for_end(self.tenant)
 
     async def _claim_and_run(self, rows: Sequence[InboxRow]) -> None:
         try:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 
+from gateway.sessions.pauses import Pauses
 from gateway.store import inbox
 from gateway.store.engine import Store
 from gateway.store.erasure import newest_row
@@ -77,6 +78,7 @@ class TurnLimit:
         self._has_line = False
         self._begun_s = asyncio.get_running_loop().time()
         self._line = asyncio.Lock()
+        self.pauses = Pauses(store)
 
     def set_bound(self, tenant: str, most_turns: int) -> None:
         """Limit the turns of a tenant, within the limit of all."""

@@ -137,6 +137,16 @@ trusted = sa.Table(  # what operators allow to run, as it was when they looked a
     sa.PrimaryKeyConstraint("tenant_id", "kind", "name"),
 )
 
+pauses = sa.Table(  # tenants whose agents are paused
+    "pauses",
+    metadata,
+    tenant_column(),
+    sa.Column("whole", sa.Boolean, nullable=False),  # of every tenant
+    sa.Column("since", Instant, nullable=False),
+    sa.Column("paused_by", sa.String(128), nullable=False),  # user id, "cli" or an API key
+    sa.PrimaryKeyConstraint("tenant_id"),
+)
+
 credentials = sa.Table(
     "credentials",
     metadata,

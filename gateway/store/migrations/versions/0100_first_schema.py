@@ -485,6 +485,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("lane", "tenant_id", name=op.f("pk_parked_lanes")),
     )
     op.create_table(
+        "pauses",
+        sa.Column("tenant_id", sa.String(length=64), nullable=False),
+        sa.Column("whole", sa.Boolean(), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.Column("paused_by", sa.String(length=128), nullable=False),
+        sa.PrimaryKeyConstraint("tenant_id", name=op.f("pk_pauses")),
+    )
+    op.create_table(
         "remembered_tools",
         sa.Column("tenant_id", sa.String(length=64), nullable=False),
         sa.Column("user_id", sa.String(length=36), nullable=False),
