@@ -129,12 +129,14 @@ def test_an_account_has_the_fields_of_every_account(tmp_path: Path):
     [
         (
             "broken",
-            r"its adapter small_adapters:Broken needs the attribute name = 'broken', the name of its entry point; "
-            r"needs the attribute account = 'main', the name of its account; "
-            r"needs the attribute limits, a channels\.base\.Limits; "
-            r"needs the attribute renderer, like channels\.viewers\.plain_renderer\.PlainRenderer\(\); "
-            r"needs the method `async def connections`; needs the method `async def send`; "
-            r"needs the method `async def aclose`",
+            (
+                r"its adapter small_adapters:Broken needs the attribute name = 'broken', the name of its entry point; "
+                r"needs the attribute account = 'main', the name of its account; "
+                r"needs the attribute limits, a channels\.base\.Limits; "
+                r"needs the attribute renderer, like channels\.viewers\.plain_renderer\.PlainRenderer\(\); "
+                r"needs the method `async def connections`; needs the method `async def send`; "
+                r"needs the method `async def aclose`"
+            ),
         ),
         ("raising", r"the channel cannot be made: TypeError: .*missing 1 required positional argument: 'more'"),
         ("gone", r"it cannot be imported: AttributeError: .*has no attribute 'Gone'"),
