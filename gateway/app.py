@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -42,7 +43,7 @@ from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.operator_services import NoLinks, OperatorServices, PublicLinks
-from gateway.operators.models import Reloaded
+from gateway.operators.models import Reloaded, Stopping
 from gateway.ops import service_manager
 from gateway.ops.alerts import OwnerAlerts
 from gateway.ops.control import ControlServer
@@ -74,6 +75,9 @@ SERVER_S = 120.0
 
 FIRST_ASKED_S = 3.0
 """Seconds that an account slow to reach its platform may delay the first answers."""
+
+ANSWER_S = 0.2
+"""Seconds between the answer to `tenk stop` and the stop."""
 
 COMMAND_S = 5.0
 """Seconds that a start waits for a command that works on the home."""
@@ -259,7 +263,7 @@ class Gateway:
         await process.resume(shared, self._budget_news, tasks)
         self.http = http
         tasks.keep("http", http.run)
-        whole = replace(parts, reload=reloader.reload, change_setting=reloader.change)
+        whole = replace(parts, reload=reloader.reload, change_setting=reloader.change, stop=self._begin_stop)
         machine = MachineApi(programs, OperatorServices(shared, tenants, whole))
         local = () if mcp is None else mcp.local_routes()
         control = ControlServer(settings.control_path, machine.serve, Mounts(channels, private=True), routes=local)
@@ -295,6 +299,11 @@ class Gateway:
     async def _change_setting(self, key: str, text: str) -> Reloaded:
         assert self._reloader is not None, "operators see pages only after the start"
         return await self._reloader.change(key, text)
+
+    def _begin_stop(self) -> Stopping:
+        asyncio.get_running_loop().call_later(ANSWER_S, self._stop.set)
+        drain_s, is_managed = self._own.settings.sessions.drain_s, service_manager.is_managed()
+        return Stopping(process=os.getpid(), drain_s=drain_s, managed=is_managed)
 
     def _settings_in_force(self) -> Settings:
         return self._own.settings

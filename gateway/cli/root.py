@@ -15,6 +15,7 @@ COMMANDS = {
     "playground": ("gateway.cli.demo:playground", "Try simulated Telegram, Discord and Slack on one web page."),
     "sim": ("gateway.cli.demo:sim", "Run a simulated platform."),
     "reload": ("gateway.cli.reload", "Make the running gateway reload its configuration."),
+    "stop": ("gateway.cli.stop", "Stop the running gateway."),
     "pause": ("gateway.cli.pauses:pause", "Answer no message for a while; messages wait."),
     "resume": ("gateway.cli.pauses:resume", "Answer messages again, the waiting ones first."),
     "status": ("gateway.cli.status", "Show the status of the gateway."),

@@ -826,6 +826,14 @@ class PauseChange(Model):
     changed: bool = Field(description="False: it was paused, or not paused, already.")
 
 
+class Stopping(Model):
+    """A gateway that stops."""
+
+    process: int
+    drain_s: float = Field(description="Seconds that running turns have to end.")
+    managed: bool = Field(description="True: a service manager such as systemd may start it again.")
+
+
 class SettingChange(Model):
     """A new value of a setting that applies while the gateway runs."""
 

@@ -5,7 +5,7 @@ from gateway.operators.actions import ActionCall, OperationRefused, action
 from gateway.operators.base import OperatorsBase
 from gateway.operators.models import PauseChange
 from gateway.store.engine import Connection
-from gateway.store.pauses import PAUSES, Pause
+from gateway.store.pauses import PAUSES, AgentPause
 
 
 class PauseActions(OperatorsBase):
@@ -14,14 +14,14 @@ class PauseActions(OperatorsBase):
     @action(Rank.OPERATOR, audit="paused")
     async def pause(self, call: ActionCall) -> PauseChange:
         """Pause the agents: no turn begins until they are resumed; messages wait, and running turns end."""
-        wanted = Pause(self.store.home_tenant, self.store.tenant is None, call.now, call.by)
+        wanted = AgentPause(self.store.home_tenant, self.store.tenant is None, call.now, call.by)
 
         def job(connection: Connection) -> bool:
+            call.record(connection, wanted.tenant, "agents")
             lasting = PAUSES.get(connection, tenant=wanted.tenant)
             if lasting is not None and lasting.whole >= wanted.whole:
                 return False
             PAUSES.put(connection, wanted)
-            call.record(connection, wanted.tenant, "agents")
             return True
 
         changed = await call.commit(job)
@@ -38,10 +38,8 @@ class PauseActions(OperatorsBase):
         tenant = self.store.home_tenant
 
         def job(connection: Connection) -> bool:
-            if not PAUSES.delete(connection):
-                return False
             call.record(connection, tenant, "agents")
-            return True
+            return PAUSES.delete(connection) > 0
 
         changed = await call.commit(job)
         if await self.process.reload_pauses(tenant):

@@ -8,7 +8,7 @@ from typing import Protocol
 from channels.messages import Address, InboundEvent
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError
-from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status
+from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping
 from gateway.store.causes import Notice
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow
@@ -83,6 +83,14 @@ class OperatedProcess(Protocol):
         """Apply what operators trust now."""
         ...
 
+    def stop(self) -> Stopping:
+        """Stop the gateway after this call is answered.
+
+        Raises:
+            GatewayError: no gateway runs here, or the call is about one tenant.
+        """
+        ...
+
     async def reload_pauses(self, tenant: str) -> bool:
         """Apply pauses as they are now. Return True if this tenant's agents are paused; False if no gateway runs."""
         ...
@@ -140,6 +148,9 @@ class DetachedProcess:
 
     async def reload_trust(self) -> None:
         pass
+
+    def stop(self) -> Stopping:
+        raise GatewayError("no gateway is running here")
 
     async def reload_pauses(self, _tenant: str) -> bool:
         return False

@@ -16,6 +16,7 @@ from gateway.operators.models import (
     Reloaded,
     SettingChange,
     Status,
+    Stopping,
 )
 from gateway.operators.pauses import PauseActions
 from gateway.operators.people import PeopleActions
@@ -75,6 +76,11 @@ class Operators(
         how = "" if wanted.value else "removed"  # no value: it may be a secret
         await call.commit(lambda connection: call.record(connection, self.store.home_tenant, wanted.key, how))
         return changed
+
+    @action(Rank.MACHINE)
+    async def stop(self, _call: ActionCall) -> Stopping:
+        """Stop the gateway as SIGTERM does: running turns have some time to end, the rest waits for the next start."""
+        return self.process.stop()
 
     @action(Rank.MACHINE)
     async def end_cooldown(self, _call: ActionCall, wanted: ModelName) -> CooldownEnd:

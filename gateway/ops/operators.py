@@ -25,7 +25,7 @@ from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import take_up
-from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status
+from gateway.operators.models import BotLink, ConsoleLink, Reloaded, RotatedKeys, Status, Stopping
 from gateway.operators.process import AccessChange
 from gateway.operators.service import Operators
 from gateway.ops.key_rotation import KeyRotation
@@ -69,6 +69,8 @@ class ProcessParts:
     """Applies the configuration; None for one tenant, which has no configuration file of its own."""
     change_setting: Callable[[str, str], Awaitable[Reloaded]] | None = None
     """Changes a setting in its file and applies it; None as `reload`."""
+    stop: Callable[[], Stopping] | None = None
+    """Begins the gateway's stop; None as `reload`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,11 @@ class RunningProcess:
 
     async def reload_trust(self) -> None:
         await self.parts.reload_trust()
+
+    def stop(self) -> Stopping:
+        if self.parts.stop is None:
+            raise GatewayError("all tenants share one gateway: stop it without --tenant; `tenk pause` takes a tenant")
+        return self.parts.stop()
 
     async def reload_pauses(self, tenant: str) -> bool:
         pauses = self.shared.sessions.turn_limit.pauses

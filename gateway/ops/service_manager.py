@@ -12,6 +12,11 @@ BEATS = 3
 """Reports within the time after which systemd takes a silent gateway for hung."""
 
 
+def is_managed(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return True if systemd runs the gateway (INVOCATION_ID, systemd.exec(5)): it may start it again."""
+    return "INVOCATION_ID" in environ
+
+
 async def report(environ: Mapping[str, str] = os.environ, sleep: Sleep = asyncio.sleep) -> None:
     """Report readiness, then that the loop runs, until cancelled; return if no service manager listens.
 

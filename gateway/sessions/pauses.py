@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from gateway.store.engine import Store
-from gateway.store.pauses import PAUSES, Pause
+from gateway.store.pauses import PAUSES, AgentPause
 
 LOOK_S = 1.0
 """Seconds between two looks for what another process has paused or resumed."""
@@ -16,8 +16,8 @@ class Pauses:
     def __init__(self, store: Store) -> None:
         """Take the whole store."""
         self._store = store
-        self._by_tenant: Mapping[str, Pause] = {}
-        self._of_all: Pause | None = None
+        self._by_tenant: Mapping[str, AgentPause] = {}
+        self._of_all: AgentPause | None = None
         self._changed = asyncio.Event()
 
     async def load(self) -> None:
@@ -28,7 +28,7 @@ class Pauses:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def of(self, tenant: str) -> Pause | None:
+    def of(self, tenant: str) -> AgentPause | None:
         """Return the pause of a tenant's agents; None if they are not paused."""
         return self._of_all or self._by_tenant.get(tenant)
 

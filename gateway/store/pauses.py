@@ -8,7 +8,7 @@ from gateway.store.tables.people import pauses
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class AgentPause:
     """A pause of one tenant's agents, or of all."""
 
     tenant: str
@@ -22,4 +22,4 @@ class Pause:
         return f"since {self.since:%Y-%m-%d %H:%M} UTC, by {self.paused_by}; `tenk resume` answers what waits"
 
 
-PAUSES = Rows(pauses, Pause)
+PAUSES = Rows(pauses, AgentPause)

@@ -211,6 +211,7 @@ def _process(do: Operators) -> tuple[ApiRoute, ...]:
     return (
         reads("/v1/status", "Return the gateway's status.", do.status, models.Status),
         acts("/v1/reload", "Reload the configuration; only from this machine.", do.reload, models.Reloaded),
+        acts("/v1/stop", "Stop the gateway; only from this machine.", do.stop, models.Stopping),
         acts("/v1/pause", "Pause the agents: messages wait.", do.pause, models.PauseChange),
         acts("/v1/resume", "Resume the agents.", do.resume, models.PauseChange),
         acts(

@@ -1,0 +1,43 @@
+"""`tenk stop`: stops the running gateway, like SIGTERM."""
+
+import os
+from pathlib import Path
+
+import click
+
+from gateway.cli.client import home_of, tenant_option
+from gateway.cli.reload import DEFAULT_HOME
+from gateway.cli.root import config_option
+from gateway.errors import AlreadyRunning, GatewayError
+from gateway.operators.client import NoGateway, ask
+from gateway.ops.lock import HomeLock
+from gateway.safety.private_files import check_home
+
+MARGIN_S = 15.0
+"""Seconds beyond the time for running turns after which a stop is taken for hung."""
+
+
+@click.command("stop")
+@config_option
+def command(config_path: Path | None) -> None:
+    """Stop the running gateway, and wait until it has ended.
+
+    Running turns have some seconds to end (`drain_s` in [sessions]). Nothing is lost: what waits is answered after the
+    next start.
+    """
+    home = home_of(config_path, os.environ) or DEFAULT_HOME
+    check_home(home)
+    try:
+        answer = ask(home / "control.sock", "POST /v1/stop", tenant=tenant_option())
+    except NoGateway:
+        raise GatewayError(f"no gateway is running on {home.absolute()}") from None
+    drain_s, process = answer["drain_s"], answer["process"]
+    click.echo(f"Process {process} is stopping; running turns have {drain_s:g} s to end ...")
+    try:
+        with HomeLock(home, wait_s=drain_s + MARGIN_S):
+            pass
+    except AlreadyRunning:
+        raise GatewayError(f"process {process} still runs; `kill -9 {process}` ends it, and nothing is lost") from None
+    click.echo("Stopped. What waits is answered after the next start.")
+    if answer["managed"]:
+        click.echo("A service manager runs it, and may start it again: use `systemctl stop` there.")
