@@ -14,6 +14,7 @@ class AskedCall:
     step: int
     tool: str
     arguments: str  # JSON, keys sorted, as the call would run
+    says: str = ""  # catalogue key of what the tool does; empty: its name stands for it
     question: str = ""  # a hook's or rule's own words, shown above the call; "": none
     may_remember: bool  # offer "always"
     destructive: bool = False  # the change cannot be undone: the person is told

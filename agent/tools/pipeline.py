@@ -23,7 +23,7 @@ from agent.tools.base import BAD_REWRITE, Allow, Awaited, Deny, Effect, OutcomeU
 from agent.tools.calls import AwaitedCall, CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, EarlyJudgement, NoHooks, Permissions, PreTool, ToolHooks, ToolUse, sorted_json
 from agent.tools.results import failure_result, success_result
-from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values, unshown_in
+from agent.tools.schema import BadArguments, NotJson, fit, fit_output, read, to_json, to_values, unsaid_in, unshown_in
 from agent.tools.toolbox import ResultBudget, ToolBox
 from agent.transcript import (
     CallOutcome,
@@ -220,10 +220,11 @@ class Pipeline:
             step=pending.step,
             tool=use.tool.name,
             arguments=sorted_json(use),
+            says=use.tool.says,
             question=asked.question,
             may_remember=asked.may_remember,
             destructive=use.is_destructive,
-            unshown=unshown_in(use.tool.arguments),
+            unshown=(*unshown_in(use.tool.arguments), *unsaid_in(use.arguments)),
             backfilled=pending.backfilled,
         )
         match await self.scope.ports.consents.consent(call):

@@ -122,6 +122,14 @@ def unshown_in(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name, field in schema.model_fields.items() if not field.repr)
 
 
+def unsaid_in(arguments: Arguments) -> tuple[str, ...]:
+    """Return the arguments of a model that are empty by default and were left so."""
+    if not isinstance(arguments, BaseModel):
+        return ()
+    fields = type(arguments).model_fields.items()
+    return tuple(name for name, field in fields if field.default == "" == getattr(arguments, name))
+
+
 def to_values(arguments: Arguments) -> dict[str, Any]:
     """Return the arguments by name as Python values."""
     return arguments.model_dump(by_alias=True) if isinstance(arguments, BaseModel) else arguments

@@ -84,7 +84,13 @@ class ScheduleCommands:
         if not mine:
             return Reply(asked.say("schedules.none"))
         lines = [_line(asked, number, row) for number, row in enumerate(mine, 1)]
-        text = "\n\n".join((asked.say("schedules.title"), "\n".join(lines), asked.say("schedules.how")))
+        text = "\n\n".join(
+            (
+                asked.say("schedules.title", zone=escape(asked.principal.timezone)),
+                "\n".join(lines),
+                asked.say("schedules.how"),
+            )
+        )
         buttons = [
             button
             for number, row in enumerate(mine[:MOST_BUTTONS], 1)

@@ -100,6 +100,11 @@ class SessionControl(Protocol):
         ...
 
     @property
+    def tools(self) -> Sequence[str]:
+        """Return the names of the agent's tools."""
+        ...
+
+    @property
     def running(self) -> bool:
         """Return True if a turn is running."""
         ...

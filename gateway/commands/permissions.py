@@ -5,6 +5,7 @@ A person sets rules for their own turns. An owner sets the mode, which holds for
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 
 from agent.catalogue import escape
@@ -18,6 +19,8 @@ from gateway.store.session_rules import SessionRule
 
 ALL = "all"
 SHOWN_CHARS = 64
+OF_SERVERS = "mcp__"
+"""Begins the names of tools of MCP servers, which come and go."""
 VERDICTS = {verdict.value: verdict for verdict in (Verdict.ALLOW, Verdict.DENY, Verdict.ASK)}
 MODES = {mode.value: mode for mode in Mode}
 
@@ -59,7 +62,9 @@ def _list_text(asked: Invocation, listed: Sequence[ListedRule]) -> str:
     mode = asked.session.state.permission_mode or asked.session.configured_permission_mode
     rows = [f"{number}. {asked.say(each.key, rule=_name(each))}" for number, each in enumerate(listed, 1)]
     told = asked.say("commands.permissions_listed" if rows else "commands.permissions_none", rules="\n".join(rows))
-    return f"{asked.say(f'commands.permissions_mode_{mode.value}')}\n\n{told}"
+    modes = asked.say("commands.permissions_modes", modes=", ".join(f"`{each}`" for each in MODES))
+    said = (asked.say(f"commands.permissions_mode_{mode.value}"), told, *([modes] if asked.by_owner else []))
+    return "\n\n".join(said)
 
 
 def _name(listed: ListedRule) -> str:
@@ -69,10 +74,15 @@ def _name(listed: ListedRule) -> str:
 
 def _set_rule(asked: Invocation, verdict: Verdict, text: str) -> Reply | Write:
     try:
-        rule = parse_rule(text, verdict, Source.SESSION).text
+        rule = parse_rule(text, verdict, Source.SESSION)
     except BadRule:
         return Reply(asked.say("commands.permissions_bad", rule=escape(text[:SHOWN_CHARS])))
-    return Write(_keep_rule, asked, verdict, rule)
+    tools = asked.session.tools
+    if rule.names_one_tool and rule.tool not in tools and not rule.tool.startswith(OF_SERVERS):
+        near = get_close_matches(rule.tool, tools, n=1)
+        key = "commands.permissions_no_tool_near" if near else "commands.permissions_no_tool"
+        return Reply(asked.say(key, tool=escape(rule.tool), near=escape("".join(near))))
+    return Write(_keep_rule, asked, verdict, rule.text)
 
 
 def _keep_rule(connection: Connection, asked: Invocation, verdict: Verdict, text: str) -> Reply:

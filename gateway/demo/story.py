@@ -128,7 +128,7 @@ class Story:
     async def _confirm(self) -> list[AnyMessage]:
         self._note("The operator wants pictures confirmed (ask = plot_progress), so she is asked first:")
         wish = self.ana.say("Draw me a chart, please")
-        question = await self.ana.until_told("May I use")
+        question = await self.ana.until_told("May I do this")
         pressed = self.ana.press(question, "Allow once")
         return await self.ana.until_answered(wish, pressed, by="Your practice")
 

@@ -64,6 +64,10 @@ class CommandSession:
         return self.session.configured_permission_mode
 
     @property
+    def tools(self) -> Sequence[str]:
+        return self.session.tools
+
+    @property
     def running(self) -> bool:
         return self.session.running
 

@@ -27,6 +27,7 @@ HEARD_FOR = timedelta(days=7)
 """The time after its expiry in which a press is told that it comes too late; after that it means nothing."""
 
 VALUE_CHARS = 300
+TASK_CHARS = 120
 VALUES = 20
 
 
@@ -39,16 +40,26 @@ class Questions:
     valid: timedelta  # how long a question holds
 
     def message(
-        self, channel: Channel, claim: Claim, principal: Principal, ask: AskedCall, approval: Approval
+        self,
+        channel: Channel,
+        claim: Claim,
+        principal: Principal,
+        ask: AskedCall,
+        approval: Approval,
+        task: str,
     ) -> OutboundMessage:
-        """Return the question, addressed to the chat of the turn; in a group it names the person."""
+        """Return the question, addressed to the chat of the turn; in a group it names the person.
+
+        A task's question names what the task is for.
+        """
         turn, locale = claim.turn, principal.locale
         words = _words(approval.may_remember)
         minutes = max(1, round(self.valid.total_seconds() / 60))
         what = "\n\n".join([_what(ask), *([self.texts.text(locale, "consent.destructive")] if ask.destructive else [])])
-        asked = self.texts.text(
-            locale, "consent.question", tool=escape(clean(ask.tool)), arguments=what, minutes=minutes
-        )
+        asked = self.texts.text(locale, "consent.question", ask=self._ask(ask, locale), arguments=what, minutes=minutes)
+        if task:
+            said = escape(clean(task)[:TASK_CHARS])
+            asked = self.texts.text(locale, "consent.question_task", task=said, question=asked)
         if turn.reply_to is not None and principal.display_name:
             asked = self.texts.text(
                 locale, "consent.question_named", name=escape(clean(principal.display_name)[:64]), question=asked
@@ -64,6 +75,12 @@ class Questions:
             buttons=() if approval.numbered else self._buttons(words, claim, approval, locale),
             locale=locale,
         )
+
+    def _ask(self, ask: AskedCall, locale: str | None) -> str:
+        """Return what is asked for: in words if the tool has some, else by its name, which rules use."""
+        if ask.says:
+            return self.texts.text(locale, "consent.ask_in_words", what=self.texts.text(locale, ask.says))
+        return self.texts.text(locale, "consent.ask", tool=escape(clean(ask.tool)))
 
     def _list_answers(self, words: Sequence[str], locale: str | None) -> str:
         lines = [f"{number}. {self._label(word, locale)}" for number, word in enumerate(words, 1)]

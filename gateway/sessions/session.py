@@ -310,6 +310,11 @@ class Session:
         """Return the permission mode of conversations in which no owner has set one."""
         return self._deps.in_force.of(self.key).permits.mode
 
+    @property
+    def tools(self) -> Sequence[str]:
+        """Return the names of the agent's tools."""
+        return [tool.name for tool in self._deps.in_force.of(self.key).tools]
+
     def is_missed(self, row: InboxRow) -> bool:
         """Return True if a row waited too long to be answered."""
         return is_missed(self._clock() - row.admitted_at, self._deps.config)

@@ -321,7 +321,10 @@ class RunningTurn(TurnLifecycle):
         await self._live.settle()
         approval = self._approval(ask)
         parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
-        said = self._deps.shown.questions.message(self.channel, self.claim, self.principal, ask, approval)
+        find = partial(children.of_session, session_key=self._session.key)
+        task = None if self._is_read else await self._deps.store.read(find, lasting=True)
+        about = "" if task is None else task.description
+        said = self._deps.shown.questions.message(self.channel, self.claim, self.principal, ask, approval, about)
         parts = to_parts(
             self.channel, said, pieces=self._live.pages.all_of(said.text), standing=self._live.standing
         )  # what stands there already becomes the question

@@ -36,6 +36,7 @@ class FakeSession:
     deleted: int = 0
     key: str = KEY
     configured_permission_mode: Mode = Mode.DEFAULT
+    tools: Sequence[str] = ("order", "pay", "read_file")
 
     def cancel(self, _user_id: str | None) -> bool:
         return self.cancels

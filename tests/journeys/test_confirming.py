@@ -44,12 +44,12 @@ async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) 
         await here.let_in(1)
         here.here.model.answers(LOOKS, Reply("Nothing yet."), LOOKS, Reply("As you like."))
         await here.say(1, "what can I do?")
-        asked, _, buttons = await here.reads(1, "get")
+        asked, _, buttons = await here.reads(1, "Looking at your skills")
         assert ["Allow once", "Deny"] == list(buttons)
         await here.press(1, asked, buttons["Allow once"])
         await here.reads(1, "Nothing yet.")
         await here.say(1, "and now?")
-        again, _, buttons = await here.reads(1, "May I use", 2)
+        again, _, buttons = await here.reads(1, "May I do this", 2)
         await here.say(1, "never mind")
         await here.reads(1, "As you like.")
         await here.press(1, again, buttons["Allow once"])
@@ -68,12 +68,12 @@ async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
         slowly = replace(LOOKS, text="Let me look. " * 20, chunk_chars=20, chunk_delay_s=0.1)
         here.here.model.answers(slowly, Reply("Nothing yet."))
         await here.say(1, "what can I do?")
-        asked, _, buttons = await here.reads(1, "May I use")
+        asked, _, buttons = await here.reads(1, "May I do this")
         await here.press(1, asked, buttons["Allow once"])
         await here.reads(1, "Nothing yet.")
         await here.here.settled()
         texts = [text for _, text, _ in here.seen(1)][before:]
-        assert 2 == len(texts) and "May I use" in texts[0] and "Nothing yet." == texts[1]
+        assert 2 == len(texts) and "May I do this" in texts[0] and "Nothing yet." == texts[1]
 
 
 async def test_a_denied_call_is_not_asked_for_again_until_the_person_takes_the_denial_back(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_a_denied_call_is_not_asked_for_again_until_the_person_takes_the_d
         again = Reply(calls=(Call("get_user_skills", "{}", id="two"),))
         here.model.answers(LOOKS, again, Reply("As you like."), LOOKS, Reply("Still no."))
         here.sim.say(1, "what can I do?")
-        asked = await here.told(1, "May I use")
+        asked = await here.told(1, "May I do this")
         here.sim.press(1, asked.message_id, dict(asked.buttons)["Deny"])
         await here.told(1, "As you like.")
         assert 3 == len(here.model.requests)
@@ -94,7 +94,7 @@ async def test_a_denied_call_is_not_asked_for_again_until_the_person_takes_the_d
         await here.told(1, "Taken back:")
         here.model.answers(LOOKS)
         here.sim.say(1, "and now?")
-        await here.told(1, "May I use")
+        await here.told(1, "May I do this")
 
 
 class Thing(BaseModel):

@@ -147,7 +147,7 @@ async def test_a_task_asks_its_person_but_not_in_the_background(tmp_path: Path) 
         async with TestGateway(CONFIG, directory=tmp_path, model=model, tools=(PAY,)) as gateway:
             ada = gateway.person("telegram")
             await ada.say("Pay the rent.")
-            asked = await ada.answer("pay")
+            asked = await ada.answer("For the task “rent”:\n\nMay I use pay?")
             side = gateway.platforms["telegram"]
         async with TestGateway(CONFIG, [side], directory=tmp_path, model=model, tools=(PAY,)) as gateway:
             ada = gateway.person("telegram", number=1)

@@ -96,7 +96,7 @@ async def chat_read_for_elsewhere(all_: Machines) -> tuple[int, int]:
 
 
 def questions(here: House, chat: int) -> list[ShownMessage]:
-    return [shown for shown in here.sim.answers(chat) if "May I use" in shown.text]
+    return [shown for shown in here.sim.answers(chat) if "May I" in shown.text]
 
 
 async def answer_question(here: House, chat: int, number: int) -> None:

@@ -93,7 +93,7 @@ async def test_what_is_no_rule_is_refused(chat: Chat, words: str):
 
 async def test_rules_are_bounded_and_a_denied_call_replaces_the_oldest_one(chat: Chat):
     for number in range(MOST_RULES - 1):
-        await chat.say(f"deny tool_{number}")
+        await chat.say(f"deny tool_{number}_*")
     denied = SessionRule(
         tenant=ANA.tenant,
         session_id=chat.state().id,
@@ -106,7 +106,7 @@ async def test_rules_are_bounded_and_a_denied_call_replaces_the_oldest_one(chat:
     for number in range(3):
         later = replace(denied, fingerprint=str(number), since=NOW + timedelta(seconds=number))
         assert session_rules.put(chat.connection, later)
-    assert "You have 50 rules" in await chat.say("deny further")
+    assert "You have 50 rules" in await chat.say("deny fur*")
     assert MOST_RULES == len(chat.rules())
     rules = session_rules.of_session(chat.connection, denied.session_id)[ANA.user_id]
     assert ["2"] == [rule.fingerprint for rule in rules if rule.fingerprint]
@@ -116,3 +116,16 @@ async def test_a_turn_reads_the_rules_as_they_were_set(chat: Chat):
     await chat.say("allow order(name=tea*)")
     read = session_rules.of_session(chat.connection, chat.state().id)
     assert {ANA.user_id: (parse_rule("order(name=tea*)", Verdict.ALLOW, Source.SESSION),)} == read
+
+
+async def test_a_rule_names_a_tool_of_the_agent_or_a_pattern(chat: Chat) -> None:
+    assert "Did you mean `order`?" in await chat.say("ask oder")
+    assert "I have no tool zzz." in await chat.say("deny zzz")
+    assert [] == chat.rules()
+    for rule in ("pay(to=acme)", "mcp__plain__echo", "read_*"):
+        assert "From your next message on" in await chat.say(f"deny {rule}")
+
+
+async def test_an_owner_reads_which_modes_there_are(chat: Chat) -> None:
+    assert "Modes" not in await chat.say("")
+    assert "Modes: `default`, `plan`, `bypass`, `auto`." in await chat.say("", OWNER)
