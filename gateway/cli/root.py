@@ -1,5 +1,6 @@
 """The command table: names and summaries only, so that `--help` imports click and nothing else."""
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,18 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
+def _find_docs() -> Path:
+    """Return the folder of the documentation: in the checkout, or where the wheel puts it."""
+    checkout = Path(__file__).parents[2]
+    is_one = (checkout / "pyproject.toml").is_file()
+    return (checkout if is_one else Path(sys.prefix) / "share" / "tenk-gateway") / "docs"
+
+
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="A bot's settings are in config/ and its data in var/ of the current directory; run every command there, or "
-    "name others with --config after the command, and the variable TENK_HOME.",
+    f"name others with --config after the command, and the variable TENK_HOME.\n\n\b\nDocumentation: {_find_docs()}",
 )
 @click.version_option(package_name="tenk-gateway", prog_name="tenk")
 @click.option("--tenant", metavar="NAME", help="Show and change only this tenant. Default: all tenants.")

@@ -96,6 +96,8 @@ def installed(programs: Path, tmp_path: Path) -> Installed:
 
 def test_a_bot_is_set_up_run_and_restored_from_the_wheel(installed: Installed) -> None:
     bot, tenk = installed.directory, installed.tenk
+    (docs,) = re.findall(r"\S+/share/tenk-gateway/docs", tenk("--help"))
+    assert Path(docs, "index.md").is_file()
     assert "Wrote config/gateway.toml." in tenk("init")
     assert (ROOT / "config" / "gateway.toml").read_text() == (bot / "config" / "gateway.toml").read_text()
     assert "valid" in tenk("config", "check")
