@@ -364,7 +364,7 @@ def load_hook(config: HookConfig) -> tuple[Hook, ...]:
         SettingsError: the hook cannot be loaded.
     """
     if config.use is not None:
-        return _find_offered(config.use)
+        return load_offered_hooks(config.use)
     assert config.point is not None, "the settings hold none without"
     if config.python is not None:
         name, call = config.python, python_hook(_function(config.python))
@@ -385,7 +385,12 @@ def load_hook(config: HookConfig) -> tuple[Hook, ...]:
     )
 
 
-def _find_offered(name: str) -> tuple[Hook, ...]:
+def load_offered_hooks(name: str) -> tuple[Hook, ...]:
+    """Return the hooks of an entry point.
+
+    Raises:
+        SettingsError: it does not exist, or gives no hooks.
+    """
     found = load_extension(HOOKS, name)
     if callable(found) and not isinstance(found, Hook):
         try:

@@ -47,12 +47,13 @@ class HookAnswer:
     context: str = ""
     has_failed: bool = False  # the deny comes from a guard that failed
     refused: Refused | None = None  # raised by the hook that denies: words for the person
+    failures: tuple[str, ...] = ()  # why hooks failed, in their order
 
 
-class _GuardFailed(HookSaid):
-    """The verdict for a guard that failed."""
+class _Failed(HookSaid):
+    """The verdict for a hook that failed; a guard denies."""
 
-    decision: Literal["deny"] = "deny"
+    why: str
 
 
 class _Refusal(HookSaid):
@@ -93,6 +94,8 @@ class HookChain:
         """
         heard, told = HookAnswer(), dict(given) | {"point": point.value}
         async for hook, said in self._answers(point, told, about):
+            if isinstance(said, _Failed):
+                heard = replace(heard, failures=(*heard.failures, said.why))
             if said.replace is not None:
                 told[subject] = said.replace
                 heard = replace(heard, replace=said.replace)
@@ -101,7 +104,7 @@ class HookChain:
             if said.decision is not None and (said.decision, heard.decision) != ("allow", "ask"):
                 heard = replace(heard, decision=said.decision, reason=said.reason or f"the hook {hook.name} says so")
                 refused = said.refused if isinstance(said, _Refusal) else None
-                heard = replace(heard, has_failed=isinstance(said, _GuardFailed), refused=refused)
+                heard = replace(heard, has_failed=isinstance(said, _Failed), refused=refused)
             if heard.decision == "deny":
                 log.info("hook_denied", hook=hook.name, point=point.value, about=about)
                 break
@@ -125,7 +128,7 @@ class HookChain:
             why = f"it did not answer within {hook.timeout_s:g} s"
             self._hung[hook] = f"{why}, and is not called again before a reload"
         except Refused as refused:
-            return _Refusal(refused=refused)
+            return _Refusal(refused=refused, reason=refused.text(self._texts, None))
         except HookFailed as failure:
             why = str(failure)
         except Exception as error:  # one hook: any error is its own failure
@@ -133,7 +136,7 @@ class HookChain:
             why = f"it raised {type(error).__name__}"
         log.error("hook_failed", hook=hook.name, point=hook.point.value, error=why)
         guards = hook.required and hook.point in GUARDS
-        return _GuardFailed(reason=f"the hook {hook.name} failed: {why}") if guards else HookSaid()
+        return _Failed(decision="deny" if guards else None, reason=f"the hook {hook.name} failed: {why}", why=why)
 
     # ---------------------------------------------------------------- around a tool call
 

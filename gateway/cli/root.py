@@ -39,6 +39,8 @@ COMMANDS = {
     "trust": ("gateway.cli.trust", "List what runs only if you trust it; trust it, or no longer."),
     "mcp": ("gateway.cli.mcp", "Add, list or test MCP servers; serve the agent's tools to editors."),
     "usage": ("gateway.cli.usage", "Show model calls, tokens and cost."),
+    "new": ("gateway.cli.new", "Make a distribution with an agent, a tool, a hook or a channel of your own."),
+    "hook": ("gateway.cli.hook", "Show what a hook would decide."),
     "config": ("gateway.cli.config", "Check, show or change the configuration."),
     "slack-manifest": ("gateway.cli.config:slack_manifest", "Print the manifest for creating the Slack app."),
     "db": ("gateway.cli.db", "Back up, restore, copy, upgrade, check or shrink the database."),

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
+from agent.hooks.chain import HookChain
 from agent.hooks.points import HookConfig, HookPoint
 from agent.transcript import ModelResponded, ToolCall, ToolItem, UserItem
-from tests.fakes.agents import a_tool
+from gateway.cli.hook import SAMPLES
+from gateway.product import load_hooks
+from tests.fakes.agents import a_tool, double
 from tests.fakes.hooks import ANSWERS, STALLS, TOLD
 from tests.fakes.spine import Spine, quick_store
+from tests.fakes.turn_port import ANA
 
 POINTS = (HookPoint.SESSION_START, HookPoint.USER_PROMPT, HookPoint.SESSION_END)
 
@@ -109,3 +113,26 @@ async def test_a_hook_behind_a_tool_is_heard_by_the_next_process(tmp_path: Path)
     assert [{"n": 3}, {"n": 3}] == [given["input"] for given in TOLD] and TOLD[0] == TOLD[1]
     await spine.kill()
     await store.aclose()
+
+
+async def test_a_sample_has_what_a_hook_gets(tmp_path: Path) -> None:
+    TOLD.clear()
+    ANSWERS.clear()
+    store = await quick_store(tmp_path / "tenk.db")
+    hooks = tuple(HookConfig(point=point, python="tests.fakes.hooks:note") for point in HookPoint)
+    spine = Spine(store, hooks=hooks, tools=(a_tool("look", double),))
+    await spine.begin()
+    for answer in ({}, {"decision": "deny", "reason": "no"}):
+        ANSWERS["pre_tool"] = answer
+        await spine.say("go")
+        await spine.asked()
+        spine.model.give(ModelResponded(0, "", (ToolCall("c1", "look", '{"n": 3}'),)))
+        await spine.asked()
+        spine.model.give("Done.")
+        await spine.quiet()
+    await spine.say("/new")
+    await spine.quiet()
+    await HookChain(load_hooks(hooks)).pre_compact(ANA)
+    await spine.kill()
+    given = {str(told["point"]): {*told} - {"point"} for told in TOLD}
+    assert {point.value: {*sample} for point, sample in SAMPLES.items()} == given
