@@ -37,6 +37,7 @@ from gateway.delivery.owner_notices import OwnerNotices
 from gateway.descriptors import fit_to_files, raise_file_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
+from gateway.first_steps import show_first_steps
 from gateway.http.api.machine import MachineApi
 from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
@@ -51,7 +52,7 @@ from gateway.ops.instrumentation import MeasuredModel, ModelWatch
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_cooldowns import ModelCooldowns
-from gateway.ops.operators import ProcessParts, load_people, show_founding_link
+from gateway.ops.operators import ProcessParts, load_people
 from gateway.ops.status import GatewayStatus, ModelHealth
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import in_force, load_product
@@ -227,6 +228,8 @@ class Gateway:
         mcp = None if api is None or not settings.channels.api.mcp else _make_mcp(api, tenants, shared)
         routes = (*console.routes(), *([] if mcp is None else mcp.routes()))
         http = HttpServer(settings.http, status, Mounts(channels), api, playground=playground, routes=routes)
+        closing.callback(http.close)
+        await http.bind()  # before anything is said: a port in use is the first thing to know
         parts = replace(unlinked, links=PublicLinks(channels, http, console))
 
         model_deps = ModelDeps(
@@ -270,11 +273,9 @@ class Gateway:
         tasks.keep("control", control.run)
         tasks.keep("reload", reloader.run)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reloader.wanted.set)
-        if settings.channels.web.enabled:
-            page = tenants[settings.channels.web.tenant]
-            rules = page.settings.access.rules_of("web", "main")
-            show_link = partial(show_founding_link, http, page.store, rules, page.operators, self._show)
-            tasks.keep("founding link", show_link)
+        page = tenants[settings.channels.web.tenant]
+        steps = partial(show_first_steps, http, page.store, page.settings, page.operators, self._show)
+        tasks.keep("first steps", steps)
         chores.begin(OwnerAlerts(store, status.troubles, channels, steady_now), trust)
         for tenant in tenants.values():
             tenant.begin(tasks, tenants)

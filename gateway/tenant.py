@@ -154,6 +154,7 @@ class Tenant:
             deps.show,
             channel_of=shared.channels.now_loaded,
             commands=self.table.names,
+            timezone=own.gateway.timezone,
         )
         self.intake = Intake(
             store, own.access, people, shared.delivery, shared.bus, self.count_waiting, clocks.now, reception
@@ -235,7 +236,7 @@ class Tenant:
         learn_secrets(own.secret_values())
         self._shared.secrets.scrubber.learn({*own.secret_values(), *self._shared.secrets.vault.key_texts})
         tables = own.tenants.get(self.name)
-        self._shared.people.configure(self.name, own.access, None if tables is None else tables.language)
+        self._shared.people.configure(self.name, own.access, (tables and tables.language) or own.gateway.language)
         self.intake.reconfigure(own.access)
         self.budgets.reconfigure(own.budgets)
         self._light_in_force.model, self._consolidates.model = self.light, self.consolidating

@@ -5,7 +5,7 @@ from math import ceil
 from agent.catalogue import escape
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved
-from gateway.command_line import PLAIN, CommandLine
+from gateway.command_line import PLAIN, CommandLine, of_process
 from gateway.safety.names import Lookalikes
 from gateway.store.people import Person
 from gateway.store.tickets import Ticket
@@ -38,7 +38,9 @@ def full_text(locale: str | None) -> str:
 
 def welcome_text(approved: Approved) -> str:
     """Return the welcome for a person who was just let in."""
-    return HARNESS.text(approved.person.locale, "access.owner" if approved.became_owner else "access.member")
+    if not approved.became_owner:
+        return HARNESS.text(approved.person.locale, "access.member")
+    return HARNESS.text(approved.person.locale, "access.owner", command=of_process().command("init"))
 
 
 def too_fast_text(locale: str | None, retry_after_s: float) -> str:

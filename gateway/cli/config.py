@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -14,9 +17,35 @@ from gateway.command_line import of_process
 from gateway.command_set import describe_slack_app
 from gateway.config.editing import draft, draft_of_texts
 from gateway.config.listing import lines_of
-from gateway.config.settings import load, read_sources
+from gateway.config.settings import Settings, load, read_sources
 from gateway.config.sources import KeyPath, key_of
 from gateway.product import check_names, in_force, load_product
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """A capability that an agent has if the configuration has its table."""
+
+    table: str
+    words: str
+    extra: str = ""  # of our distribution; "": none is needed
+    module: str = ""  # installed with the extra
+
+
+ABILITIES: Mapping[str, Ability] = {
+    "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
+    "integrations": Ability("[integrations]", "many services behind one MCP server, such as mail"),
+    "memory": Ability("[memory]", "what people tell, remembered in later conversations"),
+    "skills": Ability("[skills]", "instructions for tasks, in folders"),
+    "schedules": Ability("[schedules]", "work at set times, by itself"),
+    "delegation": Ability("[delegation]", "tasks for agents of its own"),
+    "teams": Ability("[teams]", "a board of tasks that agents share"),
+    "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),
+    "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
+    "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
+    "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),
+}
+"""By the name of their settings."""
 
 
 @click.group("config")
@@ -27,7 +56,7 @@ def command() -> None:
 @command.command("check")
 @config_option
 def check(config_path: Path | None) -> None:
-    """Check that the gateway can start with this configuration, and print hints about useful settings."""
+    """Check that the gateway can start with this configuration, and say whether a platform or a model is missing."""
     settings = load(config_path, os.environ)
     check_names(settings, read_sources(config_path, os.environ))
     lost = price_sentences(settings)
@@ -36,8 +65,12 @@ def check(config_path: Path | None) -> None:
         click.echo(sentence)
     for name in settings.unused_tenants():
         click.echo(f'No account has tenant = "{name}": only programs with a key of that tenant can reach it.')
-    for hint in settings.hints(of_process().command("run")):
-        click.echo(hint)
+    for line in _missing_abilities(settings):
+        click.echo(line)
+    missing = [] if any(settings.channels.accounts()) else ["no platform"]
+    missing += ["no model"] if settings.model.name == "offline" else []
+    if missing:
+        click.echo(f"It has {' and '.join(missing)}: `{of_process().command('init')}` asks for what is missing.")
 
 
 @command.command("show")
@@ -116,3 +149,14 @@ def slack_manifest(url: str | None, config_path: Path | None) -> None:
     settings = load(config_path, os.environ)
     app = describe_slack_app(load_product(settings.agent.product))
     click.echo(json.dumps(build_manifest(app, url), indent=2))
+
+
+def _missing_abilities(settings: Settings) -> list[str]:
+    """Return lines about the capabilities that the configuration does not have."""
+    missing = [ability for name, ability in ABILITIES.items() if not getattr(settings, name)]
+    lines = ["Off, each until its table is in the configuration (docs/tools.md shows its lines):"]
+    for ability in missing:
+        lacks = ability.extra and find_spec(ability.module) is None
+        needs = f" (needs: pip install 'tenk-gateway[{ability.extra}]')" if lacks else ""
+        lines.append(f"  {ability.table:14}  {ability.words}{needs}")
+    return lines if missing else []

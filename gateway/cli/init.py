@@ -8,15 +8,17 @@ import os
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
+from agent.catalogue import NAMES
 from channels.chat.probing import Asker, Finding, load_probe
+from gateway import telemetry
 from gateway.cli.root import config_option
 from gateway.command_line import of_process
+from gateway.commands.session import find_zone, near_zones
 from gateway.config.editing import Draft, draft
 from gateway.config.environment import API_BASES, DISCORD_MAIN, SLACK_MAIN, TELEGRAM_MAIN
 from gateway.config.settings import Settings
@@ -24,6 +26,22 @@ from gateway.config.sources import KeyPath
 from gateway.errors import GatewayError, SettingsError
 from gateway.ops.doctor import check_models
 from gateway.safety.private_files import check_home
+from gateway.safety.redaction import Redactor
+
+NAME: KeyPath = ("channels", "web", "title")
+LANGUAGE: KeyPath = ("gateway", "language")
+TIMEZONE: KeyPath = ("gateway", "timezone")
+
+OPTIONS: Mapping[str, KeyPath] = {
+    "name": NAME,
+    "language": LANGUAGE,
+    "timezone": TIMEZONE,
+    "model": ("model", "name"),
+    "model_key": ("model", "api_key"),
+    "model_url": ("model", "base_url"),
+    "public_url": ("http", "public_url"),
+}
+"""Options whose value is that of one key."""
 
 EXAMPLE = Path(sys.prefix) / "share" / "tenk-gateway" / "gateway.toml"
 """Commented example configuration, installed with the wheel."""
@@ -36,6 +54,7 @@ class Secret:
     option: str  # of the command line
     variable: str
     key: KeyPath
+    words: str  # in a question
     where: str  # how to get the value
 
 
@@ -57,6 +76,7 @@ PLATFORMS = (
                 "telegram_token",
                 "TELEGRAM_BOT_TOKEN",
                 (*TELEGRAM_MAIN, "token"),
+                "Token",
                 "Write to @BotFather, send /newbot, and copy the token",
             ),
         ),
@@ -69,6 +89,7 @@ PLATFORMS = (
                 "discord_token",
                 "DISCORD_BOT_TOKEN",
                 (*DISCORD_MAIN, "token"),
+                "Token",
                 "discord.com/developers/applications: New Application, page Bot: turn on Message Content Intent, press "
                 "Reset Token, and copy the token",
             ),
@@ -82,6 +103,7 @@ PLATFORMS = (
                 "slack_bot_token",
                 "SLACK_BOT_TOKEN",
                 (*SLACK_MAIN, "bot_token"),
+                "Bot User OAuth Token",
                 "api.slack.com/apps: Create New App, From an app manifest (`tenk slack-manifest` prints it), Install "
                 "App, and copy the Bot User OAuth Token (xoxb-)",
             ),
@@ -89,37 +111,12 @@ PLATFORMS = (
                 "slack_app_token",
                 "SLACK_APP_TOKEN",
                 (*SLACK_MAIN, "app_token"),
+                "App-level token",
                 "There on Basic Information: App-Level Tokens, with connections:write (xapp-)",
             ),
         ),
     ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Ability:
-    """A capability that an agent has if the configuration has its table."""
-
-    table: str
-    words: str
-    extra: str = ""  # of our distribution; "": none is needed
-    module: str = ""  # installed with the extra
-
-
-ABILITIES: Mapping[str, Ability] = {
-    "mcp": Ability("[mcp.NAME]", "tools of MCP servers", "mcp", "mcp"),
-    "integrations": Ability("[integrations]", "many services behind one MCP server, such as mail"),
-    "memory": Ability("[memory]", "what people tell, remembered in later conversations"),
-    "skills": Ability("[skills]", "instructions for tasks, in folders"),
-    "schedules": Ability("[schedules]", "work at set times, by itself"),
-    "delegation": Ability("[delegation]", "tasks for agents of its own"),
-    "teams": Ability("[teams]", "a board of tasks that agents share"),
-    "tools": Ability("[tools]", "notes of the model to itself, and a list that ticks"),
-    "web": Ability("[web]", "reading and searching the web", "web", "trafilatura"),
-    "workspace": Ability("[workspace]", "a folder with files, and a shell", "workspace", "tree_sitter_bash"),
-    "cli": Ability("[cli.NAME]", "programs with secrets that the model does not see"),
-}
-"""By the name of their settings."""
 
 
 @dataclass(slots=True)
@@ -147,6 +144,9 @@ def _token_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("init")
 @_token_options
+@click.option("--name", metavar="NAME", help="Name of the bot on its web page.")
+@click.option("--language", type=click.Choice(list(NAMES)), help="Language of new people.")
+@click.option("--timezone", metavar="ZONE", help="Time zone of new people: Europe/Madrid, or a city.")
 @click.option("--model", metavar="NAME", envvar="TENK_MODEL", help="Model: openai:NAME, anthropic:NAME or offline.")
 @click.option("--model-key", metavar="KEY", help="API key of the model's provider.")
 @click.option("--model-url", metavar="URL", help="Base URL of the model's API, for your own server.")
@@ -156,42 +156,36 @@ def _token_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--replace", is_flag=True, help="Replace existing values without asking.")
 @click.option("--check/--no-check", "tries", default=True, help="Check each token before writing it.")
 @config_option
-def command(
-    model: str | None,
-    model_key: str | None,
-    model_url: str | None,
-    public_url: str | None,
-    replace: bool,
-    tries: bool,
-    config_path: Path | None,
-    **tokens: str | None,
-) -> None:
+def command(replace: bool, tries: bool, config_path: Path | None, **options: str | None) -> None:
     """Set up a bot and write its configuration.
 
     Asks for whatever no option gives; without a terminal it leaves that out. Tokens can also come from environment
     variables such as TELEGRAM_BOT_TOKEN, which other users cannot see in the process list.
     """
     os.umask(0o077)
-    answers = Answers()
-    model_values: dict[KeyPath, str | None] = {
-        ("model", "name"): model,
-        ("model", "api_key"): model_key,
-        ("model", "base_url"): model_url,
-    }
-    given = {key: value.strip() for key, value in model_values.items() if value}
-    if model_key and not (model or model_url):
+    telemetry.configure(Redactor(), level="critical")  # findings are printed
+    answers = Answers({key: said.strip() for name, key in OPTIONS.items() if (said := options[name])})
+    if zone := find_zone(answers.values.get(TIMEZONE, "")):
+        answers.values[TIMEZONE] = zone
+    asks_model = any(key[0] == "model" for key in answers.values)
+    if options["model_key"] and not (options["model"] or options["model_url"]):
         raise click.UsageError("--model-key needs a model: add --model openai:NAME or --model anthropic:NAME")
-    answers.values |= given | ({("http", "public_url"): public_url.strip()} if public_url else {})
     for platform in PLATFORMS:
-        found = [tokens[secret.option] or "" for secret in platform.secrets]
+        found = [options[secret.option] or "" for secret in platform.secrets]
         if any(found):
             answers.set_platform(platform, found, os.environ)
     talk = _Talk(config_path, tries)
-    if not answers.values and sys.stdin.isatty():
-        talk.ask_everything(answers)
-    elif problems := talk.problems(answers.values, [platform.name for platform in PLATFORMS], asks_model=bool(given)):
-        raise GatewayError("\n".join([*problems, "Nothing was written."]))
-    _write(talk.draft(answers.values), replace=replace)
+    try:
+        if not answers.values and sys.stdin.isatty():
+            talk.ask_everything(answers)
+        elif problems := talk.problems(
+            answers.values, [platform.name for platform in PLATFORMS], asks_model=asks_model
+        ):
+            raise GatewayError("\n".join([*problems, "Nothing was written."]))
+        _write(talk.draft(answers.values), replace=replace)
+    except click.Abort:
+        click.echo("\nNothing was written.", err=True)
+        sys.exit(1)
 
 
 class _Talk:
@@ -221,12 +215,34 @@ class _Talk:
 
     def ask_everything(self, answers: Answers) -> None:
         """Ask for each platform, the model and the public address until each is valid or skipped."""
-        click.echo("Press return to skip a question. Nothing is written until the end.\n")
+        click.echo(
+            "Press return to take what stands in brackets, or to skip a question. Nothing is written until the end.\n"
+        )
+        self._ask_about_the_bot(answers)
         for platform in PLATFORMS:
             self._ask_platform(platform, answers)
         self._ask_model(answers)
-        if any(key[0] == "channels" for key in answers.values):
+        if any(key[0] == "channels" and key != NAME for key in answers.values):
             self._ask_public_url(answers)
+
+    def _ask_about_the_bot(self, answers: Answers) -> None:
+        click.echo("The bot")
+        if name := _ask("  Its name on the web page [TenK Coach]"):
+            answers.values[NAME] = name
+        spoken = ", ".join(f"{code} ({language})" for code, language in NAMES.items())
+        while (language := _ask(f"  Language of new people: {spoken} [en]").lower()) and language not in NAMES:
+            click.echo(f"  Write {' or '.join(NAMES)}.")
+        if language:
+            answers.values[LANGUAGE] = language
+        here = zone_of_machine()
+        while wanted := _ask(f"  Their time zone or city, such as Madrid [{here}]") or (
+            "" if here.endswith("UTC") else here
+        ):
+            if zone := find_zone(wanted):
+                answers.values[TIMEZONE] = zone
+                return
+            near = near_zones(wanted)
+            click.echo(f"  There is no zone {wanted}." + (f" Did you mean {', '.join(near)}?" if near else ""))
 
     def _ask_platform(self, platform: Platform, answers: Answers) -> None:
         click.echo(f"{platform.title}")
@@ -234,7 +250,7 @@ class _Talk:
             tokens: list[str] = []
             for secret in platform.secrets:
                 click.echo(f"  {secret.where}.")
-                tokens.append(_ask(f"  {secret.option.replace('_', ' ')}", hidden=True))
+                tokens.append(_ask(f"  {secret.words} (not shown)", hidden=True))
                 if not tokens[-1]:
                     return
             tried = Answers(dict(answers.values))
@@ -246,13 +262,16 @@ class _Talk:
             click.echo("\n".join(f"  {problem}" for problem in problems))
 
     def _ask_model(self, answers: Answers) -> None:
-        click.echo("Model\n  Without one, the coach works offline and answers by rules.")
+        click.echo(
+            "Model\n  Without one, the coach works offline and answers by rules. Otherwise write openai:gpt-5-mini,\n"
+            "  anthropic:claude-haiku-5-5, or openai:NAME for a model on a server of your own."
+        )
         while True:
-            name = _ask("  openai:NAME, anthropic:NAME")
+            name = _ask("  Model")
             if not name or name == "offline":
                 return
-            url = _ask("  URL, if it runs on your own server")
-            key = _ask("  key", hidden=True)
+            url = _ask("  URL of your own server, such as http://127.0.0.1:11434/v1; return for the provider's")
+            key = _ask("  API key (not shown)", hidden=True)
             given = {("model", "name"): name, ("model", "base_url"): url, ("model", "api_key"): key}
             values = answers.values | {path: value for path, value in given.items() if value}
             if self._takes(answers, values, asks_model=True):
@@ -263,7 +282,7 @@ class _Talk:
             "Public address\n  Links that the bot sends (console, invitations) open on other machines only if it has a "
             "public address,\n  such as https://bot.example.com. docs/install.md shows how to set one up."
         )
-        while url := _ask("  https://..."):
+        while url := _ask("  Its URL"):
             if self._takes(answers, answers.values | {("http", "public_url"): url}, asks_model=False):
                 return
 
@@ -323,28 +342,22 @@ def _write(made: Draft, *, replace: bool) -> None:
     check_home(made.settings.home)
     for path in made.write():
         click.echo(f"Wrote {path}.")
+    click.echo(f"\n{_next_steps(made.settings)}")
+
+
+def _next_steps(settings: Settings) -> str:
+    """Return what to type next, and no more."""
     tenk = of_process()
-    for hint in made.settings.hints(tenk.command("run")):
-        click.echo(hint)
-    click.echo(f"Start it:      {tenk.command('run')}")
-    if any(made.settings.channels.accounts()):
-        click.echo(
-            "Write to your bot: it answers with a code. Approve it; the first person approved becomes the owner:"
-        )
-        click.echo(f"               {tenk.command('pairing', 'approve', 'CODE')}")
+    lines = ["Next, type:", f"  {tenk.command('run')}"]
+    if any(settings.channels.accounts()):
+        lines += ["Then write to your bot. It answers with a code; type in another terminal:"]
+        lines += [f"  {tenk.command('pairing', 'approve', 'CODE')}", "The first person approved is the owner."]
     else:
-        click.echo("It prints a link. The first person who opens it becomes the owner.")
-    click.echo(f"If something is wrong: {tenk.command('doctor')}")
-    for line in _missing_abilities(made.settings):
-        click.echo(line)
+        lines += ["Open the link that it prints: whoever opens it first is the owner."]
+    return "\n".join([*lines, f"If something does not work, `{tenk.command('doctor')}` says why."])
 
 
-def _missing_abilities(settings: Settings) -> list[str]:
-    """Return lines about the capabilities that the configuration does not have."""
-    missing = [ability for name, ability in ABILITIES.items() if not getattr(settings, name)]
-    lines = ["", "The agent can have more tools, each by a table in the configuration; docs/tools.md shows its lines:"]
-    for ability in missing:
-        lacks = ability.extra and find_spec(ability.module) is None
-        needs = f" (needs: pip install 'tenk-gateway[{ability.extra}]')" if lacks else ""
-        lines.append(f"  {ability.table:14}  {ability.words}{needs}")
-    return lines if missing else []
+def zone_of_machine() -> str:
+    """Return the machine's IANA zone, UTC if it does not say."""
+    linked = os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    return next((zone for name in (os.environ.get("TZ", ""), linked) if (zone := find_zone(name))), "UTC")

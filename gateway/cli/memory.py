@@ -146,7 +146,7 @@ def _existing(agent: str | None, config_path: Path | None) -> str:
     settings = prepare(config_path).of_tenant(tenant)
     known = [settings.agent.product, *(each.name for each in read_agents(settings, tenant))]
     if agent is not None and agent not in known:
-        raise GatewayError(f"there is no agent {agent!r}; there are: {', '.join(known)}")
+        raise GatewayError(f'there is no agent "{agent}"; there are: {", ".join(known)}')
     return agent or settings.agent.product
 
 

@@ -50,15 +50,13 @@ def _refuse_role(_context: click.Context, _option: click.Parameter, role: str | 
 @flag_options("--allow-tool", "--deny-tool")
 @config_option
 def command(config_path: Path | None, allow: tuple[PermissionRule, ...], deny: tuple[PermissionRule, ...]) -> None:
-    """Run the gateway until SIGTERM or Ctrl-C. At the start it prints hints about settings you may want next."""
+    """Run the gateway until SIGTERM or Ctrl-C. At a terminal it prints what to do next."""
     faulthandler.enable(STDERR)  # systemd's watchdog ends a hung gateway by SIGABRT: the log says where it hung
     gc.disable()  # until the gateway routes: before that little is garbage
     settings = prepare(config_path, level=None)
     check_names(settings, read_sources(config_path, os.environ))
     flags = (*allow, *deny)
     check_flags(settings, flags)
-    for hint in settings.hints():
-        _say(hint)
     with asyncio.Runner(loop_factory=make_loop) as runner:
         try:
             runner.run(_serve(settings, config_path, flags))
@@ -75,9 +73,10 @@ def _end_soon(code: int) -> None:
     end.start()
 
 
-def _say(sentence: str) -> None:
-    """Print a sentence for the operator, unless the output is closed."""
-    LossyStream(sys.stdout).write(f"{sentence}\n")
+def _say(*texts: str) -> None:
+    """Print texts for the operator, unless the output is closed."""
+    for text in texts:
+        LossyStream(sys.stdout).write(f"{text}\n")
 
 
 class Rereading:
@@ -121,8 +120,12 @@ async def _serve(settings: Settings, config_path: Path | None, flags: Sequence[P
     servers = KnownServers()
     model, sentences = await look_ahead(settings.model, servers)
     settings = settings.model_copy(update={"model": model})
-    for sentence in sentences:
-        _say(sentence)
-    show = _say if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        _say(*sentences)
+
+    def show(text: str) -> None:
+        _say(*sentences, text)
+        sentences.clear()  # said after the start: one that fails says why, and nothing else
+
     files = ConfigFiles(config_path, os.environ, Rereading(config_path))
-    await serve(settings, show=show, servers=servers, files=files, flags=flags)
+    await serve(settings, show=show if sys.stdout.isatty() else None, servers=servers, files=files, flags=flags)

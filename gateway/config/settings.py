@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from agent.calendar import is_zone
 from agent.config import AgentConfig, ModelConfig
 from agent.delegation.delegation_config import DelegationConfig
 from agent.delegation.teams_config import TeamsConfig
@@ -52,11 +53,12 @@ from gateway.credentials.config import ConnectConfig
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.extensions import FLAWS, first_words
-from gateway.http.config import OAUTH_PATH, HttpConfig, is_loopback
+from gateway.http.config import OAUTH_PATH, HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
 
+Language = Annotated[str, Field(pattern=r"^[a-z]{2}$")]
 TenantName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
@@ -74,6 +76,17 @@ class GatewayConfig(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     traces: bool = False
     log_format: Literal["auto", "json", "console"] = "auto"
+    language: Language | None = None
+    """Language of people who have not chosen one, if their platform tells none; None: English."""
+    timezone: str | None = None
+    """IANA zone of new people, until they name theirs; a browser's zone goes before. None: UTC."""
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_known(cls, name: str | None) -> str | None:
+        if name is not None and not is_zone(name):
+            raise ValueError("there is no such time zone; write it like Europe/Madrid")
+        return name
 
 
 class ChannelsConfig(BaseModel):
@@ -139,7 +152,7 @@ class TenantConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    language: str | None = Field(default=None, pattern=r"^[a-z]{2}$")
+    language: Language | None = None
     agent: AgentSettings | None = None
     model: ModelConfig | None = None
     connect: Mapping[str, ConnectConfig] | None = None
@@ -269,32 +282,6 @@ class Settings(BaseModel):
         if password := urlsplit(self.database_url).password:
             values.add(password)
         return frozenset(values)
-
-    def hints(self, start: str = "") -> tuple[str, ...]:
-        """Return suggestions for the operator, a sentence each; `start` is the command that starts a gateway, if none
-        runs.
-        """
-        opened = f"start `{start}` and open" if start else "open"
-        found = []
-        if not any(self.channels.accounts()):
-            page = "the address below" if self.http.listen.endswith(":0") else f"http://{self.http.listen}/"
-            page = f"{self.http.public_url}/" if self.http.public_url else page
-            here = f"{opened} {page} in a browser" if self.channels.web.enabled else "use `tenk chat`"
-            found.append(
-                f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
-                "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
-            )
-            if is_loopback(self.http.host):
-                here_alone = page.startswith("http") and not self.http.public_url
-                where = f"{opened} {page.rstrip('/')}/playground" if here_alone else "use `tenk playground`"
-                found.append(f"To try all three without accounts, on simulated platforms, {where}.")
-        if self.model.name == "offline":
-            found.append(
-                f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY or ANTHROPIC_API_KEY, "
-                "or for a server of your own OPENAI_BASE_URL and TENK_MODEL=openai:NAME, or ANTHROPIC_BASE_URL and "
-                "TENK_MODEL=anthropic:NAME."
-            )
-        return tuple(found)
 
 
 def load(path: Path | None, environ: Mapping[str, str]) -> Settings:

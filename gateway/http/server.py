@@ -142,20 +142,35 @@ class HttpServer:
         self._limiter = ConnectionLimiter(config.connections, config.address_connections, self._clients.address_of)
         self._health = health
         self._mounts = mounts
+        self._bound: list[socket.socket] = []
         self.started = asyncio.Event()
         self.port = config.port  # the real one once `started` is set
+
+    async def bind(self) -> None:
+        """Bind the address before `run` serves it.
+
+        Raises:
+            GatewayError: it cannot be bound; the message names it and TENK_HTTP.
+        """
+        self._bound = await self._listeners()
+
+    def close(self) -> None:
+        """Close what `bind` has bound and `run` has not taken over."""
+        for listener in self._bound:
+            listener.close()
 
     async def run(self) -> None:
         """Serve until cancelled, then close every connection.
 
         Raises:
-            GatewayError: the address cannot be bound; the message names it and TENK_HTTP.
+            GatewayError: the address cannot be bound.
         """
         server_logger.addFilter(_is_worth_a_line)
         async with contextlib.AsyncExitStack() as held:
             if self._playground is not None:
                 held.push_async_callback(self._playground.aclose)
-            listeners = [held.enter_context(listener) for listener in await self._listeners()]
+            listeners = [held.enter_context(listener) for listener in self._bound or await self._listeners()]
+            self._bound = []
             self.port = listeners[0].getsockname()[1]
             self.started.set()
             log.info("http_started", url=self.url)
@@ -179,6 +194,11 @@ class HttpServer:
     def public_url(self) -> str:
         """Return the base of links, ending in "/": the operator's public URL, never one from a request."""
         return self.url if self._config.public_url is None else f"{self._config.public_url}/"
+
+    @property
+    def plays(self) -> bool:
+        """Return True if the playground is served."""
+        return self._playground is not None
 
     @property
     def on_loopback(self) -> bool:

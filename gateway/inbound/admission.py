@@ -273,11 +273,15 @@ class Admission:
         return replace(row, kept=keeps or not is_talk(event))
 
     def _with_zone(self, event: InboundEvent, person: Person) -> Person:
-        """Take the time zone from the person's device if they have not set one, and tell them once."""
-        zone = event.timezone if isinstance(event, InboundMessage) and person.lacks_zone else None
-        if zone is None or not is_zone(zone):
+        """Take the zone of the person's device, and tell them, or that of the settings, if they have not set one."""
+        if not person.lacks_zone:
             return person
-        if people.guess_timezone(self._connection, person.user_id, zone):
+        told = event.timezone if isinstance(event, InboundMessage) else None
+        from_device = told is not None and is_zone(told)
+        zone = told if from_device else self._deps.timezone
+        if zone is None:
+            return person
+        if people.guess_timezone(self._connection, person.user_id, zone) and from_device:
             text = words.zone_text(person.locale, zone)
             self._put(
                 event.tenant, OutboundMessage(event.address, Notice("zone", person.user_id), text, locale=person.locale)

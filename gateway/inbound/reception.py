@@ -52,6 +52,7 @@ class ReceptionDeps:
     tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints on the terminal; None without one
     clock_s: Callable[[], float] = time.monotonic
+    timezone: str | None = None  # of people who have named none and whose device tells none
     commands: frozenset[str] = frozenset()  # known command names, which are not misspellings of /connect
     channel_of: ChannelOf = lambda _: None  # channels of other accounts, where owners may be reached
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 from dataclasses import replace
 
-from agent.config import LinkConfig, ModelConfig
+from agent.config import KEY_NAMES, LinkConfig, ModelConfig
 from agent.errors import FailureKind
 from agent.models.credentials import settings_key
 from agent.models.facts import ModelServerFacts
@@ -47,9 +47,9 @@ async def check_public_url(url: str, asker: Asker) -> Finding:
 
 
 _TO_DO = {
-    FailureKind.AUTH: "set a key that this provider accepts",
+    FailureKind.AUTH: "set a key that this provider accepts as {part}.api_key, or in {variable}",
     FailureKind.QUOTA: "top up the provider's account",
-    FailureKind.NETWORK: "start the server, or set base_url to where it is",
+    FailureKind.NETWORK: "start the server, or set {part}.base_url to where it is",
     FailureKind.RATE_LIMIT: "wait, or ask for a higher limit",
     FailureKind.TIMEOUT: "check that the server is running, and try again",
 }
@@ -65,7 +65,7 @@ async def _check_link(part: str, link: LinkConfig) -> Finding:
         server = await servers.learn(link, name)
         problem = servers.problem(link, name)
         if server is None and problem is not None:
-            return Finding(part, f"{link.name} at {where}: {problem}", _to_do(problem))
+            return Finding(part, f"{link.name} at {where}: {problem}", _to_do(problem, part, link))
         if server is not None and server.lacks(name) and link.base_url is not None:
             return Finding(part, missing_words(link, server, name), f"set {part}.name to one that is there")
     try:
@@ -78,13 +78,16 @@ async def _check_link(part: str, link: LinkConfig) -> Finding:
     except GatewayError as unreadable:
         return Finding(part, str(unreadable), "correct it, or remove it from the configuration")
     except ModelFailure as problem:
-        return Finding(part, "; ".join((f"{link.name} at {where}", *_of(server), str(problem))), _to_do(problem))
+        return Finding(
+            part, "; ".join((f"{link.name} at {where}", *_of(server), str(problem))), _to_do(problem, part, link)
+        )
     finally:
         await model.aclose()
 
 
-def _to_do(problem: ModelFailure) -> str:
-    return _TO_DO.get(problem.kind, "see what the server says")
+def _to_do(problem: ModelFailure, part: str, link: LinkConfig) -> str:
+    words = _TO_DO.get(problem.kind, "see what the server says")
+    return words.format(part=part, variable=KEY_NAMES.get(link.name.partition(":")[0], "the environment"))
 
 
 def _of(server: ModelServerFacts | None) -> list[str]:

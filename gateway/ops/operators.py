@@ -13,15 +13,10 @@ from channels.messages import Address, Button, InboundEvent
 from gateway.access import tickets
 from gateway.access.agents import AgentChoice
 from gateway.access.buttons import SealedButtons
-from gateway.access.config import Policy, Role, Rules
-from gateway.access.invites import FOUNDING
 from gateway.access.policy import AccessSnapshot
-from gateway.access.ranks import BY_CLI
-from gateway.command_line import of_process
 from gateway.commands.linking import LinkDeps
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import GatewayError
-from gateway.http.server import HttpServer
 from gateway.inbound.manager import ChannelManager
 from gateway.inbound.owner_cards import OwnerCards
 from gateway.inbound.reception import take_up
@@ -204,26 +199,3 @@ async def load_people(snapshot: AccessSnapshot, store: Store, key: bytes) -> Non
         snapshot.chat_moved(channel, old_chat, new_chat)
     for group in await store.read(groups.GROUPS.find):
         snapshot.put_group(group)
-
-
-async def show_founding_link(
-    server: HttpServer, store: Store, rules: Rules, operators: Operators, show: Callable[[str], None] | None
-) -> None:
-    """Show a link at the terminal that makes its first visitor the owner, if there is no owner and HTTP is loopback.
-
-    The link works once, for an hour, while there is no owner. It replaces an earlier start's and is never logged.
-    """
-    await server.started.wait()
-    if not server.on_loopback or rules.direct is not Policy.PAIRING:
-        return
-    if await store.read(lambda connection: people.has_owner(connection, store.home_tenant)):
-        return
-    if show is None:
-        command = of_process().command("invite", "--role", Role.OWNER)
-        log.info("no_owner_yet", mend=f"approve a pairing request, or open the link that `{command}` prints")
-        return
-    made = await operators.invite_by(BY_CLI, FOUNDING)
-    link = f"{server.public_url}?invite={made.code}"
-    show(
-        f"This bot has no owner yet. The first person who opens this link within an hour becomes the owner:\n    {link}"
-    )

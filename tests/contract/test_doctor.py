@@ -65,7 +65,7 @@ async def test_it_names_what_it_found(tmp_path: Path, said: Said, answer: Answer
         (ollama("a:1", "b:1"), TEN, {}, "2 models and none is named: set TENK_MODEL=openai:NAME; it has", "model.name"),
         ({}, KEYLESS, {}, "set OPENAI_API_KEY", "a key that this provider accepts"),
         ({}, KEYLESS, {"OPENAI_API_KEY": "sk-of-test"}, "look at OPENAI_API_KEY (or api_key in", "a key that"),
-        ({}, PAGE, {}, "the answer is a web page: look at the base URL", "set base_url"),
+        ({}, PAGE, {}, "the answer is a web page: look at the base URL", "set model.base_url"),
         (ollama("a"), Fault(500, b""), {}, "server (HTTP 500)", "see what the server says"),
     ],
 )

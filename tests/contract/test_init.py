@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 from channels.simulators.telegram.server import TOKEN, TelegramSimulator
-from gateway.cli.init import ABILITIES
+from gateway.cli.config import ABILITIES
 from gateway.cli.root import root
+from gateway.command_line import of_process
 
 
 @pytest.fixture
@@ -39,8 +40,15 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
         made = await tenk("init", *tokens, **bases)
         assert 0 == made.exit_code, made.output
         assert "@tenk_bot" in made.output
-        shown = [name for name, ability in ABILITIES.items() if f"  {ability.table}  " in made.output]
-        assert [*ABILITIES] == shown
+        assert made.output.replace(of_process().command(), "tenk").splitlines()[-7:] == [
+            "",
+            "Next, type:",
+            "  tenk run",
+            "Then write to your bot. It answers with a code; type in another terminal:",
+            "  tenk pairing approve CODE",
+            "The first person approved is the owner.",
+            "If something does not work, `tenk doctor` says why.",
+        ]
         checked = await asyncio.create_subprocess_exec(  # a process of its own: it sets up the log
             sys.executable,
             "-m",
@@ -63,12 +71,19 @@ async def test_flags_alone_make_a_configuration_that_runs(here: Path) -> None:
 async def test_at_a_terminal_each_thing_is_asked_for_until_it_is_taken(here: Path) -> None:
     async with TelegramSimulator(throttled=False) as telegram:
         telegram.add_bot(TOKEN)
-        typed = ["123:wrong", TOKEN, "", "", "", "bot.example.com/path", "https://bot.example.com"]
+        own = ["Ada", "fr", "es", "Madird", "madrid"]
+        typed = [*own, "123:wrong", TOKEN, "", "", "", "bot.example.com/path", "https://bot.example.com"]
         said = await at_a_terminal(*typed, TELEGRAM_API_BASE=telegram.base_url)
-    assert "401" in said and "Public address" in said
+    assert "401" in said and "Public address" in said and "Did you mean Europe/Madrid" in said
     written = tomllib.loads((here / "config" / "gateway.toml").read_text())
     assert {"public_url": "https://bot.example.com"} == written["http"]
-    assert "Public address" not in await at_a_terminal("", "", "", "", options=["--config", "other.toml"])
+    assert ({"language": "es", "timezone": "Europe/Madrid"}, "Ada") == (
+        written["gateway"],
+        written["channels"]["web"]["title"],
+    )
+    skipped = await at_a_terminal("Ada", *[""] * 6, options=["--config", "other.toml"], TZ="Asia/Tokyo")
+    assert ("Public address" in skipped, "Write to your bot" in skipped) == (False, False)
+    assert {"timezone": "Asia/Tokyo"} == tomllib.loads((here / "other.toml").read_text())["gateway"]
 
 
 async def at_a_terminal(*typed: str, options: Sequence[str] = (), **environ: str) -> str:
@@ -128,10 +143,28 @@ async def test_a_new_file_may_be_named_and_a_key_needs_its_model(here: Path) -> 
     keyless = await tenk("init", "--model-key", "sk-made-up")
     assert (2, True) == (keyless.exit_code, "--model-key needs a model" in keyless.output)
     done = await tenk("init", "--config", "etc/tenk/mine.toml")
-    assert (0, True, False) == (done.exit_code, "prints a link" in done.output, "Write to your bot" in done.output)
+    assert (0, True, False) == (
+        done.exit_code,
+        "link that it prints" in done.output,
+        "write to your bot" in done.output,
+    )
     assert (here / "etc" / "tenk" / "mine.toml").is_file()
     (here / "a directory").mkdir()
     assert "is a directory" in (await tenk("init", "--config", "a directory")).output
+
+
+async def test_options_name_the_bot_and_a_dead_server_is_the_only_thing_said(here: Path) -> None:
+    own = ("--name", "Ada", "--language", "es", "--timezone", "madrid")
+    dead = await tenk("init", *own, "--model", "openai:x", "--model-url", "http://127.0.0.1:1/v1")
+    assert ("", True) == (dead.output, "start the server, or set model.base_url" in str(dead.exception))
+    wrong = await tenk("init", "--timezone", "Atlantis")
+    assert "gateway.timezone: there is no such time zone; write it like Europe/Madrid" in str(wrong.exception)
+    assert [] == list(here.iterdir())
+    assert 0 == (await tenk("init", *own)).exit_code
+    shown = (await tenk("config", "show")).output
+    assert all(line in shown for line in ('title = "Ada"', 'language = "es"', 'timezone = "Europe/Madrid"'))
+    checked = (await tenk("config", "check")).output
+    assert [*ABILITIES] == [name for name, ability in ABILITIES.items() if f"  {ability.table}  " in checked]
 
 
 async def test_what_is_typed_as_a_key_is_one_and_nothing_else(here: Path) -> None:

@@ -91,7 +91,7 @@ async def test_an_owner_is_asked_in_spanish_and_decides_with_spanish_buttons(tmp
         await here.told(ANA, "¡Hola! Este bot es privado.")
         (asked,) = (await here.operator("GET /v1/pairing"))["requests"]
         await here.operator(f"POST /v1/pairing/{asked['request']}/approve")
-        await here.told(ANA, "este bot es tuyo")
+        await here.told(ANA, "Este bot es tuyo")
         here.sim.say(2, "hello")
         request = await here.told(ANA, "pide entrar")
         assert ["Dejar entrar", "Rechazar", "Bloquear"] == [label for label, _ in request.buttons]

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 from gateway.cli.root import COMMANDS, root
 from gateway.cli.status import lines_of
-from gateway.config.settings import Settings
 from gateway.errors import GatewayError
 from gateway.ops.lock import HomeLock
 from gateway.safety.private_files import check_home
@@ -67,7 +66,7 @@ def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> Non
 def test_config_check_says_what_could_be_set(tmp_path: Path) -> None:
     done = tenk("config", "check", home=tmp_path)
     assert (0, "The configuration is valid.") == (done.returncode, done.stdout.splitlines()[0])
-    assert "TELEGRAM_BOT_TOKEN" in done.stdout and "run` and open http" in done.stdout
+    assert "no platform and no model" in done.stdout and "init` asks for" in done.stdout
 
 
 def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
@@ -224,11 +223,15 @@ def test_the_simulator_runs_alone(tmp_path: Path) -> None:
             running.terminate()
 
 
-def test_what_could_be_set_next_is_said_in_plain_sentences(tmp_path: Path) -> None:
-    with HomeLock(tmp_path / "var"):
-        done = tenk("run", home=tmp_path)
-    assert list(Settings().hints()) == done.stdout.splitlines()
-    assert (1, True) == (done.returncode, "already runs a gateway" in done.stderr)
+def test_a_taken_port_is_the_only_thing_that_a_start_says(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = tenk("run", home=tmp_path, TENK_HTTP=f"127.0.0.1:{port}")
+    told = f"error: port {port} on 127.0.0.1 is in use by another process; set TENK_HTTP"
+    assert (1, "", 1) == (done.returncode, done.stdout, len(done.stderr.splitlines()))
+    assert done.stderr.startswith(told)
 
 
 def test_an_answer_is_shown_line_by_line() -> None:

@@ -55,8 +55,8 @@ class Door:
         self.waiting = 0
         self.under(OPEN)
 
-    def under(self, access: AccessConfig) -> None:
-        """Begin anew with these rules."""
+    def under(self, access: AccessConfig, timezone: str | None = None) -> None:
+        """Begin anew with these rules, and this zone of the settings."""
         self.snapshot.configure("default", access)
         self.intake = Intake(
             self.spine.store,
@@ -66,7 +66,7 @@ class Door:
             self.bus,
             lambda _key: self.waiting,
             lambda: self.spine.now,
-            ReceptionDeps(AgentChoice("coach", AccessSnapshot()), vault=self.spine.vault),
+            ReceptionDeps(AgentChoice("coach", AccessSnapshot()), vault=self.spine.vault, timezone=timezone),
         )
 
     async def receive(
@@ -113,6 +113,14 @@ async def test_a_devices_zone_is_taken_if_the_person_set_none(door: Door) -> Non
     await door.receive(replace(spoken, event_id="b", timezone="Asia/Tokyo"))
     told = await door.spine.store.read(lambda c: list(c.execute(sa.text("SELECT plain FROM outbox")).scalars()))
     assert ["Your days are counted in Europe/Madrid, the zone of your device; /timezone changes it."] == told
+
+
+async def test_the_zone_of_the_settings_is_taken_in_silence_if_no_device_tells_one(door: Door) -> None:
+    door.under(OPEN, "Asia/Tokyo")
+    await door.receive(door.spine.message("hello"))
+    (person,) = await door.spine.store.read(people.everybody)
+    assert ("Asia/Tokyo", False) == (person.timezone, person.lacks_zone)
+    assert 0 == await door.spine.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM outbox")).scalar())
 
 
 async def test_what_is_offered_again_and_again_in_an_outage_is_counted_once(door: Door) -> None:

@@ -59,7 +59,6 @@ def test_nothing_configured_is_enough(tmp_path: Path, given: Given) -> None:
     assert (Path("var"), "sqlite:///var/tenk.db") == (settings.home, settings.database_url)
     assert ("pairing", "127.0.0.1:8080") == (settings.access.direct, settings.http.listen)
     assert ("offline", {}) == (settings.model.name, settings.channels.telegram)
-    assert 3 == len(settings.hints())
 
 
 def test_the_environment_alone_is_enough(given: Given) -> None:
@@ -80,7 +79,6 @@ def test_the_environment_alone_is_enough(given: Given) -> None:
     assert ("127.0.0.1:9090", "allowlist") == (settings.http.listen, settings.access.direct)
     assert ("openai:some-model", "http://127.0.0.1:8082/v1") == (settings.model.name, settings.model.base_url)
     assert (TOKEN, "http://127.0.0.1:8081") == (account.token.get_secret_value(), account.api_base)
-    assert () == settings.hints()
 
 
 def test_empty_variables_count_as_not_set(given: Given) -> None:
@@ -108,19 +106,6 @@ def test_the_model_is_whichever_key_is_there(given: Given, environ: dict[str, st
 
 def test_a_key_of_an_unused_provider_stays_out(given: Given) -> None:
     assert given(OPENAI_API_KEY="key-of-openai", TENK_MODEL="offline").model.api_key is None
-
-
-def test_the_hint_names_both_providers(given: Given) -> None:
-    told = " ".join(given().hints())
-    assert all(name in told for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
-
-
-def test_the_hints_open_no_page_that_nothing_serves(given: Given) -> None:
-    for start, opened in (("", " open "), ("tenk run", " start `tenk run` and open ")):
-        assert [True, True, False] == [f"{opened}http://127.0.0.1:8080/" in hint for hint in given().hints(start)]
-        assert bool(start) is any("start" in hint for hint in given().hints(start))
-    without = given("[channels.web]\nenabled = false\n").hints("tenk run")
-    assert "use `tenk chat`" in without[0]
 
 
 def test_the_light_model_has_its_providers_key(given: Given) -> None:
