@@ -41,7 +41,7 @@ from gateway.threads import run_in_thread
 MOST_DAYS = 366
 
 CODE = re.compile(r"`([^`]+)`")
-LONG_ID = re.compile(r"[0-9a-f]{20,}")
+LONG_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-([0-9a-f]{12})|([0-9a-f]{20,})")
 BRIEF_CHARS = 6  # of a long id
 
 
@@ -61,6 +61,7 @@ class ConsoleTemplates:
             "json_text": json.dumps,
             "brief": _brief,
             "place": _place,
+            "isolated": lambda name: f"\u2068{name}\u2069",  # right-to-left names keep to themselves
             "spaced": lambda name: name.replace("_", " "),
             "span": _span,
             "code": _code,
@@ -101,7 +102,7 @@ def _when(context: Context, at: datetime | str) -> Markup:
 
 def _brief(text: str) -> Markup:
     """Return a text with the long ids in it cut; the element says it whole, too."""
-    brief = LONG_ID.sub(lambda found: f"{found[0][:BRIEF_CHARS]}…", text)
+    brief = LONG_ID.sub(lambda found: short(found[1]) if found[1] else f"{found[2][:BRIEF_CHARS]}…", text)
     return escape(text) if brief == text else Markup('<span title="{}">{}</span>').format(text, brief)
 
 

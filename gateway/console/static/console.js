@@ -15,11 +15,13 @@ let place = null;
 document.addEventListener("htmx:beforeSwap", () => {
   const part = document.getElementById("part"), at = document.activeElement;
   const scrolls = [...part.querySelectorAll(".scroll, pre")].map((each) => each.scrollLeft);
-  place = { inside: part.contains(at), tag: at.tagName, href: at.getAttribute("href"), label: at.getAttribute("aria-label"), scrolls };
+  const opened = [...part.querySelectorAll("details")].map((each) => each.open);
+  place = { opened, inside: part.contains(at), tag: at.tagName, href: at.getAttribute("href"), label: at.getAttribute("aria-label"), scrolls };
 });
 document.addEventListener("htmx:afterSwap", () => {
   const part = document.getElementById("part"), said = document.getElementById("said");
   if (!place) return;
+  part.querySelectorAll("details").forEach((each, index) => { each.open ||= Boolean(place.opened[index]); });
   part.querySelectorAll(".scroll, pre").forEach((each, index) => { each.scrollLeft = place.scrolls[index] || 0; });
   const wrong = part.querySelector("[aria-invalid]");
   if (wrong) wrong.focus();
