@@ -32,6 +32,7 @@ from gateway.operators.models import (
     DeniedRequest,
     ModelName,
     OutboxChange,
+    PauseChange,
     Reloaded,
     RoleChange,
     ScheduleRow,
@@ -70,7 +71,7 @@ _NAV = ("overview", "people", "sessions", "chat", "schedules", "inbox", "outbox"
 
 Form = Mapping[str, str]
 NOTHING: Form = {}
-Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | CooldownEnd
+Changed = User | DeniedRequest | OutboxChange | ScheduleRow | Reloaded | CooldownEnd | PauseChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ _ACTIONS: Mapping[str, FormAction] = {
     "retry": FormAction(lambda do, by, form: do.retry_part(by, _id_of(form)), "outbox"),
     "pause_schedule": FormAction(lambda do, by, form: do.pause_schedule(by, _field(form, "id")), "schedules"),
     "resume_schedule": FormAction(lambda do, by, form: do.resume_schedule(by, _field(form, "id")), "schedules"),
+    "pause": FormAction(lambda do, by, _form: do.pause(by), "overview"),
+    "resume": FormAction(lambda do, by, _form: do.resume(by), "overview"),
     "try_model": FormAction(
         lambda do, by, form: do.end_cooldown(by, ModelName(model=_field(form, "model"))), "overview"
     ),

@@ -249,7 +249,7 @@ async def test_a_conversation_is_read_as_a_timeline_and_a_key_to_read_changes_no
             assert 'id="login"' in (await reader.get("/"))[1] or 'id="login"' in (await reader.get(""))[1]
 
 
-async def test_a_model_is_tried_again_at_once(tmp_path: Path) -> None:
+async def test_a_model_is_tried_again_and_the_agents_pause_and_resume(tmp_path: Path) -> None:
     async with house(tmp_path, config="[model]\ntries = 1\n") as here:
         here.model.answers(Fault(status=401, body={"error": {"message": "bad key"}}))
         here.sim.say(ANA, "hello")
@@ -260,7 +260,11 @@ async def test_a_model_is_tried_again_at_once(tmp_path: Path) -> None:
                 tried = {"do": "try_model", "model": "openai:journey"}
                 status, page = await machine.post("/act", {"HX-Request": "true"}, **tried)
                 assert (200, True) == (status, words in page), page
-        here.sim.say(ANA, "and now?")
+            assert "The agents are paused." in (await machine.post("/act", {"HX-Request": "true"}, do="pause"))[1]
+            here.sim.say(ANA, "and now?")
+            page = (await machine.get(""))[1]
+            assert (True, False) == ("messages wait" in page, "Pause the agents" in page), page
+            assert "The agents work again." in (await machine.post("/act", {"HX-Request": "true"}, do="resume"))[1]
         await here.told(ANA, "A short answer.")
 
 
