@@ -20,23 +20,25 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PackageKind:
     """One kind of distribution."""
 
     what: str  # with its article
-    config: str  # lines of `gateway.toml` that use it
+    config: str  # lines of the configuration that use it
     then: str  # what to do once it is configured
 
 
 KINDS = {
-    "agent": Kind(
+    "agent": PackageKind(
         "An agent", '[agent]\nproduct = "$name"', "It needs a model: see `[model]` there. Restart the gateway."
     ),
-    "tool": Kind("A tool", '[agent]\ntools = ["$name"]', "Restart the gateway, and ask your agent to roll a die."),
-    "hook": Kind(
+    "tool": PackageKind(
+        "A tool", '[agent]\ntools = ["$name"]', "Restart the gateway, and ask your agent to roll a die."
+    ),
+    "hook": PackageKind(
         "A hook", '[[hooks]]\nuse = "$name"', "`tenk hook try $name --sample user_prompt` shows what it decides."
     ),
-    "channel": Kind(
+    "channel": PackageKind(
         "A channel", "[channels.$name.main]\nport = 7000", "Restart the gateway. `nc 127.0.0.1 7000` talks to it."
     ),
 }
