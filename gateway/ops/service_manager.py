@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from contextlib import suppress
 
 from channels.clocks import Sleep
@@ -17,12 +17,13 @@ def is_managed(environ: Mapping[str, str] = os.environ) -> bool:
     return "INVOCATION_ID" in environ
 
 
-async def report(environ: Mapping[str, str] = os.environ, sleep: Sleep = asyncio.sleep) -> None:
+async def report(environ: MutableMapping[str, str] = os.environ, sleep: Sleep = asyncio.sleep) -> None:
     """Report readiness, then that the loop runs, until cancelled; return if no service manager listens.
 
-    systemd names its socket in NOTIFY_SOCKET, and the time of `WatchdogSec=` in WATCHDOG_USEC (sd_notify(3)).
+    systemd names its socket in NOTIFY_SOCKET, which is removed so that child processes do not report, and the time of
+    `WatchdogSec=` in WATCHDOG_USEC (sd_notify(3)).
     """
-    if not (address := environ.get("NOTIFY_SOCKET", "")):
+    if not (address := environ.pop("NOTIFY_SOCKET", "")):
         return
     if address.startswith("@"):
         address = f"\0{address[1:]}"
@@ -34,5 +35,5 @@ async def report(environ: Mapping[str, str] = os.environ, sleep: Sleep = asyncio
             return
         while True:
             await sleep(wait_s)
-            with suppress(BlockingIOError):  # the manager is busy; the next report follows
+            with suppress(OSError):  # the manager is busy; the next report follows
                 manager.send(b"WATCHDOG=1")
