@@ -3,7 +3,7 @@
 import asyncio
 import os
 import socket
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 
 from channels.clocks import Sleep
