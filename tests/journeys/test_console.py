@@ -131,7 +131,7 @@ async def test_links_carry_the_public_address_and_no_forged_one(tmp_path: Path) 
     shown: list[str] = []
     public = {"TENK_PUBLIC_URL": "https://Bot.example.com", "TENK_HTTP": free_address()}
     async with house(tmp_path, access="pairing", environ=public, show=shown.append) as here:
-        await here.until(lambda: any("no owner yet" in line for line in shown), "the first owner's link")
+        await here.until(lambda: any("Become the owner" in line for line in shown), "the first owner's link")
         assert "https://bot.example.com/?invite=" in "".join(shown)
         base, secret = await link_of(here)
         made = await here.operator("POST /v1/invites", {"role": "member", "days": 1})
