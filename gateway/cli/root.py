@@ -27,7 +27,7 @@ COMMANDS = {
     "pairing": ("gateway.cli.users:pairing", "List, approve, deny or block pairing requests."),
     "invite": ("gateway.cli.users:invite", "Create invitations: a code or link that lets in one person."),
     "console": ("gateway.cli.console", "Print a link that opens the console in a browser."),
-    "users": ("gateway.cli.users", "List people; change roles, withdraw access, delete data."),
+    "users": ("gateway.cli.users", "List people; change roles, block, withdraw access, delete data."),
     "audit": ("gateway.cli.users:audit", "Show who changed what, newest first."),
     "sessions": ("gateway.cli.sessions", "List, show or export conversations."),
     "memory": ("gateway.cli.memory", "List, show, export or import what an agent remembers of a person."),

@@ -14,7 +14,7 @@ from gateway.safety.names import minute, short, short_of
 
 @click.group("users")
 def command() -> None:
-    """List people; change roles, withdraw access, export or delete their data."""
+    """List people; change roles, block, withdraw access, export or delete their data."""
 
 
 @command.command("list")
@@ -37,7 +37,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 @click.argument("role")
 @config_option
 def role(who: str, role: str, config_path: Path | None) -> None:
-    """Make WHO (a sender such as telegram:42, or a user id) an owner, operator or member. This also unblocks them."""
+    """Make WHO (a name, a sender such as telegram:42, or an id) an owner, operator or member. This also unblocks them."""
     person = post(config_path, "users", who, "role", role=role)
     click.echo(f"{known_as(person)} is {person['role']} now.")
 
@@ -49,17 +49,26 @@ def role(who: str, role: str, config_path: Path | None) -> None:
 def revoke(who: str, account: str, config_path: Path | None) -> None:
     """Withdraw WHO's access to ACCOUNT (such as telegram:main).
 
-    They may ask for access again; `tenk pairing block` prevents that.
+    They may ask for access again; `tenk users block` prevents that.
     """
     person = post(config_path, "users", who, "revoke", account=account)
     click.echo(f"{known_as(person)} has no more access to {account}.")
+
+
+@command.command("unblock")
+@click.argument("who")
+@config_option
+def unblock(who: str, config_path: Path | None) -> None:
+    """End the block of WHO (a name, a sender such as telegram:42, or an id): they are a member again."""
+    person = post(config_path, "users", who, "unblock")
+    click.echo(f"{known_as(person)} is not blocked any more; they are a {person['role']}.")
 
 
 @command.command("unlink")
 @click.argument("who")
 @config_option
 def unlink(who: str, config_path: Path | None) -> None:
-    """Separate WHO (a sender such as discord:42, or a user id) from the person they were linked to."""
+    """Separate WHO (a name, a sender such as discord:42, or an id) from the person they were linked to."""
     person = post(config_path, "users", who, "unlink")
     click.echo(f"{known_as(person)} is {person['role']} now, and a person of their own.")
 
@@ -76,7 +85,7 @@ def unlink(who: str, config_path: Path | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
-    """Delete the data of WHO (a sender such as telegram:42, or a user id), like `/forget`. The audit log records it."""
+    """Delete the data of WHO (a name, a sender such as telegram:42, or an id), like `/forget`. The audit log records it."""
     if not yes:
         click.confirm(f"Delete {what} of {who}? Only a backup can bring it back.", abort=True)
     person = post(config_path, "users", who, "forget", extent=what)
@@ -168,11 +177,14 @@ def deny(number: str, config_path: Path | None) -> None:
 @click.argument("who")
 @config_option
 def block(who: str, config_path: Path | None) -> None:
-    """Block WHO: a request's number, a sender such as telegram:42, or a user id."""
+    """Block WHO: a request's number, a name, a sender such as telegram:42, or an id."""
     person = post(config_path, "pairing", "block", who=who)
     unheard = [person["name"]] == person["senders"]  # only the typed id is known
     more = " Nobody with that id has written here yet: check the spelling." if unheard else ""
     click.echo(f"{known_as(person)} is blocked.{more}")
+
+
+command.add_command(block)
 
 
 @click.group("invite", invoke_without_command=True)

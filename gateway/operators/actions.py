@@ -1,6 +1,6 @@
 """Declarations of actions: the least rank, the audit record, and the commit that checks the rank."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
@@ -169,17 +169,3 @@ def action_in_commit(
         return act
 
     return declare
-
-
-def find_by_number(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
-    """Return the candidate whose id is this number or ends with it.
-
-    Raises:
-        OperationRefused: no candidate fits, or several do. `what` names their kind in the message.
-    """
-    wanted = number.strip().lower()
-    ending = wanted if len(wanted) >= LEAST_NUMBER_CHARS else "no id ends like this"
-    found = [value for id_, value in candidates if id_ == wanted or id_.endswith(ending)]
-    if len(found) != 1:
-        raise OperationRefused("access.number_twice" if found else f"access.no_{what}", number=number)
-    return found[0]

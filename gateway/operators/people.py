@@ -19,8 +19,9 @@ from gateway.access.linking import LinkWhy
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.ranks import Rank
 from gateway.errors import GatewayError
-from gateway.operators.actions import ActionCall, OperationRefused, action, action_in_commit, find_by_number
+from gateway.operators.actions import ActionCall, OperationRefused, action, action_in_commit
 from gateway.operators.base import OperatorsBase
+from gateway.operators.finding import Candidate, find_one, of_person, of_request
 from gateway.operators.models import (
     AccountName,
     AuditEntry,
@@ -174,7 +175,7 @@ class PeopleActions(OperatorsBase):
 
     @action(Rank.OPERATOR, audit="person_blocked")
     async def block(self, call: ActionCall, wanted: BlockWish) -> User:
-        """Block a person, given as a request's number, a sender (`telegram:42`) or a user id.
+        """Block a person, also one who was never let in: a sender (`telegram:42`) need not be known.
 
         Raises:
             OperationRefused: the person is unknown, the only owner, or not below the actor.
@@ -230,6 +231,22 @@ class PeopleActions(OperatorsBase):
 
         def job(connection: Connection) -> AccessChange | OperationRefused:
             return _to_change(ranks.give_role(connection, person.user_id, role, call.by, call.now), call.now)
+
+        return await self._change(call, job)
+
+    @action(Rank.OPERATOR, audit="role_changed")
+    async def unblock(self, call: ActionCall, who: str) -> User:
+        """End a person's block: they are a member again.
+
+        Raises:
+            OperationRefused: the person is unknown, or not blocked.
+        """
+        person = await self._person(who)
+        if person.role != Role.BLOCKED:
+            raise OperationRefused(f"{person.display_name} is not blocked")
+
+        def job(connection: Connection) -> AccessChange | OperationRefused:
+            return _to_change(ranks.give_role(connection, person.user_id, Role.MEMBER, call.by, call.now), call.now)
 
         return await self._change(call, job)
 
@@ -384,22 +401,20 @@ class PeopleActions(OperatorsBase):
         if asked is not None and asked.state is not TicketState.PENDING:
             raise _refusal(NotApproved(ranks.why_over(asked)), self.clock())
         pending = await self.store.read(pairing.pending)
-        return find_by_number(number, [(request.id, request) for request in pending], "request")
+        return find_one(number, map(of_request, pending))
 
     async def _person(self, who: str) -> Person:
-        known = await self.read_people()
-        found = [person for person in known if who in person.identities]
-        if len(found) == 1:
-            return found[0]
-        return find_by_number(who, [(person.user_id, person) for person in known], "user")
+        return find_one(who, map(of_person, await self.read_people()))
 
     async def _sender_of(self, who: str) -> tuple[str, str, str]:
-        """Return tenant, sender and name for a request's number or a user id."""
-        pending = await self.store.read(pairing.pending)
-        known = await self.read_people()
-        asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
-        inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
-        return find_by_number(who, asking + inside, "request_or_user")
+        """Return tenant, sender and name of a known person, or of one who asked to be let in."""
+        inside: list[Candidate[Person | Ticket]] = [of_person(each) for each in await self.read_people()]
+        known = {sender for each in inside for sender in each.senders}
+        asking = [each for each in await self.store.read(pairing.pending) if each.sender not in known]
+        candidates = [*(each for each in inside if each.senders), *map(of_request, asking)]
+        found = find_one(who, candidates)
+        sender = found.sender if isinstance(found, Ticket) else min(found.identities)
+        return found.tenant, sender, found.display_name
 
 
 def _to_change(done: Person | Why, now: datetime) -> AccessChange | OperationRefused:
@@ -422,17 +437,9 @@ def _to_known(person: Person) -> KnownPerson:
 
 
 def find_person(connection: Connection, who: str) -> Person:
-    """Return the person with this sender or the end of this id.
+    """Return the person that an operator names.
 
     Raises:
         OperationRefused: there is none, or there are several.
     """
-    wanted = who.strip().lower()
-    known = people.everybody(connection)
-    by_id = [person for person in known if len(wanted) >= 4 and person.user_id.endswith(wanted)]
-    found = [person for person in known if who.strip() in person.identities] or by_id
-    if len(found) != 1:
-        raise OperationRefused(
-            f"{who!r} {'fits several people' if found else 'is not a known person'}; see `tenk users list`"
-        )
-    return found[0]
+    return find_one(who, map(of_person, people.everybody(connection)))

@@ -1,12 +1,12 @@
 """Traces of a person's messages: each message with its fate in sentences and its hops."""
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from agent.calendar import zone_of
 from gateway.operators.actions import OperationRefused
+from gateway.operators.finding import find_one, of_sender
 from gateway.operators.models import HopLine, Trace, TracedMessage, TracedPerson, TraceQuery
 from gateway.store import reports
 from gateway.store.heads import Connection
@@ -19,7 +19,6 @@ NEAR = timedelta(minutes=15)
 
 MOST_MESSAGES = 20
 FIRST_YEAR, LAST_YEAR = 1900, 9000  # well inside the range of datetime
-LEAST_ID_CHARS = 4
 
 
 def trace_person(connection: Connection, wanted: TraceQuery, now: datetime) -> Trace:
@@ -28,7 +27,7 @@ def trace_person(connection: Connection, wanted: TraceQuery, now: datetime) -> T
     Raises:
         OperationRefused: no such person, more than one, or an instant that cannot be read.
     """
-    person = find_person(wanted.who, reports.known_senders(connection, whose_rows()))
+    person = find_one(wanted.who, map(of_sender, reports.known_senders(connection, whose_rows())), by_part=True)
     zone = zone_of(person.timezone)
     instant = None if wanted.at is None else instant_of(wanted.at, now, zone)
     rows = _rows(connection, person, instant, wanted.count)
@@ -40,38 +39,6 @@ def trace_person(connection: Connection, wanted: TraceQuery, now: datetime) -> T
         near=instant is None or any(abs(row.admitted_at - instant) <= NEAR for row in rows),
         messages=tuple(_trace_row(connection, row, now, zone) for row in rows),
     )
-
-
-def find_person(who: str, known: Sequence[KnownSender]) -> KnownSender:
-    """Return the person with this sender (`telegram:42`, `42`), id, id ending or name.
-
-    Raises:
-        OperationRefused: no person fits (the text suggests similar names), or several do.
-    """
-    wanted = who.strip().casefold()
-    tests: tuple[Callable[[KnownSender], bool], ...] = (
-        lambda person: wanted in (sender.casefold() for sender in person.senders) or wanted == person.user_id,
-        lambda person: wanted in (sender.rpartition(":")[2].casefold() for sender in person.senders),
-        lambda person: len(wanted) >= LEAST_ID_CHARS and (person.user_id or "").endswith(wanted),
-        lambda person: wanted == person.name.casefold(),
-        lambda person: len(wanted) >= LEAST_ID_CHARS and wanted in person.name.casefold(),
-    )
-    for fits in tests:
-        found = [person for person in known if wanted and fits(person)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            several = ", ".join(_name_of(person) for person in found[:10])
-            raise OperationRefused(f"{who!r} fits several people: {several}; give a sender or an id")
-    names = {name.casefold(): person for person in known for name in (person.name, *person.senders)}
-    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    hint = f"; the nearest: {', '.join(_name_of(names[name]) for name in near)}" if near else ""
-    raise OperationRefused(f"no known person is {who!r}{hint}; see `tenk users list` and `tenk inbox`")
-
-
-def _name_of(person: KnownSender) -> str:
-    id_ = "" if person.user_id is None else f", id {person.user_id[-8:]}"
-    return f"{person.name} ({', '.join(person.senders)}{id_})"
 
 
 _AGO = re.compile(r"(\d{1,4}) ?(m|min|minutes?|h|hours?|d|days?) ago")

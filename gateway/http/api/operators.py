@@ -37,6 +37,7 @@ def _people(do: Operators) -> tuple[ApiRoute, ...]:
             body=models.AccountName,
         ),
         acts("/v1/users/{user}/block", "Block a person.", _block_user(do), models.User),
+        acts("/v1/users/{user}/unblock", "End a person's block.", do.unblock, models.User),
         acts(
             "/v1/users/{user}/send",
             "Send a message to a person, in the direct chat in which they wrote last.",

@@ -60,6 +60,7 @@ from tests.fakes.schedules import add_schedule
 from tests.fakes.spine import QuickStore, quick_store
 
 MEMBER = "telegram:1"
+BLOCKED = "telegram:66"
 
 
 class WithSettings(DetachedProcess):
@@ -79,7 +80,12 @@ class World:
 
     async def fill(self) -> "World":
         def job(connection: Connection) -> None:
-            for sender, role in (("telegram:0", "owner"), (MEMBER, "member"), ("discord:2", "member")):
+            for sender, role in (
+                ("telegram:0", "owner"),
+                (MEMBER, "member"),
+                ("discord:2", "member"),
+                (BLOCKED, "blocked"),
+            ):
                 newcomer = Newcomer("default", sender, "telegram:main", sender, role, "cli")
                 self.ids[sender] = people.enrol(connection, newcomer, NOON).user_id
             groups.find(connection, "default", Address("telegram", "main", "-100"))
@@ -131,6 +137,7 @@ ANYHOW: dict[str, Callable[[World, str], Awaitable[object]]] = {
     "deny": lambda w, by: w.operators.deny(by, w.ids["request"]),
     "block": lambda w, by: w.operators.block(by, BlockWish(who="telegram:77")),
     "block_request": lambda w, by: w.operators.block_request(by, w.ids["request"]),
+    "unblock": lambda w, by: w.operators.unblock(by, BLOCKED),
     "set_role": lambda w, by: w.operators.set_role(by, MEMBER, RoleChange(role=Role.OPERATOR)),
     "revoke": lambda w, by: w.operators.revoke(by, MEMBER, AccountName(account="telegram:main")),
     "send_message": lambda w, by: w.operators.send_message(by, "telegram:0", OperatorMessage(text="Hello.")),

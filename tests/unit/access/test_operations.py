@@ -112,9 +112,9 @@ async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
     operations = gateway.operators
     assert "`tenk pairing list`" in await refusal(operations.approve("cli", CodeEntry(code=" ")))
     assert "no 0, O, 1 or I" in await refusal(operations.approve("cli", CodeEntry(code="O0O0O0O0")))
-    assert "/requests" in (told := await refusal(operations.approve_request("cli", "nobody"))) and "no request" in told
-    assert "is no request" in await refusal(operations.deny("cli", request_id[-3:]))
-    assert "is no request or user" in await refusal(operations.block("cli", BlockWish(who="nobody")))
+    assert "/requests" in (told := await refusal(operations.approve_request("cli", "nobody"))) and "nobody" in told
+    assert "is not a known person" in await refusal(operations.deny("cli", request_id[-3:]))
+    assert "is not a known person" in await refusal(operations.block("cli", BlockWish(who="nobody")))
     assert [] == gateway.changes
 
 
@@ -133,6 +133,18 @@ async def test_a_stranger_who_is_blocked_by_sender_keeps_the_name_they_asked_wit
     await gateway.asks("42")
     assert "Ana" == (await gateway.operators.block("cli", BlockWish(who="telegram:42"))).name
     assert "telegram:43" == (await gateway.operators.block("cli", BlockWish(who="telegram:43"))).name
+
+
+async def test_people_are_named_as_lists_show_them(gateway: Gateway) -> None:
+    await gateway.operators.approve_request("cli", await gateway.asks("42"))
+    await gateway.operators.approve_request("cli", await gateway.asks("43"))
+    several = await refusal(gateway.operators.block("cli", BlockWish(who="ana")))
+    assert "fits several: Ana (telegram:42, " in several
+    assert "Ana (telegram:43, " in several
+    assert "blocked" == (await gateway.operators.block("cli", BlockWish(who="43"))).role
+    assert "not blocked" in await refusal(gateway.operators.unblock("cli", "42"))
+    assert "member" == (await gateway.operators.unblock("cli", "telegram:43")).role
+    assert "the nearest: Ana" in await refusal(gateway.operators.set_role("cli", "@Anna", RoleChange(role=Role.OPERATOR)))
 
 
 async def test_a_person_let_in_by_policy_becomes_owner_when_approved(gateway: Gateway) -> None:

@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gateway.errors import GatewayError
+from gateway.operators.finding import find_one, of_sender
 from gateway.operators.models import TraceQuery
-from gateway.operators.tracing import decision_text, delivery_texts, find_person, instant_of, trace_person
+from gateway.operators.tracing import decision_text, delivery_texts, instant_of, trace_person
 from gateway.store import inbox, people, reports
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.people import Newcomer
@@ -57,23 +58,23 @@ PART = OutboxLine(
 def test_a_person_is_found_by_sender_id_or_name(who: str, expected: KnownSender | None) -> None:
     if expected is None:
         with pytest.raises(GatewayError, match="nearest: Kim Lee"):
-            find_person(who, KNOWN)
+            find_one(who, map(of_sender, KNOWN), by_part=True)
     else:
-        assert expected is find_person(who, KNOWN)
+        assert expected is find_one(who, map(of_sender, KNOWN), by_part=True)
 
 
 @pytest.mark.parametrize(
     ("who", "words"),
     [
-        ("ana", r"fits several people: Ana \(slack:T1:U9, telegram:42, id 00001111\), ana"),
-        ("0190-an", r"no known person is '0190-an'"),
+        ("ana", r"fits several: Ana \(slack:T1:U9, telegram:42, 00001111\), ana"),
+        ("0190-an", '"0190-an" is not a known person'),
         ("Kimberlee", r"the nearest: Kim Lee \(telegram:77\)"),
-        ("", r"no known person is ''"),
+        ("", '"" is not a known person'),
     ],
 )
 def test_no_match_and_several_matches_are_refused_with_a_list(who: str, words: str) -> None:
     with pytest.raises(GatewayError, match=words):
-        find_person(who, KNOWN)
+        find_one(who, map(of_sender, KNOWN), by_part=True)
 
 
 @pytest.mark.parametrize(
