@@ -37,7 +37,7 @@ def list_(as_json: bool, config_path: Path | None) -> None:
 @click.argument("role")
 @config_option
 def role(who: str, role: str, config_path: Path | None) -> None:
-    """Make WHO (a name, a sender such as telegram:42, or an id) an owner, operator or member. This also unblocks them."""
+    """Make WHO (a name, a sender such as telegram:42, or an id) an owner, operator or member; this ends a block."""
     person = post(config_path, "users", who, "role", role=role)
     click.echo(f"{known_as(person)} is {person['role']} now.")
 
@@ -85,7 +85,10 @@ def unlink(who: str, config_path: Path | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def forget(who: str, what: str, yes: bool, config_path: Path | None) -> None:
-    """Delete the data of WHO (a name, a sender such as telegram:42, or an id), like `/forget`. The audit log records it."""
+    """Delete the data of WHO (a name, a sender such as telegram:42, or an id), like `/forget`.
+
+    The audit log records it.
+    """
     if not yes:
         click.confirm(f"Delete {what} of {who}? Only a backup can bring it back.", abort=True)
     person = post(config_path, "users", who, "forget", extent=what)

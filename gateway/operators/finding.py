@@ -1,4 +1,4 @@
-"""How operators name a person: by name, sender, or the number that lists show."""
+"""Search for the person an operator means: by name, sender, or the number that lists show."""
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence

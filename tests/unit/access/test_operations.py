@@ -144,7 +144,8 @@ async def test_people_are_named_as_lists_show_them(gateway: Gateway) -> None:
     assert "blocked" == (await gateway.operators.block("cli", BlockWish(who="43"))).role
     assert "not blocked" in await refusal(gateway.operators.unblock("cli", "42"))
     assert "member" == (await gateway.operators.unblock("cli", "telegram:43")).role
-    assert "the nearest: Ana" in await refusal(gateway.operators.set_role("cli", "@Anna", RoleChange(role=Role.OPERATOR)))
+    unknown = gateway.operators.set_role("cli", "@Anna", RoleChange(role=Role.OPERATOR))
+    assert "the nearest: Ana" in await refusal(unknown)
 
 
 async def test_a_person_let_in_by_policy_becomes_owner_when_approved(gateway: Gateway) -> None:
