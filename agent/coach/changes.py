@@ -156,6 +156,7 @@ _TEXTS: dict[object, Callable[[str, ChangeResult, date], str]] = {
     "reminders_cancelled": _counts("remind.cancelled", "count"),
     "timer_started": _says("timer.started"),
     "timer_discarded": _says("timer.discarded"),
+    "timer_too_short": _says("timer.too_short"),
     "imported": _imported_text,
     "forgotten": _counts("forget.done", "sessions_deleted"),
     "chart_sent": lambda language, result, _today: chart_text(language, ChartReport.model_validate(result["chart"])),

@@ -431,11 +431,13 @@ def stop_timer(change: Change, minutes: int | None = None, notes: str = "", *, d
     if running is None:
         raise PracticeRefused(Refusal.NO_TIMER)
     skill, started_at = running
-    counted = max(round((change.now - started_at).total_seconds() / 60), 1)
+    counted = round((change.now - started_at).total_seconds() / 60)
     if counted > MAX_TIMER_MINUTES and minutes is None and not discards:
         raise PracticeRefused(Refusal.TIMER_LONG, str(counted // 60))
     practised, day = minutes or counted, local_date(started_at, change.principal.timezone)
-    if discards:
+    if not practised:
+        result = {"change": "timer_too_short", "skill": skill}
+    elif discards:
         result = {"change": "timer_discarded", "minutes": practised, "skill": skill}
     else:
         result = log(change, skill, practised, day, notes)

@@ -146,7 +146,7 @@ class CommandTable:
         elif command is not None:
             lines = [_line(command, asked), *(f"  - {asked.say(option.description)}" for option in command.options)]
         else:
-            names = {group: " ".join(f"/{each.name}" for each in commands) for group, commands in groups.items()}
+            names = {group: " · ".join(f"/{each.name}" for each in commands) for group, commands in groups.items()}
             lines = [f"**{asked.say(f'help.{group.value}')}**: {said}\n" for group, said in names.items()]
             lines.append(asked.say("commands.help_tail"))
         text = "\n".join(lines)

@@ -166,14 +166,20 @@ class Playground:
         self._gateway = "running" if self._stage.is_running else "ended"
 
     async def _let_owner_in(self) -> None:
-        """Approve Ann on each platform; the first approval makes her owner there, `tenk users role` on the others."""
-        for number, side in enumerate(self._stage.platforms):
+        """Approve Ann on each platform; the first approval makes her owner there, `tenk users role` on the others.
+
+        She asks everywhere first: while nobody is an owner yet, no owner is asked about her.
+        """
+        codes = []
+        for side in self._stage.platforms:
             chat = side.direct(1)
             self._say(side, chat, 1, "Hello! It is me, Ann.")
             with suppress(TimeoutError):
                 await side.until(lambda side=side, chat=chat: bool(_code_in(side, chat)), LET_IN_S)  # type: ignore[misc]  # mypy takes no defaults here
             if not (code := _code_in(side, chat)):
                 raise StoryBroken(f"Ann was given no code on {side.title}")
+            codes.append(code)
+        for number, code in enumerate(codes):
             sender = SENDER.search(await self._stage.tenk("pairing", "approve", code))
             if number and sender is not None:
                 await self._stage.tenk("users", "role", sender[1], "owner")
@@ -307,7 +313,7 @@ class Playground:
             "id": str(message.message_id),
             "bot": message.by_bot,
             "who": BOT if message.by_bot else author,
-            "text": message.text,
+            "text": message.text if message.entities else message.text.replace(side.mention, f"@{BOT}"),
             "looks": list(message.entities or ()),
             "reaction": message.reaction,
             "private": message.private,

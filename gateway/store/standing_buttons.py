@@ -46,8 +46,12 @@ class ButtonsOver:
 def overtake(
     connection: sa.Connection, address: Address, user_id: str, now: datetime, *, replies_alone: bool = False
 ) -> None:
-    """End what a person was offered in a chat, because they have said something since; or replies of commands alone."""
+    """End what a person was offered in a chat or thread, because they have said something since there.
+
+    With `replies_alone` only what replies of commands offered.
+    """
     mine = [outbox.c.lane == address.lane, outbox.c.buttons_of.in_(ids_of(user_id))]
+    mine.append(outbox.c.thread.is_(None) if address.thread is None else outbox.c.thread == address.thread)
     if replies_alone:
         mine.append(outbox.c.kind.in_((ReplyTo.kind, DueReply.kind)))
     _end(connection, sa.and_(*mine), now)

@@ -275,6 +275,8 @@ def _reminder(asked: ReadMessage) -> ReaderAnswer:
 
 def _goal(asked: ReadMessage) -> ReaderAnswer:
     offers = requests.goal_offers(asked.language, asked.text, asked.skills)
+    if not offers and find_amounts(to_tokens(asked.text)):
+        return ReaderAnswer(asked.say("offer.name_skill"))
     return _offer_each(asked, offers, "") if offers else _one(asked, "offer.show_goal", "/goal")
 
 

@@ -250,6 +250,8 @@ def goal_offers(language: str, text: str, skills: Sequence[str]) -> list[Suggest
         return [_offer(language, "offer.goal_total", f"/skill {skill} goal {minutes}m", skill=skill, minutes=minutes)]
     if skill is not None:
         return [_offer(language, "offer.goal_skill", f"/goal {skill} {minutes}m", skill=skill, minutes=minutes)]
+    if minutes > MOST_WEEKLY_MINUTES:
+        return []  # a goal for all time is a skill's, and none is named
     return [_offer(language, "offer.goal", f"/goal {minutes}m", skill="", minutes=minutes)]
 
 

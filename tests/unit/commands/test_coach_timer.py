@@ -60,7 +60,12 @@ class TestTimer:
     async def test_one_clock_at_a_time_and_one_can_let_it_go(self, practice: ConnectedPractice):
         await answer(practice, "/start guitar")
         assert "The clock runs already, for Guitar." in await answer(practice, "/start guitar")
-        assert "are not logged" in await answer(practice, "/done off")
+        practice.now += timedelta(minutes=1)
+        assert "nothing is logged (1 min of Guitar)" in await answer(practice, "/done off")
+        await answer(practice, "/start guitar")
+        practice.now += timedelta(seconds=3)
+        assert "It ran for less than a minute" in await answer(practice, "/done")
+        assert "No clock runs." in await answer(practice, "/done")
         assert 1 == len(await practice.sessions(ANA))
 
     @pytest.mark.parametrize("words", ["", "TENK-4711", "cello"])

@@ -77,7 +77,7 @@ class TestWords:
     @pytest.mark.parametrize(
         ("who", "arguments", "said", "unsaid"),
         [
-            (ANA, "", "**Practice**: /log /stats", "/pair"),
+            (ANA, "", "**Practice**: /log · /stats", "/pair"),
             (replace(ANA, role="operator"), "", "**Owner**: /pair", "Let somebody in"),
             (replace(ANA, role="operator"), "owner", "- /pair: Let somebody in", "/log"),
             (replace(ANA, locale="es"), "Práctica", "- /undo: Quitar la última anotación", "/help"),

@@ -1,6 +1,7 @@
 """Buttons under replies of commands: each gives a whole command, once, also after a kill."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from agent.errors import FailureKind
 from agent.ports import ModelFailure
+from channels.messages import Address
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import Spine, quick_store
 
@@ -136,3 +138,11 @@ async def test_an_answer_that_failed_offers_to_try_again(here: Spine) -> None:
     await here.quiet()
     assert "By ear." in here.channel.shown()
     assert 2 == len(here.model.requests)
+
+
+async def test_words_in_another_thread_leave_the_buttons(here: Spine) -> None:
+    await here.admit(replace(here.message("/help", chat="g1"), address=Address("sim", "main", "g1", "t1")), "p1")
+    await here.quiet()
+    await here.admit(replace(here.message("/skills", chat="g1"), address=Address("sim", "main", "g1", "t2")), "p1")
+    await here.quiet()
+    assert [] == here.channel.unbuttoned
