@@ -435,6 +435,7 @@ def stop_timer(change: Change, minutes: int | None = None, notes: str = "", *, d
     if counted > MAX_TIMER_MINUTES and minutes is None and not discards:
         raise PracticeRefused(Refusal.TIMER_LONG, str(counted // 60))
     practised, day = minutes or counted, local_date(started_at, change.principal.timezone)
+    result: Result
     if not practised:
         result = {"change": "timer_too_short", "skill": skill}
     elif discards:
