@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from channels.simulators.telegram.server import TelegramSimulator
-from gateway.product import AgentProduct
 from tests.fakes.ports import free_port
 
 pytestmark = [pytest.mark.gate, pytest.mark.timeout(180)]
@@ -134,12 +133,3 @@ async def test_the_python_of_a_page_runs(path: Path, code: str) -> None:
     for name, value in names.items():
         if name.startswith("test_") and callable(value):
             await value()
-
-
-def test_the_agent_of_the_readme_is_one() -> None:
-    names: dict[str, object] = {}
-    (code,) = blocks(ROOT / "README.md", "python")
-    exec(code, names)
-    clerk = names["CLERK"]
-    assert isinstance(clerk, AgentProduct)
-    assert ["get_time"] == [tool.name for tool in clerk.tools(None)]  # type: ignore[arg-type]  # it reads no store
