@@ -1,20 +1,29 @@
 """Commands, keys, files and variables in README and docs: each exists."""
 
+import json
 import re
+import subprocess
 import tomllib
+from collections.abc import Callable, Mapping
+from configparser import ConfigParser
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from agent.delegation.definitions import parse_definition
+from agent.memory.files import read_memory
+from agent.skills.skill import SkillSource, parse_skill
 from gateway.cli.root import root
 from gateway.config.settings import Settings, load
 from gateway.config.sources import annotation_at
 from tests.house.tree import ROOT
 from tests.tools.configuration_page import PAGE, page
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / ".github" / "CONTRIBUTING.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / ".github" / "CONTRIBUTING.md"]
 TOKEN = "123456789:" + "AbC-_" * 7
 COMMAND = re.compile(r"(?<![\w/.@-])(?:[\w./]*/bin/)?tenk ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)([^\n`|;']*)")
 VARIABLE = re.compile(r"\b((?:TENK|TELEGRAM|DISCORD|SLACK|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b")
@@ -51,6 +60,57 @@ def test_every_command_and_option_exists(path: Path) -> None:
         known = {"--help", *(name for parameter in command.params for name in parameter.opts)}
         assert set() == set(re.findall(r"--[a-z-]+", rest)) - known, (words, rest)
         assert 0 == CliRunner().invoke(command, ["--help"]).exit_code
+
+
+def is_syntax_of_shell(block: str) -> bool:
+    return 0 == subprocess.run(["sh", "-n"], input=block, text=True, capture_output=True, timeout=10).returncode
+
+
+def is_file_of_systemd(block: str) -> bool:
+    unit = ConfigParser(strict=False, interpolation=None)
+    unit.read_string(block)
+    return {"Service", "Timer"} & {*unit} != set()
+
+
+def is_file_of_ours(block: str) -> bool:
+    """Return True if a block describes an agent, a skill or a memory."""
+
+    def describes(read: Callable[[str], object]) -> bool:
+        with suppress(ValueError):
+            return bool(read(block))
+        return False
+
+    now = datetime(2026, 11, 1, tzinfo=UTC)
+    return any(
+        describes(read)
+        for read in (
+            lambda text: parse_definition(text, Path("agent.md")),
+            lambda text: parse_skill(text, "warm-up", SkillSource.USER),
+            lambda text: read_memory(text, now),
+        )
+    )
+
+
+READERS: Mapping[str, Callable[[str], object]] = {
+    "shell": is_syntax_of_shell,
+    "ini": is_file_of_systemd,
+    "json": json.loads,
+    "markdown": is_file_of_ours,
+}
+RUN_ELSEWHERE = {"python", "sh", "toml", "toml-secrets"}
+"""By `tests/journeys/test_documents.py`, and below."""
+SHOWN = {"nginx", "sql", "text"}
+"""Files of programs that are not here, and output."""
+
+
+@each_page
+def test_every_block_is_run_or_read(path: Path) -> None:
+    for language, block in re.findall(
+        r"^```(\S*)\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    ):
+        assert language in {*READERS, *RUN_ELSEWHERE, *SHOWN}, f"name the language, or shell: {block}"
+        assert language not in READERS or READERS[language](block), block
+        assert language != "sh" or path.parent == ROOT / "docs", "blocks of sh are run for pages of the docs alone"
 
 
 @each_page
@@ -90,7 +150,9 @@ def test_every_block_of_secrets_is_a_file_of_secrets(path: Path, tmp_path: Path)
         load(tmp_path / "gateway.toml", {})
 
 
-@each_page
+@pytest.mark.parametrize(
+    "path", [path for path in PAGES if path.parent.name != "decisions"], ids=lambda path: path.stem
+)
 def test_every_key_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     named = re.findall(r"`([a-z_]+(?:\.[a-z_]+)+)`", text) + re.findall(r"config (?:un)?set ([a-z_.]+)", text)

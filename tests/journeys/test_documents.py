@@ -13,6 +13,7 @@ import pytest
 
 from channels.simulators.telegram.server import TelegramSimulator
 from tests.fakes.ports import free_port
+from tests.house.test_pages import PAGES
 
 pytestmark = [pytest.mark.gate, pytest.mark.timeout(180)]
 
@@ -121,9 +122,7 @@ async def test_the_commands_of_a_page_run(page: str, tmp_path: Path) -> None:
                 await here.type(line, ROOT if page == "install" else None)
 
 
-PYTHON = [
-    (path, block) for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) for block in blocks(path, "python")
-]
+PYTHON = [(path, block) for path in PAGES for block in blocks(path, "python")]
 
 
 @pytest.mark.parametrize(("path", "code"), PYTHON, ids=[f"{path.stem}-{n}" for n, (path, _) in enumerate(PYTHON)])
