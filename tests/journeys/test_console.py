@@ -191,7 +191,7 @@ async def test_an_owner_decides_and_one_who_is_none_any_more_does_not(tmp_path: 
             await here.operator(f"POST /v1/users/{ana}/role", {"role": "operator"})
             await here.store.commit(lambda c: people.set_locale(c, ana, "es"))  # as `/language` does
             status, page = await owner.post("/act", {"HX-Request": "true"}, do="block", who=ben["user"])
-            assert (403, True) == (status, "no cambiar nada" in page)
+            assert (409, True) == (status, "por debajo del tuyo" in page), page
             await here.operator(f"POST /v1/users/{ana}/role", {"role": "member"})
             assert 'id="login"' in (await owner.get("/people"))[1]
 
