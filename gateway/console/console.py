@@ -289,8 +289,9 @@ class Console:
             done = await acting.do(self._deps.operators(visitor.tenant), visitor.by, form)
         except GatewayError as error:
             words = _words(error, locale)
+            given = {name: form.get(name, "") for name in ("key", "value")}
             if acting.page == "config":  # its page shows the problem beside the field
-                return await self._render(page, visitor, request, status=409, given=form, problem=words)
+                return await self._render(page, visitor, request, status=409, given=given, problem=words)
             return await self._render(page, visitor, request, words, status=409)
         if "HX-Request" in request.headers:
             return await self._render(page, visitor, request, _done_words(form["do"], done, locale))

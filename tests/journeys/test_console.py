@@ -283,6 +283,9 @@ async def test_settings_are_changed_while_it_runs_with_the_checks_of_the_command
             assert (200, True) == (status, "In force now: budgets.user_usd." in page), page
             assert "user_usd = 7.25" in file.read_text()
             assert "user_usd = 7.25" in (await machine.get("/config"))[1]
+            assert 409 == (await machine.post("/act", {"HX-Request": "true"}, do="set"))[0]
+            status, page = await put("channels.telegram.other.token", "not-a-token-but-secret")
+            assert (409, False) == (status, "but-secret" in page)
             wrong = {
                 "budgets.user_usd": ("-1", "0.000001 or more"),
                 "gateway.log_level": ("debug", "next start"),
