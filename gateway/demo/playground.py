@@ -168,7 +168,7 @@ class Playground:
     async def _let_owner_in(self) -> None:
         """Approve Ann on each platform; the first approval makes her owner there, `tenk users role` on the others.
 
-        She asks everywhere first: while nobody is an owner yet, no owner is asked about her.
+        She asks everywhere first: without an owner, the bot asks no owner about her.
         """
         codes = []
         for side in self._stage.platforms:
