@@ -86,7 +86,7 @@ class OfflineModel:
             text=text,
             tool_calls=calls,
             stop=StopReason.TOOLS if calls else StopReason.END,
-            usage=Usage(input_tokens=0, output_tokens=0, cost_microusd=0),
+            usage=Usage(cost_microusd=0),  # no tokens: it is no call of a model
             model=self.name,
             replies=answer.replies,
         )

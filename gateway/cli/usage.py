@@ -1,7 +1,7 @@
 """`tenk usage`: model calls, tokens and cost."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,7 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 
 Rows = Sequence[dict[str, Any]]
 
-COLUMNS: Columns = {
-    "day (utc)": "day",
-    "id": lambda row: short(row["user"]),
-    "person": "name",
-    "model": "model",
+SUMS: Columns = {
     "calls": "calls",
     "thrown away": "discarded",
     "estimated": "estimated",
@@ -33,17 +29,40 @@ COLUMNS: Columns = {
     "cost": lambda row: cost_text([dict(row)]),
 }
 
+COLUMNS: Columns = {
+    "day (utc)": "day",
+    "id": lambda row: short(row["user"]),
+    "person": "name",
+    "model": "model",
+    **SUMS,
+}
+
 
 @click.command("usage")
 @click.option("--days", type=click.IntRange(1, 366), default=7, show_default=True, help="Number of days to look back.")
+@click.option(
+    "--by",
+    type=click.Choice(["person", "model", "channel", "day"]),
+    help="Sum by person, model, channel account or day instead, the most costly first.",
+)
 @click.option("--routes", is_flag=True, help="Estimate what the cheaper model of [model.light] would have saved.")
 @click.option("--light", metavar="NAME", help="Estimate with this cheaper model: openai:NAME or anthropic:NAME.")
 @json_option
 @config_option
-def command(days: int, routes: bool, light: str | None, as_json: bool, config_path: Path | None) -> None:
-    """Show calls, tokens and known cost by UTC day, person and model, and a chart of the last 14 days."""
+def command(
+    days: int, by: str | None, routes: bool, light: str | None, as_json: bool, config_path: Path | None
+) -> None:
+    """Show calls, tokens and known cost by UTC day, person and model, and a chart of the last 14 days.
+
+    Answers without a model are no calls.
+    """
     if routes or light:
         click.echo("\n".join(load("gateway.cli.routes:report")(days, light, config_path)))
+        return
+    if by:
+        sums = _fill_in(get(config_path, "usage", "by", days=days, by=by)["rows"])
+        columns: Columns = {**({"id": lambda row: short(row["group"])} if by == "person" else {}), by: _group, **SUMS}
+        print_rows(sums, columns, "No model calls yet.", as_json=as_json)
         return
     rows = usage_rows(config_path, days)
     print_rows(rows, COLUMNS, "No model calls yet.", as_json=as_json)
@@ -57,11 +76,19 @@ def command(days: int, routes: bool, light: str | None, as_json: bool, config_pa
 
 def usage_rows(config_path: Path | None, days: int) -> Rows:
     """Return the usage rows of the last days; tokens that a provider did not count are 0."""
-    rows = get(config_path, "usage", days=days)["rows"]
+    return _fill_in(get(config_path, "usage", days=days)["rows"])
+
+
+def _fill_in(rows: list[dict[str, Any]]) -> Rows:
     for row in rows:
         row |= {name: row[name] or 0 for name in TOKENS}
         row["unpriced"] = row.pop("unpriced_calls")
-    return rows  # type: ignore[no-any-return]  # JSON
+    return rows
+
+
+def _group(row: Mapping[str, Any]) -> str:
+    """Return the name of a group; calls beside turns, such as consolidation, have no channel."""
+    return row["name"] or "beside turns"
 
 
 def cost_text(rows: Rows) -> str:

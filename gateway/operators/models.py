@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -684,13 +685,24 @@ class SummaryQuery(UsageQuery):
     )
 
 
-class UsageRow(Model):
-    """Calls of one person to one model on one UTC day."""
+class UsageGrouping(StrEnum):
+    """The things that usage is summed by."""
 
-    day: date
-    user: str
-    name: str
-    model: str
+    PERSON = "person"
+    MODEL = "model"
+    CHANNEL = "channel"  # account, such as telegram:main
+    DAY = "day"  # in UTC
+
+
+class UsageByQuery(UsageQuery):
+    """The number of days to look back, and what to sum by."""
+
+    by: UsageGrouping
+
+
+class UsageSums(Model):
+    """Sums of model calls."""
+
     calls: int
     input_tokens: int | None
     output_tokens: int | None
@@ -700,6 +712,28 @@ class UsageRow(Model):
     estimated: int = Field(description="Calls whose tokens are an estimate.")
     cost_microusd: int | None = Field(description="Millionths of a US dollar, of the calls whose cost is known.")
     unpriced_calls: int = Field(description="Calls whose cost is unknown.")
+
+
+class UsageGroup(UsageSums):
+    """The calls of one person, model, channel account or day."""
+
+    group: str = Field(description="Id of the person, or name of the model, account or day.")
+    name: str
+
+
+class UsageGroups(Model):
+    """Sums of calls, the most costly first."""
+
+    rows: tuple[UsageGroup, ...]
+
+
+class UsageRow(UsageSums):
+    """Calls of one person to one model on one UTC day."""
+
+    day: date
+    user: str
+    name: str
+    model: str
 
 
 class UsageReport(Model):

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
+from typing import Any
 
 from agent.calendar import zone_of
 from agent.context.sizes import HEAVY_FROM, features_of, score
@@ -14,6 +15,10 @@ from gateway.operators.base import OperatorsBase
 from gateway.operators.models import (
     DaySum,
     SummaryQuery,
+    UsageByQuery,
+    UsageGroup,
+    UsageGrouping,
+    UsageGroups,
     UsageQuery,
     UsageReport,
     UsageRoutes,
@@ -23,7 +28,15 @@ from gateway.operators.models import (
 )
 from gateway.store import people
 from gateway.store.tenancy import whose_rows
-from gateway.store.usage import RecordedTurn, UsageSum, recorded_turns, usage_by_day, usage_sums
+from gateway.store.usage import (
+    RecordedTurn,
+    UsageSum,
+    add_up,
+    recorded_turns,
+    usage_by_account,
+    usage_by_day,
+    usage_sums,
+)
 
 MOST_TURNS = 5_000
 """Newest turns that one report reads."""
@@ -69,6 +82,26 @@ class UsageActions(OperatorsBase):
         return UsageReport(rows=await self._rows(call.now - timedelta(days=wanted.days)))
 
     @action(Rank.OPERATOR)
+    async def usage_by(self, call: ActionCall, wanted: UsageByQuery) -> UsageGroups:
+        """Return the sums by person, model, channel account or UTC day, the most costly first."""
+        since = call.now - timedelta(days=wanted.days)
+        if wanted.by is UsageGrouping.CHANNEL:
+            found = await self.store.read(lambda connection: usage_by_account(connection, whose_rows(), since))
+        else:
+            rows = await self.store.read(lambda connection: usage_sums(connection, whose_rows(), since))
+            found = {}
+            for row in rows:
+                group = _group_of(row, wanted.by)
+                found[group] = add_up(found[group], row) if group in found else row
+        names = await self.store.read(partial(people.names_of, user_ids=set(found))) if found else {}
+        groups = [
+            UsageGroup(group=group, name=names.get(group, group), **_sums_of(row)) for group, row in found.items()
+        ]
+        by_day = wanted.by is UsageGrouping.DAY
+        groups.sort(key=lambda row: row.group if by_day else (row.cost_microusd or 0, row.calls), reverse=True)
+        return UsageGroups(rows=tuple(groups))
+
+    @action(Rank.OPERATOR)
     async def usage_summary(self, call: ActionCall, wanted: SummaryQuery) -> UsageSummary:
         """Return the sums of each day, and the newest rows."""
         zone = zone_of(wanted.timezone)
@@ -97,19 +130,25 @@ class UsageActions(OperatorsBase):
         return tuple(_to_row(row, names) for row in found)
 
 
+def _group_of(row: UsageSum, by: UsageGrouping) -> str:
+    return {UsageGrouping.PERSON: row.user_id, UsageGrouping.MODEL: row.model}.get(by, row.day.isoformat())
+
+
+def _sums_of(row: UsageSum) -> dict[str, Any]:
+    """Return the fields of `UsageSums`."""
+    return {
+        "calls": row.calls,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "cache_read_tokens": row.cache_read_tokens,
+        "cache_write_tokens": row.cache_write_tokens,
+        "discarded": row.discarded,
+        "estimated": row.estimated,
+        "cost_microusd": row.cost_microusd,
+        "unpriced_calls": row.unpriced,
+    }
+
+
 def _to_row(row: UsageSum, names: Mapping[str, str]) -> UsageRow:
-    return UsageRow(
-        day=row.day,
-        user=row.user_id,
-        name=names.get(row.user_id, row.user_id),
-        model=row.model,
-        calls=row.calls,
-        input_tokens=row.input_tokens,
-        output_tokens=row.output_tokens,
-        cache_read_tokens=row.cache_read_tokens,
-        cache_write_tokens=row.cache_write_tokens,
-        discarded=row.discarded,
-        estimated=row.estimated,
-        cost_microusd=row.cost_microusd,
-        unpriced_calls=row.unpriced,
-    )
+    name = names.get(row.user_id, row.user_id)
+    return UsageRow(day=row.day, user=row.user_id, name=name, model=row.model, **_sums_of(row))

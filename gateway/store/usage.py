@@ -5,7 +5,7 @@ A sum of cost covers the calls whose cost is known, and says how many are not. P
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from agent.fallbacks import ResponseDiscarded
 from agent.transcript import JournalEvent, ModelResponded, Usage
 from gateway.store.dialect import insert_in, insert_into, insert_new
-from gateway.store.journal import TurnRow, events_of_turn
+from gateway.store.journal import TurnRow, events_of_turn, unpack_address
 from gateway.store.people import ids_of
 from gateway.store.tables.base import EPOCH, MICROSECOND
 from gateway.store.tables.turns import turns, usage, usage_days, usage_totals
@@ -123,6 +123,43 @@ def usage_sums(
         query = query.where(usage_days.c.user_id.in_(ids_of(user_id)))
     rows = connection.execute(query).all()
     return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in reversed(rows)]
+
+
+def usage_by_account(connection: sa.Connection, tenant: str, since: datetime) -> dict[str, UsageSum]:
+    """Return the sums since an instant by channel account (`telegram:main`); "" for calls beside turns."""
+    sums = [sa.func.sum(usage.c[name]).label(name) for name in _MAY_BE_UNKNOWN]
+    counts = (
+        sa.func.count().label("calls"),
+        sa.func.sum(sa.case((usage.c.discarded > 0, 1), else_=0)).label("discarded"),
+        sa.func.sum(sa.case((usage.c.estimated, 1), else_=0)).label("estimated"),
+        sa.func.sum(sa.case((usage.c.cost_microusd.is_(None), 1), else_=0)).label("unpriced"),
+    )
+    found = connection.execute(
+        sa.select(turns.c.address, *counts, *sums)
+        .select_from(usage.outerjoin(turns, turns.c.id == usage.c.turn_id))
+        .where(usage.c.tenant_id == tenant, usage.c.at >= since)
+        .group_by(turns.c.address)
+    )
+    accounts: dict[str, UsageSum] = {}
+    for row in found.mappings():
+        place = None if row["address"] is None else unpack_address(row["address"])
+        name = "" if place is None else f"{place.channel}:{place.account}"
+        counted: dict[str, Any] = {
+            key: value if value is None or key == "address" else int(value) for key, value in row.items()
+        }
+        del counted["address"]
+        new = UsageSum(since.date(), name, "", **counted)
+        accounts[name] = new if name not in accounts else add_up(accounts[name], new)
+    return accounts
+
+
+def add_up(first: UsageSum, second: UsageSum) -> UsageSum:
+    """Return the first sum with the second one's numbers added; unknown amounts add nothing."""
+    added: dict[str, Any] = {}
+    for name in _SUMMED:
+        both = [each for each in (getattr(first, name), getattr(second, name)) if each is not None]
+        added[name] = sum(both) if both else None
+    return replace(first, **added)
 
 
 QUARTER = timedelta(minutes=15)

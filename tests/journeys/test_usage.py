@@ -25,8 +25,16 @@ async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: 
         here.sim.say(2, "/usage")
         await here.told(2, "Today: nothing")
         (row,) = (await here.operator("GET /v1/usage", {"days": 1}))["rows"]
+        groups = {
+            by: (await here.operator("GET /v1/usage/by", {"days": 1, "by": by}))["rows"]
+            for by in ("person", "model", "channel", "day")
+        }
         light = (await here.operator("GET /v1/usage/routes", {"days": 1}))["light"]
     assert (1, 1, 31_470, 12_345) == (light["turns"], light["calls"], light["cost_microusd"], light["input_tokens"])
+    assert {"model": "openai:journey", "channel": "telegram:main", "day": row["day"], "person": row["name"]} == {
+        by: rows[0]["name"] for by, rows in groups.items()
+    }
+    assert all([31_470] == [each["cost_microusd"] for each in rows] for rows in groups.values())
     assert (31_470, 0) == (row["cost_microusd"], row["unpriced_calls"])
 
 

@@ -191,6 +191,13 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
             query=models.UsageQuery,
         ),
         reads(
+            "/v1/usage/by",
+            "Return sums by person, model, channel account or day.",
+            do.usage_by,
+            models.UsageGroups,
+            query=models.UsageByQuery,
+        ),
+        reads(
             "/v1/usage/summary",
             "Return daily sums and the newest usage rows.",
             do.usage_summary,

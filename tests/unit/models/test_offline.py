@@ -45,5 +45,5 @@ class TestOfflineModel:
 
     async def test_it_costs_nothing_and_says_what_it_is(self):
         response, _, _ = await respond(RuleAnswer("Hello"))
-        assert (0, 0) == (response.usage.input_tokens, response.usage.output_tokens)
+        assert (None, None) == (response.usage.input_tokens, response.usage.output_tokens)
         assert "offline:rules" == response.model
