@@ -92,7 +92,9 @@ class PeopleActions(OperatorsBase):
         filtered = AuditFilter(wanted.by, wanted.about, wanted.action, wanted.since, wanted.limit)
         rows = await self.store.read(partial(audit_log, wanted=filtered))
         ids = {id_ for row in rows for id_ in (row.actor, row.subject)}
-        names = await self.store.read(partial(people.names_of, user_ids=ids))
+        names = dict(await self.store.read(partial(people.names_of, user_ids=ids)))
+        for person in await self.read_people():
+            names |= dict.fromkeys(ids & person.identities, person.display_name)
         return AuditLog(
             changes=tuple(
                 AuditEntry(

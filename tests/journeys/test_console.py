@@ -359,8 +359,10 @@ async def test_it_is_used_in_a_browser_and_on_a_phone(tmp_path: Path) -> None:
         await page.press("Enter")
         await page.until("document.querySelectorAll('.hops li').length > 5")
         session = await page.value("location.pathname + location.search")
+        await page.go(await page.value("location.origin + '/console/people'"))
+        person = await page.until("(link => link && link.pathname + link.search)(document.querySelector('th a'))")
         assert [] == page.complaints
-        assert [] == await barriers_of(page, tmp_path, session)
+        assert [] == await barriers_of(page, tmp_path, session, person)
 
 
 @pytest.mark.browser
@@ -462,10 +464,10 @@ async def test_an_operator_talks_with_the_agent_and_sees_its_steps_grow(tmp_path
         assert [] == page.complaints
 
 
-async def barriers_of(page: Page, pictures: Path, session: str) -> list[str]:
+async def barriers_of(page: Page, pictures: Path, *more: str) -> list[str]:
     found = []
     base = await page.value("location.origin")
-    for path in (*(f"/console{name}" for name in PAGES), session, "/console/outbox?state=none"):
+    for path in (*(f"/console{name}" for name in PAGES), *more, "/console/outbox?state=none"):
         await page.go(f"{base}{path}")
         await page.until(f"location.pathname + location.search === '{path}' && document.readyState === 'complete'")
         for width, dark in ((390, False), (390, True), (1280, False), (1280, True)):
