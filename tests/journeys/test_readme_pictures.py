@@ -14,7 +14,7 @@ ENTRIES = {
     "/log 30m guitar scales 2026-11-23; 50m guitar 2026-11-25; 40m piano 2026-11-26": "piano",
     "/log 45m guitar scales": "Logged 45 min",
 }
-"""What is said, and a word of its answer."""
+"""A message, and a word of its answer."""
 
 CHATS = {"/log 45m guitar scales": "Logged 45 min", "/log 30m piano": "Logged 30 min", "plan my week": "in a week"}
 
