@@ -7,6 +7,7 @@ expression with any hour also runs in an hour that is repeated.
 """
 
 import calendar
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ _ALIASES = {
     "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
     "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
 }  # fmt: skip
+
+
+_AT_A_TIME = re.compile(r"(?P<minute>\d{1,2}) (?P<hour>\d{1,2}) \* \* (?P<days>\*|[0-7](?:[-,][0-7])*)", re.ASCII)
+"""A cron expression of one time a day."""
 
 
 class BadTiming(ValueError):
@@ -101,6 +106,22 @@ def describe_rule(rule: Rule) -> str:
         case Daily(at=at, weekdays=weekdays):
             days = "daily" if weekdays == EVERY_DAY else ",".join(calendar.day_abbr[day] for day in weekdays)
             return f"{at:%H:%M}, {days}"
+
+
+def as_daily(rule: Rule) -> Daily | None:
+    """Return a rule as a time on some weekdays; None if it is another one."""
+    if isinstance(rule, Daily):
+        return rule
+    found = _AT_A_TIME.fullmatch(rule.expression) if isinstance(rule, Cron) else None
+    if found is None or int(found["hour"]) > 23 or int(found["minute"]) > 59:
+        return None
+    days: set[int] = set()
+    for part in found["days"].split(",") if found["days"] != "*" else ["1-7"]:
+        first, _, last = part.partition("-")
+        days.update((day - 1) % 7 for day in range(int(first), int(last or first) + 1))
+    if not days:
+        return None
+    return Daily(at=time(int(found["hour"]), int(found["minute"])), weekdays=tuple(sorted(days)))
 
 
 def to_instant(wall: datetime, zone: str) -> datetime:

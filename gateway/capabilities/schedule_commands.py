@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from agent.catalogue import escape
-from agent.schedules.rules import Every, describe_rule
+from agent.schedules.rules import Every, as_daily, describe_rule
 from channels.base import CommandOption
 from channels.messages import Button, ButtonStyle
 from gateway.access.buttons import SealedButtons, long_id, short_id
@@ -119,7 +119,9 @@ def _moment(row: StoredSchedule) -> str:
 
 def _line(asked: Invocation, number: int, row: StoredSchedule) -> str:
     rule = row.parsed
-    when = escape(describe_rule(rule))
+    when, daily = escape(describe_rule(rule)), as_daily(rule)
+    if daily is not None:
+        when = f"{daily.at:%H:%M}, {weekdays_text(asked, daily.weekdays)}"
     when = asked.say("schedules.when_every", when=when) if isinstance(rule, Every) else when
     state = (
         asked.say("schedules.next", at=_moment(row))
@@ -127,6 +129,16 @@ def _line(asked: Invocation, number: int, row: StoredSchedule) -> str:
         else asked.say(f"schedules.paused_{row.paused.value}")
     )
     return f"{number}. **{escape(row.name)}** ({when}). {state} {escape(row.prompt)}"
+
+
+def weekdays_text(asked: Invocation, weekdays: Sequence[int]) -> str:
+    """Return weekdays in short: "Mon–Fri", "Mon, Wed", "every day"."""
+    names = asked.say("schedules.weekdays").split()
+    if len(weekdays) == len(names):
+        return asked.say("schedules.every_day")
+    if len(weekdays) > 2 and weekdays[-1] - weekdays[0] == len(weekdays) - 1:
+        return f"{names[weekdays[0]]}–{names[weekdays[-1]]}"
+    return ", ".join(names[day] for day in weekdays)
 
 
 async def _tell_paused(asked: Invocation) -> Reply:

@@ -166,7 +166,7 @@ async def test_people_look_after_their_schedules_with_buttons_and_words() -> Non
         await let_her_plan(gateway, ada, talk, plan(name="tea", at="2026-10-25 16:00"))
         await ada.say("/schedules")
         listed = (await ada.answer("Your schedules, in the time zone UTC")).text
-        assert "news (0 8 * * 1-5). Next: 2026-10-26 08:00. Say the news." in listed
+        assert "news (08:00, Mon–Fri). Next: 2026-10-26 08:00. Say the news." in listed
         await ada.press("Pause 1")
         await ada.answer("“news” is paused")
         await ada.press("Resume")

@@ -16,6 +16,7 @@ from agent.schedules.rules import (
     Every,
     Once,
     Slot,
+    as_daily,
     check_interval,
     describe_rule,
     due_slots,
@@ -25,6 +26,8 @@ from agent.schedules.rules import (
     read_cron,
     to_wall,
 )
+from gateway.capabilities.schedule_commands import weekdays_text
+from tests.fakes.invocations import invocation
 from tests.fakes.practice_reader import TODAY
 
 MADRID = "Europe/Madrid"
@@ -220,3 +223,31 @@ def test_the_wall_of_an_instant_is_the_same_in_both_hours_of_a_fold():
 def test_the_days_of_a_reminder_are_told_by_name():
     assert "19:00, Mon,Wed" == describe_rule(Daily(at=time(19), weekdays=(0, 2)))
     assert "19:00, daily" == describe_rule(Daily(at=time(19)))
+
+
+@pytest.mark.parametrize(
+    ("expression", "weekdays"),
+    [
+        ("0 8 * * 1-5", (0, 1, 2, 3, 4)),
+        ("30 19 * * *", tuple(range(7))),
+        ("0 8 * * 0,6", (5, 6)),
+        ("0 8 * * 7", (6,)),
+        ("0 8 * * 3-1", None),
+        ("*/5 8 * * 1", None),
+        ("0 24 * * 1", None),
+        ("0 8 1 * *", None),
+    ],
+)
+def test_a_cron_expression_of_one_time_a_day_is_a_time_on_weekdays(
+    expression: str, weekdays: tuple[int, ...] | None
+) -> None:
+    daily = as_daily(Cron(expression=expression))
+    assert weekdays == (None if daily is None else daily.weekdays)
+
+
+@pytest.mark.parametrize(
+    ("weekdays", "said"),
+    [((0, 1, 2, 3, 4), "Mon–Fri"), ((0, 2), "Mon, Wed"), ((5, 6), "Sat, Sun"), (tuple(range(7)), "every day")],
+)
+def test_weekdays_are_said_in_short(weekdays: tuple[int, ...], said: str) -> None:
+    assert said == weekdays_text(invocation("schedules"), weekdays)
