@@ -31,6 +31,8 @@ from gateway.operators.models import (
     TasksQuery,
     TimelineQuery,
     TurnLine,
+    UsageByQuery,
+    UsageGrouping,
 )
 from gateway.operators.service import Operators
 from gateway.safety.names import second, short, short_of
@@ -122,6 +124,10 @@ def _span(later: datetime, earlier: datetime) -> str:
 WEB_CHAT = "web:main"
 """The web chat among the parts of the status."""
 
+GROUPINGS = (UsageGrouping.PERSON, UsageGrouping.MODEL, UsageGrouping.CHANNEL)
+"""The things by which the page of usage sums; its charts show the days."""
+
+MOST_GROUPS = 100
 MOST_ROWS = 50
 MOST_BESIDE = 5  # turns beside the chat
 MOST_SHOWN = 10  # conversations, schedules or memories on a person's page
@@ -301,7 +307,12 @@ async def _usage(wanted: WantedPage) -> Data:
     if any(total.microusd is not None for _, total in sums):
         charts["microusd"] = [total.microusd or 0 for _, total in sums]
     used = [(day, total) for day, total in reversed(sums) if total.calls]
-    return {"rows": found.rows[::-1], "days": days, "used": used, "charts": charts}
+    by = wanted.query.get("by", UsageGrouping.PERSON)
+    if by not in GROUPINGS:
+        raise OperationRefused("ops.no_grouping", given=by, known=", ".join(GROUPINGS))
+    groups = await wanted.operators.usage_by(wanted.by, UsageByQuery(days=number, by=UsageGrouping(by)))
+    shown = {"rows": groups.rows[:MOST_GROUPS], "count": len(groups.rows), "by": by, "groupings": GROUPINGS}
+    return shown | {"days": days, "used": used, "charts": charts}
 
 
 async def _audit(wanted: WantedPage) -> Data:

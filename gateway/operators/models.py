@@ -751,10 +751,9 @@ class DaySum(Model):
 
 
 class UsageSummary(Model):
-    """The sums of each day and the newest rows, for one page."""
+    """The sums of each day, for one page."""
 
     days: Mapping[date, DaySum] = Field(description="Days without calls are missing.")
-    rows: tuple[UsageRow, ...]
 
 
 class WeightSums(Model):

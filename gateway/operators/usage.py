@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from agent.calendar import zone_of
 from agent.context.sizes import HEAVY_FROM, features_of, score
@@ -31,9 +31,9 @@ from gateway.store.tenancy import whose_rows
 from gateway.store.usage import (
     RecordedTurn,
     UsageSum,
-    add_up,
     recorded_turns,
     usage_by_account,
+    usage_by_column,
     usage_by_day,
     usage_sums,
 )
@@ -41,7 +41,11 @@ from gateway.store.usage import (
 MOST_TURNS = 5_000
 """Newest turns that one report reads."""
 
-MOST_USAGE_ROWS = 200
+COLUMNS: Mapping[UsageGrouping, Literal["day", "user_id", "model"]] = {
+    UsageGrouping.PERSON: "user_id",
+    UsageGrouping.MODEL: "model",
+    UsageGrouping.DAY: "day",
+}
 
 COUNTED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_microusd")
 
@@ -88,11 +92,8 @@ class UsageActions(OperatorsBase):
         if wanted.by is UsageGrouping.CHANNEL:
             found = await self.store.read(lambda connection: usage_by_account(connection, whose_rows(), since))
         else:
-            rows = await self.store.read(lambda connection: usage_sums(connection, whose_rows(), since))
-            found = {}
-            for row in rows:
-                group = _group_of(row, wanted.by)
-                found[group] = add_up(found[group], row) if group in found else row
+            column = COLUMNS[wanted.by]
+            found = await self.store.read(lambda connection: usage_by_column(connection, whose_rows(), since, column))
         names = await self.store.read(partial(people.names_of, user_ids=set(found))) if found else {}
         groups = [
             UsageGroup(group=group, name=names.get(group, group), **_sums_of(row)) for group, row in found.items()
@@ -103,7 +104,7 @@ class UsageActions(OperatorsBase):
 
     @action(Rank.OPERATOR)
     async def usage_summary(self, call: ActionCall, wanted: SummaryQuery) -> UsageSummary:
-        """Return the sums of each day, and the newest rows."""
+        """Return the sums of each day."""
         zone = zone_of(wanted.timezone)
         today = call.now.astimezone(zone).date()
         since = datetime.combine(today - timedelta(days=wanted.days - 1), time(), zone).astimezone(UTC)
@@ -112,8 +113,7 @@ class UsageActions(OperatorsBase):
             days={
                 day: DaySum(calls=total.calls, tokens=total.tokens, microusd=total.cost_microusd)
                 for day, total in days.items()
-            },
-            rows=await self._rows(since, MOST_USAGE_ROWS),
+            }
         )
 
     @action(Rank.OPERATOR)
@@ -124,14 +124,10 @@ class UsageActions(OperatorsBase):
             lambda connection: sums_by_weight(recorded_turns(connection, whose_rows(), since, MOST_TURNS))
         )
 
-    async def _rows(self, since: datetime, newest: int | None = None) -> tuple[UsageRow, ...]:
-        found = await self.store.read(lambda connection: usage_sums(connection, whose_rows(), since, newest=newest))
+    async def _rows(self, since: datetime) -> tuple[UsageRow, ...]:
+        found = await self.store.read(lambda connection: usage_sums(connection, whose_rows(), since))
         names = await self.store.read(partial(people.names_of, user_ids={row.user_id for row in found}))
         return tuple(_to_row(row, names) for row in found)
-
-
-def _group_of(row: UsageSum, by: UsageGrouping) -> str:
-    return {UsageGrouping.PERSON: row.user_id, UsageGrouping.MODEL: row.model}.get(by, row.day.isoformat())
 
 
 def _sums_of(row: UsageSum) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -105,24 +105,32 @@ def forget_days(connection: sa.Connection, before: datetime) -> None:
     connection.execute(sa.delete(usage_totals).where(usage_totals.c.quarter < _quarter_of(before)))
 
 
-def usage_sums(
-    connection: sa.Connection, tenant: str, since: datetime, user_id: str | None = None, newest: int | None = None
-) -> list[UsageSum]:
-    """Return the sums of a tenant, or of one person, from the UTC day of this instant on; oldest day first.
-
-    `newest`: only so many of them, of the newest days.
-    """
+def usage_sums(connection: sa.Connection, tenant: str, since: datetime, user_id: str | None = None) -> list[UsageSum]:
+    """Return the sums of a tenant, or of one person, from the UTC day of this instant on; oldest day first."""
     key = usage_days.c.day, usage_days.c.user_id, usage_days.c.model
     query = (
         sa.select(*key, *(usage_days.c[name] for name in _SUMMED))
         .where(usage_days.c.tenant_id == tenant, usage_days.c.day >= _number_of(since))
-        .order_by(*(column.desc() for column in key))
-        .limit(newest)
+        .order_by(*key)
     )
     if user_id is not None:
         query = query.where(usage_days.c.user_id.in_(ids_of(user_id)))
     rows = connection.execute(query).all()
-    return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in reversed(rows)]
+    return [UsageSum(date.fromordinal(_FIRST_DAY + day), *rest) for day, *rest in rows]
+
+
+def usage_by_column(
+    connection: sa.Connection, tenant: str, since: datetime, column: Literal["day", "user_id", "model"]
+) -> dict[str, UsageSum]:
+    """Return the sums by UTC day, person or model, from the UTC day of this instant on."""
+    key = usage_days.c[column]
+    sums = (sa.cast(sa.func.sum(usage_days.c[name]), sa.BigInteger) for name in _SUMMED)
+    of_tenant = usage_days.c.tenant_id == tenant, usage_days.c.day >= _number_of(since)
+    found: dict[str, UsageSum] = {}
+    for value, *rest in connection.execute(sa.select(key, *sums).where(*of_tenant).group_by(key)):
+        group = date.fromordinal(_FIRST_DAY + value).isoformat() if column == "day" else str(value)
+        found[group] = UsageSum(since.date(), group, group, *rest)
+    return found
 
 
 def usage_by_account(connection: sa.Connection, tenant: str, since: datetime) -> dict[str, UsageSum]:

@@ -19,6 +19,7 @@ from gateway.store.usage import (
     give_to,
     note_call,
     total_quarters,
+    usage_by_column,
     usage_by_day,
     usage_sums,
 )
@@ -51,9 +52,12 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
         UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 11, None, 2, unpriced=2),
         UsageSum(date(2026, 11, 20), "bob", "n", 2, 4_000_000_000, 4_000_000_000, None, 2, unpriced=2),
     ] == await store.read(lambda c: usage_sums(c, "t", since))
-    assert [("bob", 2)] == [
-        (row.user_id, row.calls) for row in await store.read(lambda c: usage_sums(c, "t", since, newest=1))
-    ]
+    by_person = await store.read(lambda c: usage_by_column(c, "t", since, "user_id"))
+    assert {"ada": (3, 20), "bob": (2, 4_000_000_000)} == {
+        person: (row.calls, row.input_tokens) for person, row in by_person.items()
+    }
+    by_day = await store.read(lambda c: usage_by_column(c, "t", since, "day"))
+    assert {"2026-11-19": 1, "2026-11-20": 4} == {day: row.calls for day, row in by_day.items()}
 
 
 async def test_totals_are_those_of_the_days_of_a_zone(store: Store) -> None:

@@ -110,6 +110,8 @@ async def test_only_a_key_or_a_link_opens_it(tmp_path: Path) -> None:
                 assert (200, []) == (status, re.findall(r"ops\.\w+|>Nothing", text)), text
                 assert '<html lang="es">' in text
             assert 404 == (await operator.get(f"/usage?days={'9' * 5000}"))[0]
+            assert 404 == (await operator.get("/usage?by=nothing"))[0]
+            assert "by account" in (await operator.get("/usage?by=channel"))[1]
             assert 400 == (await operator.send("/act", *BROKEN[0]))[0]
             assert 400 == (await operator.send("/act", "text/plain", b"do=discard&id=1"))[0]
             configuration = (await operator.get("/config"))[1]

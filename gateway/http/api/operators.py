@@ -199,7 +199,7 @@ def _messages(do: Operators) -> tuple[ApiRoute, ...]:
         ),
         reads(
             "/v1/usage/summary",
-            "Return daily sums and the newest usage rows.",
+            "Return the usage of each day in a zone.",
             do.usage_summary,
             models.UsageSummary,
             query=models.SummaryQuery,
